@@ -1,0 +1,573 @@
+"""Every error that this package raises, as one tree under `KafkaGroupsError`.
+
+A wire error code that a user can act on has a class of its own (`code` is Kafka's number, `retriable` says
+whether the same request may succeed later); `error_for` turns a code into its class and is the one place
+where that is done. A code without a class of its own becomes a `BrokerError` that carries the number.
+"""
+
+from typing import ClassVar
+
+
+class KafkaGroupsError(Exception):
+    """Root of all errors of this package."""
+
+
+# ---------------------------------------------------------------------------------------------- misuse
+
+
+class ConfigurationError(KafkaGroupsError, ValueError):
+    """A configuration key is unknown, forbidden or has a bad value; the message names key, value and remedy."""
+
+
+class IllegalStateError(KafkaGroupsError, RuntimeError):
+    """The call is not allowed in the state that the object is in."""
+
+
+class ConcurrentUseError(IllegalStateError):
+    """A second thread or task used a consumer while a call was under way; consumers are not thread-safe."""
+
+
+class ClosedError(IllegalStateError):
+    """The object was closed before."""
+
+
+class WakeupError(KafkaGroupsError):
+    """`wakeup()` ended a blocking call."""
+
+
+# ---------------------------------------------------------------------------------- network and frames
+
+
+class NetworkError(KafkaGroupsError, OSError):
+    """A connection could not be made or was lost."""
+
+    retriable: ClassVar[bool] = True
+
+
+class DisconnectedError(NetworkError):
+    """The connection was lost while a response was outstanding; the request may or may not have taken effect."""
+
+
+class NameResolutionError(NetworkError):
+    """A host name could not be resolved."""
+
+
+class BootstrapError(NetworkError):
+    """None of the bootstrap servers could be reached in time."""
+
+
+class OperationTimeoutError(KafkaGroupsError, TimeoutError):
+    """An operation did not end within its timeout."""
+
+    retriable: ClassVar[bool] = True
+
+
+class ProtocolError(KafkaGroupsError):
+    """Bytes that are no valid message, or a message that its version cannot carry."""
+
+
+class MalformedFrameError(ProtocolError):
+    """A frame is truncated, oversized or announces more than it holds."""
+
+
+class UnknownApiError(ProtocolError):
+    """A request with an API key or version that is not served."""
+
+
+# -------------------------------------------------------------------------------------------- records
+
+
+class RecordDeserializationError(KafkaGroupsError):
+    """Key or value of a record could not be deserialised; the raw bytes are in `key` and `value`."""
+
+    def __init__(self, message: str, *, topic: str, partition: int, offset: int) -> None:
+        super().__init__(message)
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+
+
+class CorruptRecordError(KafkaGroupsError):
+    """A record batch failed its CRC check or cannot be parsed; its offsets are rejected as a whole."""
+
+
+# -------------------------------------------------------------------------------------- wire error codes
+
+
+class BrokerError(KafkaGroupsError):
+    """An error code that a broker sent.
+
+    Attributes:
+        code: Kafka's number of the error.
+        retriable: Whether the same request may succeed later.
+    """
+
+    code: int = -1
+    retriable: bool = False
+
+    def __init__(self, message: str | None = None, *, code: int | None = None) -> None:
+        super().__init__(message or (self.__doc__ or "").split("\n", 1)[0])
+        if code is not None:
+            self.code = code
+
+
+class UnknownServerError(BrokerError):
+    """The broker failed in a way that it does not explain."""
+
+    code = -1
+
+
+class OffsetOutOfRangeError(BrokerError):
+    """The offset lies outside the log."""
+
+    code = 1
+
+
+class CorruptMessageError(BrokerError):
+    """A record batch failed its CRC check or is malformed."""
+
+    code = 2
+    retriable = True
+
+
+class UnknownTopicOrPartitionError(BrokerError):
+    """The broker does not know the topic or partition."""
+
+    code = 3
+    retriable = True
+
+
+class NotLeaderOrFollowerError(BrokerError):
+    """The broker is not the leader of the partition any more."""
+
+    code = 6
+    retriable = True
+
+
+class LeaderNotAvailableError(BrokerError):
+    """The partition has no leader at the moment."""
+
+    code = 5
+    retriable = True
+
+
+class RequestTimedOutError(BrokerError):
+    """The broker could not finish the request in time."""
+
+    code = 7
+    retriable = True
+
+
+class ReplicaNotAvailableError(BrokerError):
+    """The replica is not available on the broker."""
+
+    code = 9
+    retriable = True
+
+
+class MessageTooLargeError(BrokerError):
+    """A record batch is larger than the topic allows."""
+
+    code = 10
+
+
+class NetworkExceptionError(BrokerError):
+    """The server disconnected before a response was received."""
+
+    code = 13
+    retriable = True
+
+
+class CoordinatorLoadInProgressError(BrokerError):
+    """The coordinator is still loading the state of the group."""
+
+    code = 14
+    retriable = True
+
+
+class CoordinatorNotAvailableError(BrokerError):
+    """The group has no coordinator at the moment."""
+
+    code = 15
+    retriable = True
+
+
+class NotCoordinatorError(BrokerError):
+    """The broker is not the coordinator of the group any more."""
+
+    code = 16
+    retriable = True
+
+
+class InvalidTopicError(BrokerError):
+    """The topic name is not valid."""
+
+    code = 17
+
+
+class RecordListTooLargeError(BrokerError):
+    """The record batch is larger than a segment."""
+
+    code = 18
+
+
+class InvalidRequiredAcksError(BrokerError):
+    """Produce requests take acks of -1, 0 or 1."""
+
+    code = 21
+
+
+class IllegalGenerationError(BrokerError):
+    """The generation of the group is another one."""
+
+    code = 22
+
+
+class InvalidGroupIdError(BrokerError):
+    """The group id is not valid."""
+
+    code = 24
+
+
+class UnknownMemberIdError(BrokerError):
+    """The coordinator does not know the member."""
+
+    code = 25
+
+
+class InvalidSessionTimeoutError(BrokerError):
+    """The session timeout is outside the range that the broker allows."""
+
+    code = 26
+
+
+class TopicAuthorizationFailedError(BrokerError):
+    """Access to the topic is denied."""
+
+    code = 29
+
+
+class GroupAuthorizationFailedError(BrokerError):
+    """Access to the group is denied."""
+
+    code = 30
+
+
+class ClusterAuthorizationFailedError(BrokerError):
+    """Access to the cluster is denied."""
+
+    code = 31
+
+
+class InvalidTimestampError(BrokerError):
+    """The timestamp of a record is outside the acceptable range."""
+
+    code = 32
+
+
+class UnsupportedSaslMechanismError(BrokerError):
+    """The broker does not support the SASL mechanism."""
+
+    code = 33
+
+
+class IllegalSaslStateError(BrokerError):
+    """The request is not valid in the current SASL state."""
+
+    code = 34
+
+
+class UnsupportedVersionError(BrokerError):
+    """The broker does not support the version of the API or the feature."""
+
+    code = 35
+
+
+class TopicAlreadyExistsError(BrokerError):
+    """A topic of that name exists already."""
+
+    code = 36
+
+
+class InvalidPartitionsError(BrokerError):
+    """The number of partitions is not valid."""
+
+    code = 37
+
+
+class InvalidReplicationFactorError(BrokerError):
+    """The replication factor is below 1 or larger than the number of brokers."""
+
+    code = 38
+
+
+class InvalidReplicaAssignmentError(BrokerError):
+    """The replica assignment is not valid."""
+
+    code = 39
+
+
+class InvalidConfigError(BrokerError):
+    """A configuration name or value is not valid."""
+
+    code = 40
+
+
+class NotControllerError(BrokerError):
+    """The broker is not the controller."""
+
+    code = 41
+    retriable = True
+
+
+class InvalidRequestError(BrokerError):
+    """The request is not valid."""
+
+    code = 42
+
+
+class UnsupportedForMessageFormatError(BrokerError):
+    """The message format does not support the request."""
+
+    code = 43
+
+
+class PolicyViolationError(BrokerError):
+    """A policy of the cluster forbids the request."""
+
+    code = 44
+
+
+class OutOfOrderSequenceNumberError(BrokerError):
+    """The producer sent a sequence number out of order."""
+
+    code = 45
+
+
+class DuplicateSequenceNumberError(BrokerError):
+    """The producer sent a batch that was appended before."""
+
+    code = 46
+
+
+class InvalidProducerEpochError(BrokerError):
+    """The producer epoch is older than the current one."""
+
+    code = 47
+
+
+class KafkaStorageError(BrokerError):
+    """The disk of the broker failed."""
+
+    code = 56
+    retriable = True
+
+
+class SaslAuthenticationFailedError(BrokerError):
+    """Authentication failed."""
+
+    code = 58
+
+
+class UnknownProducerIdError(BrokerError):
+    """The broker has no state of the producer."""
+
+    code = 59
+
+
+class NonEmptyGroupError(BrokerError):
+    """The group still has members."""
+
+    code = 68
+
+
+class GroupIdNotFoundError(BrokerError):
+    """The group does not exist, or is of another type."""
+
+    code = 69
+
+
+class FetchSessionIdNotFoundError(BrokerError):
+    """The broker does not know the fetch session."""
+
+    code = 70
+    retriable = True
+
+
+class InvalidFetchSessionEpochError(BrokerError):
+    """The fetch session epoch is not the expected one."""
+
+    code = 71
+    retriable = True
+
+
+class TopicDeletionDisabledError(BrokerError):
+    """Deleting topics is disabled."""
+
+    code = 73
+
+
+class FencedLeaderEpochError(BrokerError):
+    """The leader epoch is older than the current one."""
+
+    code = 74
+    retriable = True
+
+
+class UnknownLeaderEpochError(BrokerError):
+    """The leader epoch is newer than the one that the broker knows."""
+
+    code = 75
+    retriable = True
+
+
+class UnsupportedCompressionTypeError(BrokerError):
+    """The broker does not support the compression type."""
+
+    code = 76
+
+
+class OffsetNotAvailableError(BrokerError):
+    """The leader cannot tell the offset yet."""
+
+    code = 78
+    retriable = True
+
+
+class PreferredLeaderNotAvailableError(BrokerError):
+    """The preferred leader is not available."""
+
+    code = 80
+    retriable = True
+
+
+class GroupMaxSizeReachedError(BrokerError):
+    """The group has as many members as it may have."""
+
+    code = 81
+
+
+class FencedInstanceIdError(BrokerError):
+    """Another member took over the group instance id."""
+
+    code = 82
+
+
+class InvalidRecordError(BrokerError):
+    """A record is not valid."""
+
+    code = 87
+
+
+class UnstableOffsetCommitError(BrokerError):
+    """There are pending transactional offsets."""
+
+    code = 88
+    retriable = True
+
+
+class ThrottlingQuotaExceededError(BrokerError):
+    """A quota is exceeded."""
+
+    code = 89
+    retriable = True
+
+
+class ResourceNotFoundError(BrokerError):
+    """The resource does not exist."""
+
+    code = 91
+
+
+class UnknownTopicIdError(BrokerError):
+    """The broker does not know the topic id."""
+
+    code = 100
+    retriable = True
+
+
+class InconsistentTopicIdError(BrokerError):
+    """The topic id differs from the one in the log."""
+
+    code = 103
+    retriable = True
+
+
+class FetchSessionTopicIdError(BrokerError):
+    """The fetch session uses topic ids in another way."""
+
+    code = 106
+    retriable = True
+
+
+class FencedMemberEpochError(BrokerError):
+    """The member epoch is not the one that the coordinator knows."""
+
+    code = 110
+
+
+class UnreleasedInstanceIdError(BrokerError):
+    """The group instance id is held by another member."""
+
+    code = 111
+
+
+class UnsupportedAssignorError(BrokerError):
+    """The assignor is not supported."""
+
+    code = 112
+
+
+class StaleMemberEpochError(BrokerError):
+    """The member epoch is out of date."""
+
+    code = 113
+
+
+class InvalidRecordStateError(BrokerError):
+    """The record is not in a state that allows the acknowledgement."""
+
+    code = 121
+
+
+class ShareSessionNotFoundError(BrokerError):
+    """The broker does not know the share session."""
+
+    code = 122
+    retriable = True
+
+
+class InvalidShareSessionEpochError(BrokerError):
+    """The share session epoch is not the expected one."""
+
+    code = 123
+    retriable = True
+
+
+class FencedStateEpochError(BrokerError):
+    """The share-group state epoch is older than the current one."""
+
+    code = 124
+
+
+class ShareSessionLimitReachedError(BrokerError):
+    """The broker has as many share sessions as it may have."""
+
+    code = 133
+    retriable = True
+
+
+_BY_CODE: dict[int, type[BrokerError]] = {cls.code: cls for cls in BrokerError.__subclasses__()}
+
+
+def error_for(code: int, message: str | None = None) -> BrokerError:
+    """The error for a wire code; one without a class of its own becomes a plain `BrokerError` with that code."""
+    cls = _BY_CODE.get(code)
+    if cls is not None:
+        return cls(message)
+    return BrokerError(message or f"the broker answered with error code {code}", code=code)
+
+
+def is_retriable(error: BaseException) -> bool:
+    """Whether the operation that failed with this error may succeed when it is tried again."""
+    return bool(getattr(error, "retriable", False))

@@ -1,0 +1,150 @@
+"""The table of APIs: which messages they have, which versions the client speaks and the broker serves."""
+
+import enum
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.protocol.memo import cached
+
+__all__ = ["APIS", "Api", "ApiKey", "VersionRange", "api_of"]
+
+
+class ApiKey(enum.IntEnum):
+    """The number that an API has on the wire."""
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    FIND_COORDINATOR = 10
+    LIST_GROUPS = 16
+    API_VERSIONS = 18
+    CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    DELETE_RECORDS = 21
+    INIT_PRODUCER_ID = 22
+    DESCRIBE_CONFIGS = 32
+    CREATE_PARTITIONS = 37
+    DELETE_GROUPS = 42
+    INCREMENTAL_ALTER_CONFIGS = 44
+    DESCRIBE_CLUSTER = 60
+    DESCRIBE_TOPIC_PARTITIONS = 75
+    SHARE_GROUP_HEARTBEAT = 76
+    SHARE_GROUP_DESCRIBE = 77
+    SHARE_FETCH = 78
+    SHARE_ACKNOWLEDGE = 79
+    DESCRIBE_SHARE_GROUP_OFFSETS = 90
+
+
+@frozen
+class VersionRange:
+    """Versions from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    def __contains__(self, version: int) -> bool:
+        return self.low <= version <= self.high
+
+    def __str__(self) -> str:
+        return f"v{self.low}" if self.low == self.high else f"v{self.low}-v{self.high}"
+
+    def common(self, other: "VersionRange") -> "VersionRange | None":
+        """The versions in both ranges, or None when there are none."""
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        return VersionRange(low, high) if low <= high else None
+
+
+@frozen
+class Api:
+    """One API.
+
+    Attributes:
+        key: Its number on the wire.
+        versions: What the client speaks and the broker serves.
+        advertised: What the broker's ApiVersions response says; wider than `versions` where librdkafka wants to
+            see old versions that it never uses (Produce).
+    """
+
+    key: ApiKey
+    versions: VersionRange
+    advertised: VersionRange
+
+    @property
+    def module(self) -> str:
+        """Name of the module in `protocol.messages`, and of the handler's in `broker.api`."""
+        return self.key.name.lower()
+
+    @property
+    def request_class(self) -> type[Any]:
+        """The request message."""
+        return _message_class(self.module, "Request")
+
+    @property
+    def response_class(self) -> type[Any]:
+        """The response message."""
+        return _message_class(self.module, "Response")
+
+    def __str__(self) -> str:
+        return f"{_camel(self.module)} ({self.key.value})"
+
+
+def _camel(module: str) -> str:
+    return "".join(part.capitalize() for part in module.split("_"))
+
+
+@cached
+def _message_class(module: str, suffix: str) -> type[Any]:
+    # Imported when first used: building all message classes would cost every start of a client some 50 ms.
+    message_class: type[Any] = getattr(
+        import_module(f"kafka_groups.protocol.messages.{module}"), f"{_camel(module)}{suffix}"
+    )
+    return message_class
+
+
+def _api(key: ApiKey, low: int, high: int, *, advertised_from: int | None = None) -> Api:
+    lowest = low if advertised_from is None else advertised_from
+    return Api(key, VersionRange(low, high), VersionRange(lowest, high))
+
+
+# The ranges are those of Kafka 4.4, capped where kio has no schema yet: ApiVersions at 4 (5 in Kafka), DeleteGroups
+# at 2 (3), InitProducerId at 5 (6 is for transactions of two phases).
+APIS: Mapping[ApiKey, Api] = MappingProxyType({
+    api.key: api
+    for api in (
+        _api(ApiKey.PRODUCE, 3, 13, advertised_from=0),
+        _api(ApiKey.FETCH, 4, 18),
+        _api(ApiKey.LIST_OFFSETS, 1, 11),
+        _api(ApiKey.METADATA, 0, 13),
+        _api(ApiKey.FIND_COORDINATOR, 0, 6),
+        _api(ApiKey.LIST_GROUPS, 0, 5),
+        _api(ApiKey.API_VERSIONS, 0, 4),
+        _api(ApiKey.CREATE_TOPICS, 2, 7),
+        _api(ApiKey.DELETE_TOPICS, 1, 6),
+        _api(ApiKey.DELETE_RECORDS, 0, 2),
+        _api(ApiKey.INIT_PRODUCER_ID, 0, 5),
+        _api(ApiKey.DESCRIBE_CONFIGS, 1, 4),
+        _api(ApiKey.CREATE_PARTITIONS, 0, 3),
+        _api(ApiKey.DELETE_GROUPS, 0, 2),
+        _api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
+        _api(ApiKey.DESCRIBE_CLUSTER, 0, 2),
+        _api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, 0, 0),
+        _api(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 1),
+        _api(ApiKey.SHARE_GROUP_DESCRIBE, 1, 1),
+        _api(ApiKey.SHARE_FETCH, 1, 2),
+        _api(ApiKey.SHARE_ACKNOWLEDGE, 1, 2),
+        _api(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, 0, 1),
+    )
+})  # fmt: skip
+
+_BY_MODULE: Mapping[str, Api] = {api.module: api for api in APIS.values()}
+
+
+@cached
+def api_of(message_class: type[Any]) -> Api:
+    """The API that a request or response class belongs to."""
+    return _BY_MODULE[message_class.__module__.rpartition(".")[2]]

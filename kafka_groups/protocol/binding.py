@@ -1,0 +1,215 @@
+"""Our message ⇄ the wire schema of one version, matched by field name.
+
+A binding is made once per message class and version. Writing hands the message itself to kio's writer, which
+reads the fields that the version has; reading builds the message from kio's entity, with our defaults for the
+fields that the version lacks. A *request* that sets a field which its version cannot carry is refused
+(KIP-482's rule for non-ignorable fields); a response leaves out what an older client cannot hear.
+"""
+
+import dataclasses
+import io
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, get_args, get_type_hints
+
+import attrs
+from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
+
+from kafka_groups.errors import MalformedFrameError, ProtocolError
+from kafka_groups.protocol.bounds import check_bounds
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.fields import is_ignorable
+from kafka_groups.protocol.memo import cached
+from kafka_groups.protocol.schemas import Schema
+
+__all__ = ["Binding", "bind"]
+
+Convert = Callable[[Any], Any]
+Check = Callable[[Any], None]
+
+
+@attrs.frozen
+class Binding:
+    """One message class tied to one version of its API."""
+
+    message_class: type[Any]
+    schema: Schema
+    flexible: bool
+    _read: Callable[[Any, int], tuple[Any, int]]
+    _write: Callable[[Any, Any], None]
+    _convert: Convert
+    _refuse_lost_values: Check | None
+
+    def encode(self, message: object) -> bytes:
+        """The message's bytes.
+
+        Raises:
+            ProtocolError: The version cannot carry a value that the message sets.
+        """
+        if self._refuse_lost_values is not None:
+            self._refuse_lost_values(message)
+        buffer = io.BytesIO()
+        self._write(buffer, message)
+        return buffer.getvalue()
+
+    def decode(self, buffer: bytes | memoryview, start: int = 0) -> Any:
+        """The message whose bytes begin at `start` and end with the buffer.
+
+        Raises:
+            MalformedFrameError: The bytes are no such message, or there are more of them.
+        """
+        end = check_bounds(self.schema, buffer, start)
+        if end != len(buffer):
+            raise MalformedFrameError(f"{len(buffer) - end} bytes follow the end of the {self.message_class.__name__}")
+        try:
+            entity, _ = self._read(buffer, start)
+        except (SerialError, ValueError) as error:
+            raise MalformedFrameError(f"not a {self.message_class.__name__}: {error}") from error
+        return self._convert(entity)
+
+
+@cached
+def bind(message_class: type[Any], schema: Schema) -> Binding:
+    """The binding of a message class to a plain schema.
+
+    Raises:
+        ProtocolError: The schema has a field that the message class lacks.
+    """
+    is_request = schema.__type__.name == "request"
+    return Binding(
+        message_class=message_class,
+        schema=schema,
+        flexible=schema.__flexible__,
+        read=entity_reader(schema),
+        write=entity_writer(schema),
+        convert=_converter(message_class, schema),
+        refuse_lost_values=_lost_value_check(message_class, schema) if is_request else None,
+    )
+
+
+# ------------------------------------------------------------------------------------------- reading
+
+
+@cached
+def _converter(message_class: type[Any], schema: Schema) -> Convert:
+    names = [field.name for field in dataclasses.fields(schema)]
+    hints = get_type_hints(message_class)
+    missing = [name for name in names if name not in hints]
+    if missing:
+        raise ProtocolError(f"{message_class.__name__} lacks the fields {missing} of {schema.__name__}")
+    changes = _conversions(message_class, schema, names)
+    return _builder(message_class, names, changes)
+
+
+def _builder(message_class: type[Any], names: Sequence[str], changes: Sequence[tuple[str, Convert]]) -> Convert:
+    take = attrgetter(*names) if len(names) > 1 else None
+
+    def build(entity: Any) -> Any:
+        values = take(entity) if take else tuple(getattr(entity, name) for name in names)
+        arguments = dict(zip(names, values, strict=True))
+        for name, change in changes:
+            arguments[name] = change(arguments[name])
+        return message_class(**arguments)
+
+    return build
+
+
+def _conversions(message_class: type[Any], schema: Schema, names: Sequence[str]) -> list[tuple[str, Convert]]:
+    hints = get_type_hints(message_class)
+    inner = {field.name: _schema_inside(field.type) for field in dataclasses.fields(schema)}
+    conversions = ((name, _conversion(hints[name], inner[name])) for name in names)
+    return [(name, convert) for name, convert in conversions if convert is not None]
+
+
+def _conversion(hint: Any, schema: Schema | None) -> Convert | None:
+    if hint is ErrorCode:
+        return ErrorCode
+    if schema is None:
+        return None
+    convert = _converter(_message_inside(hint), schema)
+    return _each(convert) if _is_array(hint) else _unless_none(convert)
+
+
+def _each(convert: Convert) -> Convert:
+    def change(values: Any) -> Any:
+        return values if values is None else tuple([convert(value) for value in values])
+
+    return change
+
+
+def _unless_none(convert: Convert) -> Convert:
+    def change(value: Any) -> Any:
+        return value if value is None else convert(value)
+
+    return change
+
+
+# ------------------------------------------------------------------------------------------- writing
+
+
+@cached
+def _lost_value_check(message_class: type[Any], schema: Schema) -> Check | None:
+    present = {field.name: _schema_inside(field.type) for field in dataclasses.fields(schema)}
+    hints = get_type_hints(message_class)
+    absent = [f for f in attrs.fields(message_class) if f.name not in present and not is_ignorable(f)]
+    checks = [_absent_field_check(message_class, field, schema.__version__) for field in absent]
+    for name, inner in present.items():
+        check = _lost_value_check(_message_inside(hints[name]), inner) if inner is not None else None
+        if check is not None:
+            checks.append(_nested_check(name, check, many=_is_array(hints[name])))
+    return _all_of(checks) if checks else None
+
+
+def _absent_field_check(message_class: type[Any], field: "attrs.Attribute[Any]", version: int) -> Check:
+    def check(message: Any) -> None:
+        value = getattr(message, field.name)
+        if value != field.default:
+            raise ProtocolError(f"{message_class.__name__} v{version} cannot carry {field.name}={value!r}")
+
+    return check
+
+
+def _nested_check(name: str, check: Check, *, many: bool) -> Check:
+    def check_nested(message: Any) -> None:
+        value = getattr(message, name)
+        for element in value or () if many else (value,):
+            if element is not None:
+                check(element)
+
+    return check_nested
+
+
+def _all_of(checks: Sequence[Check]) -> Check:
+    def check(message: Any) -> None:
+        for each in checks:
+            each(message)
+
+    return check
+
+
+# -------------------------------------------------------------------------------------- type look-ups
+
+
+def _strip_none(annotation: Any) -> Any:
+    parts = [part for part in get_args(annotation) if part is not type(None)]
+    return parts[0] if type(None) in get_args(annotation) else annotation
+
+
+def _is_array(annotation: Any) -> bool:
+    return getattr(_strip_none(annotation), "__origin__", None) is tuple
+
+
+def _innermost(annotation: Any) -> Any:
+    annotation = _strip_none(annotation)
+    return _strip_none(get_args(annotation)[0]) if _is_array(annotation) else annotation
+
+
+def _schema_inside(annotation: Any) -> Schema | None:
+    inner = _innermost(annotation)
+    return inner if dataclasses.is_dataclass(inner) else None  # type: ignore[return-value]
+
+
+def _message_inside(annotation: Any) -> type[Any]:
+    inner: type[Any] = _innermost(annotation)
+    return inner

@@ -1,0 +1,199 @@
+"""A check that a message's lengths fit into its bytes, made before anything is decoded.
+
+kio's native reader reserves memory for as many elements as an array announces, and ends the process when it
+cannot have it. So every array length, string length and tagged-field size is compared with the bytes that are
+really there first. The check allocates nothing and costs one step per run of fixed-size fields.
+"""
+
+import dataclasses
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+from kafka_groups.errors import MalformedFrameError
+from kafka_groups.protocol.memo import cached
+from kafka_groups.protocol.schemas import Schema
+
+__all__ = ["check_bounds"]
+
+Buffer = bytes | memoryview
+Step = Callable[[Buffer, int, int], int]
+"""(buffer, position, end) → position after the part; raises `MalformedFrameError` when it passes `end`."""
+
+_FIXED: Mapping[str, int] = {
+    "int8": 1, "bool": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8, "float64": 8,
+    "uuid": 16,
+}  # fmt: skip
+_STRING_LENGTH_BYTES: Mapping[str, int] = {"string": 2, "bytes": 4, "records": 4}
+
+
+def check_bounds(schema: Schema, buffer: Buffer, start: int = 0) -> int:
+    """The position after the message that starts at `start`.
+
+    Raises:
+        MalformedFrameError: A length in the message is negative or reaches beyond the buffer.
+    """
+    return _entity(schema)(buffer, start, len(buffer))
+
+
+@cached
+def _entity(schema: Schema) -> Step:
+    flexible: bool = schema.__flexible__
+    plain = [field for field in dataclasses.fields(schema) if "tag" not in field.metadata]
+    tagged = {f.metadata["tag"]: _field(f, flexible, nullable=False) for f in dataclasses.fields(schema)
+              if "tag" in f.metadata}  # fmt: skip
+    steps = _merge_fixed([_size_or_step(field, flexible) for field in plain])
+    if flexible:
+        steps.append(_tagged_fields(tagged))
+    return _sequence(steps)
+
+
+def _size_or_step(field: "dataclasses.Field[Any]", flexible: bool) -> int | Step:  # noqa: FBT001 - as in the schema
+    size = _FIXED.get(field.metadata.get("kafka_type", ""))
+    if size is not None and get_origin(_without_none(field.type)[0]) is not tuple:
+        return size
+    return _field(field, flexible, nullable=_without_none(field.type)[1])
+
+
+def _merge_fixed(parts: Sequence[int | Step]) -> list[Step]:
+    steps: list[Step] = []
+    run = 0
+    for part in parts:
+        if isinstance(part, int):
+            run += part
+            continue
+        if run:
+            steps.append(_fixed(run))
+            run = 0
+        steps.append(part)
+    return [*steps, _fixed(run)] if run else steps
+
+
+def _field(field: "dataclasses.Field[Any]", flexible: bool, *, nullable: bool) -> Step:  # noqa: FBT001
+    annotation, _ = _without_none(field.type)
+    if get_origin(annotation) is tuple:
+        return _array(_element(get_args(annotation)[0], field, flexible), flexible)
+    if dataclasses.is_dataclass(annotation):
+        entity = _entity(annotation)  # type: ignore[arg-type]
+        return _nullable(entity) if nullable else entity
+    return _scalar(field.metadata["kafka_type"], flexible)
+
+
+def _element(annotation: Any, field: "dataclasses.Field[Any]", flexible: bool) -> Step:  # noqa: FBT001
+    annotation, _ = _without_none(annotation)
+    if dataclasses.is_dataclass(annotation):
+        return _entity(annotation)  # type: ignore[arg-type]
+    return _scalar(field.metadata["kafka_type"], flexible)
+
+
+def _scalar(kafka_type: str, flexible: bool) -> Step:  # noqa: FBT001
+    if kafka_type in _FIXED:
+        return _fixed(_FIXED[kafka_type])
+    return _compact_string if flexible else _legacy_string(_STRING_LENGTH_BYTES[kafka_type])
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) is types.UnionType:
+        return next(part for part in get_args(annotation) if part is not types.NoneType), True
+    return annotation, False
+
+
+def _sequence(steps: Sequence[Step]) -> Step:
+    if len(steps) == 1:
+        return steps[0]
+
+    def check(buffer: Buffer, position: int, end: int) -> int:
+        for step in steps:
+            position = step(buffer, position, end)
+        return position
+
+    return check
+
+
+@cached
+def _fixed(size: int) -> Step:
+    def check(_buffer: Buffer, position: int, end: int) -> int:
+        return _within(position + size, end)
+
+    return check
+
+
+def _compact_string(buffer: Buffer, position: int, end: int) -> int:
+    length, position = _uvarint(buffer, position, end)
+    return _within(position + length - 1, end) if length else position
+
+
+@cached
+def _legacy_string(length_bytes: int) -> Step:
+    def check(buffer: Buffer, position: int, end: int) -> int:
+        length, position = _signed(buffer, position, end, length_bytes)
+        return position if length == -1 else _within(position + length, end)
+
+    return check
+
+
+def _array(element: Step, flexible: bool) -> Step:  # noqa: FBT001
+    def check(buffer: Buffer, position: int, end: int) -> int:
+        if flexible:
+            length, position = _uvarint(buffer, position, end)
+            length -= 1
+        else:
+            length, position = _signed(buffer, position, end, 4)
+        _within(position + length, end)  # every element takes at least one byte
+        for _ in range(length):
+            position = element(buffer, position, end)
+        return position
+
+    return check
+
+
+def _nullable(entity: Step) -> Step:
+    def check(buffer: Buffer, position: int, end: int) -> int:
+        marker, position = _signed(buffer, position, end, 1)
+        return entity(buffer, position, end) if marker >= 0 else position
+
+    return check
+
+
+def _tagged_fields(known: Mapping[int, Step]) -> Step:
+    def check(buffer: Buffer, position: int, end: int) -> int:
+        if position < end and buffer[position] == 0:
+            return position + 1
+        count, position = _uvarint(buffer, position, end)
+        _within(position + 2 * count, end)  # every tagged field takes a tag and a size
+        for _ in range(count):
+            tag, position = _uvarint(buffer, position, end)
+            size, position = _uvarint(buffer, position, end)
+            after = _within(position + size, end)
+            if tag in known and known[tag](buffer, position, after) != after:
+                raise MalformedFrameError(f"tagged field {tag} does not fill the {size} bytes that it announces")
+            position = after
+        return position
+
+    return check
+
+
+def _within(position: int, end: int) -> int:
+    if position > end:
+        raise MalformedFrameError(f"the message announces {position - end} bytes more than it holds")
+    return position
+
+
+def _signed(buffer: Buffer, position: int, end: int, size: int) -> tuple[int, int]:
+    after = _within(position + size, end)
+    value = int.from_bytes(buffer[position:after], "big", signed=True)
+    if value < -1:
+        raise MalformedFrameError(f"the message announces a length of {value}")
+    return value, after
+
+
+def _uvarint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    while position < end and shift < 35:
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+        shift += 7
+    raise MalformedFrameError("a variable-length integer does not end")

@@ -1,0 +1,79 @@
+"""Values that every layer shares: names of things in Kafka, and nothing that acts."""
+
+import base64
+import enum
+import random
+from uuid import UUID
+
+from attrs import frozen
+
+__all__ = [
+    "AcknowledgeType",
+    "Header",
+    "TopicIdPartition",
+    "TopicPartition",
+    "member_id_of",
+    "random_uuid",
+]
+
+Header = tuple[str, bytes | None]
+"""One record header: its key and its value (`None` is a null value)."""
+
+
+@frozen(order=True)
+class TopicPartition:
+    """A partition of a topic, by the topic's name."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@frozen(order=False, eq=False)
+class TopicIdPartition:
+    """A partition of a topic, by the topic's id; the name is for people.
+
+    Two of them are equal when topic id and partition are: a topic that was deleted and created again under
+    the same name has another id, and so other partitions.
+    """
+
+    topic_id: UUID
+    partition: int
+    topic: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TopicIdPartition):
+            return NotImplemented
+        return self.partition == other.partition and self.topic_id == other.topic_id
+
+    def __hash__(self) -> int:
+        return hash((self.topic_id, self.partition))
+
+    def __str__(self) -> str:
+        return f"{self.topic or self.topic_id}-{self.partition}"
+
+
+class AcknowledgeType(enum.IntEnum):
+    """What becomes of a delivered record (KIP-932, KIP-1222).
+
+    `GAP` says that an acquired offset holds no record (compaction, control batches); clients send it by
+    themselves and applications never do.
+    """
+
+    GAP = 0
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    RENEW = 4
+
+
+def random_uuid(rng: random.Random) -> UUID:
+    """A version-4 UUID from the given source of randomness, so that a run can be repeated."""
+    return UUID(int=rng.getrandbits(128), version=4)
+
+
+def member_id_of(uuid: UUID) -> str:
+    """The 22-character URL-safe base64 form in which Kafka's clients write a member id."""
+    return base64.urlsafe_b64encode(uuid.bytes).rstrip(b"=").decode("ascii")
