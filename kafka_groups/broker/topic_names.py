@@ -1,0 +1,43 @@
+"""Which topic names Kafka takes."""
+
+import re
+from collections.abc import Iterable
+
+from kafka_groups.errors import InvalidTopicError
+
+__all__ = ["MAX_TOPIC_NAME_LENGTH", "check_topic_name", "colliding_name"]
+
+MAX_TOPIC_NAME_LENGTH = 249
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def check_topic_name(name: str) -> None:
+    """Refuse a topic name that Kafka refuses.
+
+    Raises:
+        InvalidTopicError: Empty, `.`, `..`, longer than 249 characters, or with characters other than
+            ASCII letters, digits, `.`, `_` and `-`.
+    """
+    if not name:
+        raise InvalidTopicError("Topic name is invalid: the empty string is not allowed")
+    if name in {".", ".."}:
+        raise InvalidTopicError(f"Topic name is invalid: '{name}' is not allowed")
+    if len(name) > MAX_TOPIC_NAME_LENGTH:
+        raise InvalidTopicError(
+            f"Topic name is invalid: the length of '{name}' is longer than the max allowed length "
+            f"{MAX_TOPIC_NAME_LENGTH}"
+        )
+    if not _LEGAL.fullmatch(name):
+        raise InvalidTopicError(
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, "
+            "'.', '_' and '-'"
+        )
+
+
+def colliding_name(name: str, others: Iterable[str]) -> str | None:
+    """The topic among `others` from which the name differs in `.` and `_` alone, or None."""
+    # Kafka's metric names turn "." into "_", so two topics must not differ in these alone.
+    if "." not in name and "_" not in name:
+        return None
+    plain = name.replace(".", "_")
+    return next((other for other in others if other.replace(".", "_") == plain), None)
