@@ -1,0 +1,327 @@
+"""A real, single-node Kafka as a child process, for tests that must not trust the embedded broker."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import IO, Self
+
+from kafka_groups.errors import ProtocolError
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.codec import decode_response, encode_request
+from kafka_groups.protocol.framing import frame
+from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_groups.protocol.messages.metadata import MetadataRequest
+from kafka_groups.testing.kafka_jars import (
+    DEFAULT_KAFKA_VERSION,
+    RealKafkaUnavailableError,
+    find_tool,
+    kafka_jars,
+    missing_tools,
+)
+from kafka_groups.types import member_id_of, random_uuid
+
+__all__ = ["SINGLE_NODE_PROPERTIES", "KafkaProcess", "kafka_answers"]
+
+SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.min.session.timeout.ms": "1000",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.streams.min.session.timeout.ms": "1000",
+    "group.streams.min.heartbeat.interval.ms": "500",
+    "group.streams.initial.rebalance.delay.ms": "0",
+})  # fmt: skip
+"""What one node needs so that groups work at all, and lower bounds that let tests wait for seconds, not minutes."""
+
+_HOST = "127.0.0.1"
+_FIRST_PORT, _LAST_PORT = 20_000, 31_999  # below the ports that Linux gives to outgoing connections
+_START_ATTEMPTS = 3
+_START_TIMEOUT_S = 60.0
+_STOP_TIMEOUT_S = 30.0
+_LOG_TAIL_LINES = 40
+# Kills Kafka when the pipe on its standard input ends, and so also when the test run is killed.
+_WATCHED = "exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec 3<&- </dev/null; exec \"$@\""
+
+
+class KafkaProcess:
+    """One Kafka node in KRaft mode on loopback, started from Maven Central's jars.
+
+    Use it as a context manager, or call `start` and `close`. Data and logs live in a temporary directory that
+    `close` removes; Kafka also ends when this process dies. Nothing here is thread-safe.
+
+    ```python
+    with KafkaProcess("4.4.0", {"group.share.max.size": "2"}) as kafka:
+        consumer = KafkaShareConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id="g")
+    ```
+
+    Args:
+        version: A release of Kafka.
+        properties: Entries of `server.properties`, over those of `SINGLE_NODE_PROPERTIES`.
+        features: Levels of features to format the storage with, such as `{"share.version": 1}`; the release's
+            own defaults otherwise.
+        java_options: Options for the JVM, before the class path.
+        keep_log_in: Directory into which `close` copies the broker's log; without one, the log is kept only
+            when Kafka does not start, and the error says where.
+    """
+
+    def __init__(
+        self,
+        version: str = DEFAULT_KAFKA_VERSION,
+        properties: Mapping[str, str] | None = None,
+        *,
+        features: Mapping[str, int] | None = None,
+        java_options: Sequence[str] = ("-Xmx1g",),
+        keep_log_in: Path | None = None,
+    ) -> None:
+        self.version = version
+        self.host = _HOST
+        self.port = 0
+        self._properties = {**SINGLE_NODE_PROPERTIES, **(properties or {})}
+        self._features = dict(features or {})
+        self._java_options = tuple(java_options)
+        self._keep_log_in = keep_log_in
+        self._directory: Path | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rng = random.Random()
+
+    def __repr__(self) -> str:
+        state = f"at {self.bootstrap_servers}" if self.is_running else "stopped"
+        return f"<KafkaProcess {self.version} {state}>"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None and self._directory is not None:
+            error.add_note(f"end of Kafka's log:\n{self.log_tail()}")
+        self.close()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port` of the node; the same after `restart`."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process lives."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Resolve the jars, format a storage, start Kafka and wait until it serves requests (3 s or more).
+
+        Raises:
+            RealKafkaUnavailableError: Java or Maven are missing, or Kafka does not start; the message has the
+                end of its log.
+        """
+        if self._directory is not None:
+            raise RealKafkaUnavailableError(f"{self!r} was started before; use restart, or close it first")
+        missing = missing_tools()
+        if missing is not None:
+            raise RealKafkaUnavailableError(missing)
+        jars = kafka_jars(self.version)
+        for attempt in range(1, _START_ATTEMPTS + 1):
+            self._directory = Path(tempfile.mkdtemp(prefix=f"kafka-{self.version}-"))
+            try:
+                self._write_properties()
+                self._format_storage(jars)
+                self._launch(jars)
+                return
+            except RealKafkaUnavailableError as error:
+                clash = "Address already in use" in self.log_tail()
+                self._give_up(error)
+                if not clash or attempt == _START_ATTEMPTS:
+                    raise
+
+    def stop(self) -> None:
+        """Stop Kafka in good order and keep its storage; `restart` brings it back."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill Kafka at once, as a crash would, and keep its storage; `restart` brings it back."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """Stop Kafka in good order if it runs, and start it again on the same port with the same storage.
+
+        Raises:
+            RealKafkaUnavailableError: It was never started, or does not start again.
+        """
+        if self._directory is None:
+            raise RealKafkaUnavailableError(f"{self!r} was never started")
+        self.stop()
+        self._launch(kafka_jars(self.version))
+
+    def close(self) -> None:
+        """Kill Kafka and remove its files; harmless when it was closed before."""
+        self.kill()
+        if self._directory is None:
+            return
+        if self._keep_log_in is not None:
+            self._copy_log(self._keep_log_in)
+        shutil.rmtree(self._directory)
+        self._directory = None
+
+    def log_tail(self, lines: int = _LOG_TAIL_LINES) -> str:
+        """The last lines of the broker's log."""
+        if self._directory is None or not self._log.exists():
+            return ""
+        return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+    # ------------------------------------------------------------------------------------------- steps
+
+    @property
+    def _home(self) -> Path:
+        if self._directory is None:
+            raise RealKafkaUnavailableError(f"{self!r} has no storage")
+        return self._directory
+
+    @property
+    def _log(self) -> Path:
+        return self._home / "server.log"
+
+    def _write_properties(self) -> None:
+        self.port, controller_port = _free_ports(self._rng, 2)
+        listeners = f"PLAINTEXT://{_HOST}:{self.port},CONTROLLER://{_HOST}:{controller_port}"
+        properties = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.bootstrap.servers": f"{_HOST}:{controller_port}",
+            "listeners": listeners,
+            "advertised.listeners": f"PLAINTEXT://{_HOST}:{self.port}",
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "log.dirs": str(self._home / "data"),
+            **self._properties,
+        }
+        text = "".join(f"{name}={value}\n" for name, value in properties.items())
+        (self._home / "server.properties").write_text(text, encoding="utf-8")
+
+    def _format_storage(self, jars: Path) -> None:
+        features = [part for name, level in self._features.items() for part in ("--feature", f"{name}={level}")]
+        command = self._java(
+            jars, "kafka.tools.StorageTool", "format", "--cluster-id", self._cluster_id(), "--standalone",
+            "--config", str(self._home / "server.properties"), *features, options=("-XX:TieredStopAtLevel=1",),
+        )  # fmt: skip
+        with self._log.open("ab") as log:
+            done = subprocess.run(  # noqa: S603 - the command is ours
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False, timeout=_START_TIMEOUT_S
+            )
+        if done.returncode != 0:
+            raise RealKafkaUnavailableError(f"formatting the storage of Kafka {self.version} failed")
+
+    def _cluster_id(self) -> str:
+        cluster_id = member_id_of(random_uuid(self._rng))
+        return self._cluster_id() if cluster_id.startswith("-") else cluster_id  # it would read as an option
+
+    def _launch(self, jars: Path) -> None:
+        properties = str(self._home / "server.properties")
+        command = self._java(jars, "kafka.Kafka", properties, options=self._java_options)
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - the command is ours
+                ["/bin/sh", "-c", _WATCHED, "kafka", *command],
+                stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True, cwd=self._home,
+            )  # fmt: skip
+        self._wait_until_it_serves(self._process)
+
+    def _java(self, jars: Path, main_class: str, *arguments: str, options: Sequence[str]) -> list[str]:
+        java = find_tool("java") or "java"
+        return [java, *options, "-cp", f"{jars}/*", main_class, *arguments]
+
+    def _wait_until_it_serves(self, process: "subprocess.Popen[bytes]") -> None:
+        clock = SystemClock()
+        deadline_ms = clock.now_ms() + int(_START_TIMEOUT_S * 1000)
+        while not kafka_answers(self.host, self.port):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.1)
+            if process.poll() is not None:
+                raise RealKafkaUnavailableError(f"Kafka {self.version} ended with status {process.returncode}")
+            if clock.now_ms() > deadline_ms:
+                raise RealKafkaUnavailableError(f"Kafka {self.version} did not serve within {_START_TIMEOUT_S} s")
+
+    # --------------------------------------------------------------------------------------------- ends
+
+    def _end(self, signal_number: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.poll() is None:
+            process.send_signal(signal_number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=_STOP_TIMEOUT_S)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # the watching shell too
+        process.wait()
+        _close_pipe(process.stdin)
+
+    def _give_up(self, error: RealKafkaUnavailableError) -> None:
+        kept = self._copy_log(self._keep_log_in or Path(tempfile.mkdtemp(prefix="kafka-log-")))
+        error.add_note(f"its log is kept in {kept}; the end of it:\n{self.log_tail()}")
+        self.close()
+
+    def _copy_log(self, directory: Path) -> Path:
+        directory.mkdir(parents=True, exist_ok=True)
+        kept = directory / f"kafka-{self.version}-{self.port}.log"
+        shutil.copyfile(self._log, kept)
+        return kept
+
+
+def kafka_answers(host: str, port: int, *, timeout_s: float = 5.0) -> bool:
+    """Whether a Kafka broker at the address serves requests and knows at least one live broker, itself."""
+    requests = ((ApiVersionsRequest(), ApiKey.API_VERSIONS, 0), (MetadataRequest(topics=()), ApiKey.METADATA, 4))
+    try:
+        with socket.create_connection((host, port), timeout=timeout_s) as connection, connection.makefile("rb") as answers:
+            for message, key, version in requests:
+                connection.sendall(frame(encode_request(message, version, 0, "kafka-groups")))
+                response = decode_response(_read_frame(answers), key, version)
+    except (OSError, ProtocolError):
+        return False
+    return bool(response.brokers)
+
+
+def _read_frame(stream: IO[bytes]) -> bytes:
+    header = stream.read(4)
+    if len(header) < 4:  # the connection was closed
+        raise ConnectionResetError("no answer")
+    length: int = struct.unpack(">i", header)[0]
+    return stream.read(length)
+
+
+def _close_pipe(pipe: IO[bytes] | None) -> None:
+    if pipe is not None:
+        pipe.close()
+
+
+def _free_ports(rng: random.Random, count: int) -> list[int]:
+    with contextlib.ExitStack() as held:
+        return [_hold_free_port(rng, held) for _ in range(count)]
+
+
+def _hold_free_port(rng: random.Random, held: contextlib.ExitStack) -> int:
+    for _ in range(100):
+        port = rng.randint(_FIRST_PORT, _LAST_PORT)
+        listener = held.enter_context(socket.socket())
+        with contextlib.suppress(OSError):
+            listener.bind((_HOST, port))
+            return port
+    raise RealKafkaUnavailableError(f"no free port between {_FIRST_PORT} and {_LAST_PORT} in 100 tries")
