@@ -1,0 +1,381 @@
+"""The embedded broker's settings and the configuration of share groups, under Kafka's names (KIP-932, KIP-1240).
+
+A group's configuration starts from the broker's defaults; overrides are set with IncrementalAlterConfigs on a GROUP
+resource and must stay within the broker's bounds.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from kafka_groups.config.keys import Key, KeyType
+from kafka_groups.config.readers import offset_reset_duration_ms, read_offset_reset
+from kafka_groups.config.settings import KeyTable, UnknownKeyError, gather, setting
+from kafka_groups.errors import InvalidConfigError
+
+__all__ = [
+    "BrokerSettings",
+    "ShareGroupConfig",
+    "broker_keys",
+    "broker_settings",
+    "group_keys",
+    "share_group_config",
+    "validate_broker_config",
+    "validate_group_config",
+]
+
+
+def _number(key_type: KeyType, name: str, default: int, doc: str, **options: Any) -> Any:
+    return setting(Key(name=name, type=key_type, default=default, doc=doc, error=InvalidConfigError, **options))
+
+
+_int = functools.partial(_number, KeyType.INT)
+_long = functools.partial(_number, KeyType.LONG)
+_ms = functools.partial(_number, KeyType.INT, unit="ms")
+
+
+def _flag(name: str, doc: str) -> Any:
+    return setting(Key(name=name, type=KeyType.BOOLEAN, default=True, doc=doc, error=InvalidConfigError))
+
+
+@frozen(kw_only=True)
+class ShareGroupConfig:
+    """The configuration in effect for one share group; `share_group_config` builds it."""
+
+    session_timeout_ms: int = _ms(
+        "share.session.timeout.ms",
+        45_000,
+        "A member that sends no heartbeat for this long leaves the group. Longer than the heartbeat interval.",
+        minimum=1,
+    )
+    heartbeat_interval_ms: int = _ms(
+        "share.heartbeat.interval.ms", 5_000, "How often a member is told to send heartbeats.", minimum=1
+    )
+    record_lock_duration_ms: int = _ms(
+        "share.record.lock.duration.ms",
+        30_000,
+        "How long an acquired record stays locked to its member without an acknowledgement.",
+        minimum=1_000,
+    )
+    auto_offset_reset: str = setting(
+        Key(
+            name="share.auto.offset.reset",
+            type=KeyType.STRING,
+            default="latest",
+            reader=read_offset_reset,
+            form="latest, earliest or by_duration:PnDTnHnMn.nS",
+            doc="Where a share-partition without a start offset begins: at the end of the log, at its start, or that "
+            "long before now.",
+            error=InvalidConfigError,
+        )
+    )
+    isolation_level: str = setting(
+        Key(
+            name="share.isolation.level",
+            type=KeyType.STRING,
+            default="read_uncommitted",
+            choices=("read_uncommitted", "read_committed"),
+            doc="Whether records of open and aborted transactions are delivered.",
+            error=InvalidConfigError,
+        )
+    )
+    delivery_count_limit: int = _int(
+        "share.delivery.count.limit",
+        5,
+        "How often a record is delivered before it is archived without having been accepted.",
+        minimum=2,
+    )
+    partition_max_record_locks: int = _int(
+        "share.partition.max.record.locks",
+        2_000,
+        "How many records of one share-partition may be in flight at once.",
+        minimum=100,
+    )
+    renew_acknowledge_enable: bool = _flag(
+        "share.renew.acknowledge.enable", "Whether members may renew acquisition locks (KIP-1222)."
+    )
+    assignment_interval_ms: int = _ms(
+        "share.assignment.interval.ms",
+        1_000,
+        "The shortest time between two computations of the group's target assignment (KIP-1263).",
+        minimum=0,
+    )
+
+    @property
+    def auto_offset_reset_duration_ms(self) -> int | None:
+        """How far back `by_duration:` goes, in milliseconds; `None` for `latest` and `earliest`."""
+        return offset_reset_duration_ms(self.auto_offset_reset)
+
+
+@frozen(kw_only=True)
+class BrokerSettings:
+    """The settings of an embedded broker, with Kafka's defaults; `broker_settings` builds it from dotted names.
+
+    Attributes are named like Kafka's keys, with underscores.
+    """
+
+    share_session_timeout_ms: int = _ms(
+        "group.share.session.timeout.ms", 45_000, "Default of share.session.timeout.ms.", minimum=1
+    )
+    share_min_session_timeout_ms: int = _ms(
+        "group.share.min.session.timeout.ms", 45_000, "The smallest share.session.timeout.ms allowed.", minimum=1
+    )
+    share_max_session_timeout_ms: int = _ms(
+        "group.share.max.session.timeout.ms", 60_000, "The largest share.session.timeout.ms allowed.", minimum=1
+    )
+    share_heartbeat_interval_ms: int = _ms(
+        "group.share.heartbeat.interval.ms", 5_000, "Default of share.heartbeat.interval.ms.", minimum=1
+    )
+    share_min_heartbeat_interval_ms: int = _ms(
+        "group.share.min.heartbeat.interval.ms", 5_000, "The smallest share.heartbeat.interval.ms allowed.", minimum=1
+    )
+    share_max_heartbeat_interval_ms: int = _ms(
+        "group.share.max.heartbeat.interval.ms", 15_000, "The largest share.heartbeat.interval.ms allowed.", minimum=1
+    )
+    share_record_lock_duration_ms: int = _ms(
+        "group.share.record.lock.duration.ms",
+        30_000,
+        "Default of share.record.lock.duration.ms.",
+        minimum=1_000,
+        maximum=3_600_000,
+    )
+    share_min_record_lock_duration_ms: int = _ms(
+        "group.share.min.record.lock.duration.ms",
+        15_000,
+        "The smallest share.record.lock.duration.ms allowed.",
+        minimum=1_000,
+        maximum=30_000,
+    )
+    share_max_record_lock_duration_ms: int = _ms(
+        "group.share.max.record.lock.duration.ms",
+        60_000,
+        "The largest share.record.lock.duration.ms allowed.",
+        minimum=30_000,
+        maximum=3_600_000,
+    )
+    share_delivery_count_limit: int = _int(
+        "group.share.delivery.count.limit", 5, "Default of share.delivery.count.limit.", minimum=2, maximum=10
+    )
+    share_min_delivery_count_limit: int = _int(
+        "group.share.min.delivery.count.limit",
+        2,
+        "The smallest share.delivery.count.limit allowed.",
+        minimum=2,
+        maximum=5,
+    )
+    share_max_delivery_count_limit: int = _int(
+        "group.share.max.delivery.count.limit",
+        10,
+        "The largest share.delivery.count.limit allowed.",
+        minimum=5,
+        maximum=25,
+    )
+    share_partition_max_record_locks: int = _int(
+        "group.share.partition.max.record.locks",
+        2_000,
+        "Default of share.partition.max.record.locks.",
+        minimum=100,
+        maximum=10_000,
+    )
+    share_min_partition_max_record_locks: int = _int(
+        "group.share.min.partition.max.record.locks",
+        100,
+        "The smallest share.partition.max.record.locks allowed.",
+        minimum=100,
+        maximum=2_000,
+    )
+    share_max_partition_max_record_locks: int = _int(
+        "group.share.max.partition.max.record.locks",
+        4_000,
+        "The largest share.partition.max.record.locks allowed.",
+        minimum=2_000,
+        maximum=10_000,
+    )
+    share_assignment_interval_ms: int = _ms(
+        "group.share.assignment.interval.ms", 1_000, "Default of share.assignment.interval.ms.", minimum=0
+    )
+    share_min_assignment_interval_ms: int = _ms(
+        "group.share.min.assignment.interval.ms", 0, "The smallest share.assignment.interval.ms allowed.", minimum=0
+    )
+    share_max_assignment_interval_ms: int = _ms(
+        "group.share.max.assignment.interval.ms",
+        15_000,
+        "The largest share.assignment.interval.ms allowed.",
+        minimum=0,
+    )
+    share_initialize_retry_interval_ms: int = _ms(
+        "group.share.initialize.retry.interval.ms",
+        30_000,
+        "When the initialisation of a share-partition that got no answer is tried again.",
+        minimum=1,
+    )
+    group_max_size: int = _int(
+        "group.share.max.size", 200, "How many members one share group may have.", minimum=1, maximum=1_000
+    )
+    max_share_sessions: int = _int(
+        "group.share.max.share.sessions",
+        2_000,
+        "How many share sessions one broker keeps. At least group.share.max.size.",
+        minimum=1,
+    )
+    share_assignors: tuple[str, ...] = setting(
+        Key(
+            name="group.share.assignors",
+            type=KeyType.LIST,
+            default=("simple",),
+            choices=("simple",),
+            doc="The assignor of share groups.",
+            error=InvalidConfigError,
+        )
+    )
+    num_partitions: int = _int(
+        "num.partitions", 1, "Partitions of a topic that is created without a number.", minimum=1
+    )
+    default_replication_factor: int = _int(
+        "default.replication.factor", 1, "Replication factor of a topic that is created without one.", minimum=1
+    )
+    auto_create_topics_enable: bool = _flag(
+        "auto.create.topics.enable",
+        "Whether a metadata request that allows it creates the unknown topics that it names.",
+    )
+    delete_topic_enable: bool = _flag("delete.topic.enable", "Whether topics can be deleted.")
+    message_max_bytes: int = _int(
+        "message.max.bytes", 1_048_588, "The largest record batch accepted.", unit="bytes", minimum=0
+    )
+    fetch_max_bytes: int = _int(
+        "fetch.max.bytes", 57_671_680, "The most that one fetch response holds.", unit="bytes", minimum=1_024
+    )
+    socket_request_max_bytes: int = _int(
+        "socket.request.max.bytes",
+        104_857_600,
+        "The largest request; a connection that announces a larger one is closed.",
+        unit="bytes",
+        minimum=1,
+    )
+    max_incremental_fetch_session_cache_slots: int = _int(
+        "max.incremental.fetch.session.cache.slots", 1_000, "How many fetch sessions one broker keeps.", minimum=0
+    )
+    producer_id_expiration_ms: int = _ms(
+        "producer.id.expiration.ms",
+        86_400_000,
+        "When the sequence numbers of a producer that sends nothing are forgotten.",
+        minimum=1,
+    )
+    connections_max_idle_ms: int = _long(
+        "connections.max.idle.ms", 600_000, "When a connection that is not used is closed.", unit="ms"
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Check the settings against each other."""
+        for name in _CAPPED:
+            _check_within_caps(self, name, getattr(self, f"share_{name}"), f"share_{name}")
+        if self.share_heartbeat_interval_ms >= self.share_session_timeout_ms:
+            raise _unfit_session(_BROKER.key("share_session_timeout_ms"), self)
+        if self.max_share_sessions < self.group_max_size:
+            raise _BROKER.key("max_share_sessions").problem(
+                self.max_share_sessions,
+                "it is below group.share.max.size",
+                remedy=f"give at least {self.group_max_size}, so that every member of a full group gets a session",
+            )
+
+
+_CAPPED = (
+    "session_timeout_ms",
+    "heartbeat_interval_ms",
+    "record_lock_duration_ms",
+    "delivery_count_limit",
+    "partition_max_record_locks",
+    "assignment_interval_ms",
+)
+
+_GROUP = KeyTable(ShareGroupConfig, dotted_only=True)
+_BROKER = KeyTable(BrokerSettings)
+_BROKER_DOTTED = KeyTable(BrokerSettings, dotted_only=True)
+
+
+def group_keys() -> dict[str, Key]:
+    """The keys of a share group by dotted name (resource type GROUP)."""
+    return _GROUP.by_name()
+
+
+def broker_keys() -> dict[str, Key]:
+    """The keys of a broker by dotted name (resource type BROKER)."""
+    return _BROKER.by_name()
+
+
+def broker_settings(given: Mapping[str, object] | None = None) -> BrokerSettings:
+    """The settings of a broker from Kafka's dotted names (or the attributes' names).
+
+    Raises:
+        InvalidConfigError: A key is unknown or a value does not fit.
+    """
+    return BrokerSettings(**_gather(_BROKER, given or {}, "broker"))
+
+
+def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> None:
+    """Check one broker-level value beside the broker's other settings, as an IncrementalAlterConfigs request needs.
+
+    Raises:
+        InvalidConfigError: The key is unknown, the value does not fit, or it does not go with the others.
+    """
+    attrs.evolve(settings, **_gather(_BROKER_DOTTED, {name: value}, "broker"))
+
+
+def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ShareGroupConfig:
+    """The configuration in effect for a share group: its overrides, and the broker's defaults for the rest.
+
+    Raises:
+        InvalidConfigError: A key is unknown, a value does not fit or is outside the broker's bounds.
+    """
+    defaults = {name: getattr(settings, f"share_{name}") for name in _CAPPED}
+    config = ShareGroupConfig(**(defaults | _gather(_GROUP, overrides, "share group")))
+    for name in _CAPPED:
+        _check_within_caps(settings, name, getattr(config, name), None)
+    if config.heartbeat_interval_ms >= config.session_timeout_ms:
+        raise _unfit_session(_GROUP.key("session_timeout_ms"), config)
+    return config
+
+
+def validate_group_config(
+    settings: BrokerSettings, name: str, value: str, overrides: Mapping[str, str] | None = None
+) -> None:
+    """Check one group-level value, beside the group's other overrides.
+
+    Raises:
+        InvalidConfigError: The key is unknown, the value does not fit, or it does not go with the others.
+    """
+    share_group_config(settings, {**(overrides or {}), name: value})
+
+
+def _gather(table: KeyTable, given: Mapping[str, object], whose: str) -> dict[str, Any]:
+    try:
+        return gather(table, given.items())
+    except UnknownKeyError as unknown:
+        name = str(unknown.args[0])
+        raise InvalidConfigError(f"{name} is no configuration of a {whose}; {table.suggestion(name)}") from None
+
+
+def _check_within_caps(settings: BrokerSettings, name: str, value: int, broker_attribute: str | None) -> None:
+    low_key, high_key = (_BROKER.key(f"share_{bound}_{name}") for bound in ("min", "max"))
+    low, high = (getattr(settings, f"share_{bound}_{name}") for bound in ("min", "max"))
+    if low <= value <= high:
+        return
+    key = _BROKER.key(broker_attribute) if broker_attribute else _GROUP.key(name)
+    bound = f"below {low}, the {low_key.name}" if value < low else f"above {high}, the {high_key.name}"
+    raise key.problem(
+        value, f"it is {bound} of the broker", remedy=f"give {low} to {high}, or move the bound on the broker"
+    )
+
+
+def _unfit_session(key: Key, config: ShareGroupConfig | BrokerSettings) -> Exception:
+    values = attrs.asdict(config)
+    prefix = "" if isinstance(config, ShareGroupConfig) else "share_"
+    heartbeat_ms = values[f"{prefix}heartbeat_interval_ms"]
+    return key.problem(
+        values[f"{prefix}session_timeout_ms"],
+        f"it is not longer than the heartbeat interval of {heartbeat_ms} ms",
+        remedy="give a longer session timeout or a shorter heartbeat interval",
+    )

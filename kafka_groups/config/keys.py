@@ -1,0 +1,184 @@
+"""One configuration key: its name, type, unit, default, bounds and meaning, and how a value for it is read.
+
+A value may come as a Python value or as the string that a properties file or a Kafka request carries. A value that
+does not fit raises an error that names the key, the value and the remedy; a secret value is never shown.
+"""
+
+import enum
+from collections.abc import Callable
+
+from attrs import frozen
+
+from kafka_groups.config.readers import UnfitError, read_boolean, read_integer, read_list, read_text
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+
+__all__ = ["REQUIRED", "Key", "KeyType"]
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+
+
+class KeyType(enum.IntEnum):
+    """The type of a key's value, with the numbers of Kafka's DescribeConfigs response."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class _Required(enum.Enum):
+    REQUIRED = "required"
+
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required.REQUIRED
+"""The default of a key that has none."""
+
+_READERS: dict[KeyType, Callable[[object], object]] = {
+    KeyType.BOOLEAN: read_boolean,
+    KeyType.STRING: read_text,
+    KeyType.INT: read_integer,
+    KeyType.SHORT: read_integer,
+    KeyType.LONG: read_integer,
+    KeyType.LIST: read_list,
+    KeyType.PASSWORD: read_text,
+}
+
+_LIMITS: dict[KeyType, tuple[int, int]] = {
+    KeyType.SHORT: (-(2**15), 2**15 - 1),
+    KeyType.INT: (-(2**31), INT_MAX),
+    KeyType.LONG: (-(2**63), LONG_MAX),
+}
+
+
+@frozen(kw_only=True)
+class Key:
+    """One configuration key.
+
+    Attributes:
+        name: The dotted name; Kafka's own where Kafka has the key.
+        type: The type of the value.
+        doc: What the key does, in whole sentences.
+        default: The value when none is given; `REQUIRED` if there must be one, `None` if none is a value.
+        unit: `ms`, `bytes` … of a number.
+        minimum: The smallest number allowed.
+        maximum: The largest number allowed.
+        choices: The words allowed, when only some are.
+        reader: How a value is read, when the type alone does not say it.
+        form: What a value looks like, when `reader` reads it.
+        aliases: Other dotted names that mean the same (confluent-kafka's).
+        error: The class of the errors raised for this key.
+    """
+
+    name: str
+    type: KeyType
+    doc: str
+    default: object = REQUIRED
+    unit: str | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    choices: tuple[str, ...] = ()
+    reader: Callable[[object], object] | None = None
+    form: str = ""
+    aliases: tuple[str, ...] = ()
+    error: Callable[[str], KafkaGroupsError] = ConfigurationError
+
+    @property
+    def secret(self) -> bool:
+        """Whether values of the key must not be shown."""
+        return self.type is KeyType.PASSWORD
+
+    @property
+    def required(self) -> bool:
+        """Whether the key has no default."""
+        return self.default is REQUIRED
+
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """Smallest and largest number allowed; `None` if the value is no number."""
+        if self.type not in _LIMITS:
+            return None
+        low, high = _LIMITS[self.type]
+        return (low if self.minimum is None else self.minimum, high if self.maximum is None else self.maximum)
+
+    @property
+    def allowed(self) -> str:
+        """The values allowed, in words."""
+        if self.choices:
+            return " or ".join(self.choices)
+        if self.form:
+            return self.form
+        if self.bounds is not None:
+            low, high = self.bounds
+            return f"a whole number from {low} to {high}" + (f" ({self.unit})" if self.unit else "")
+        return {KeyType.BOOLEAN: "true or false", KeyType.LIST: "words with commas between them"}.get(self.type, "text")
+
+    def parse(self, value: object, *, named: str | None = None) -> object:
+        """The value in its Python type.
+
+        Args:
+            value: A Python value, or its text as in a properties file.
+            named: What the user called the key, if not by its dotted name.
+
+        Raises:
+            KafkaGroupsError: The value does not fit (of the class in `error`).
+        """
+        try:
+            return self._fit(value)
+        except UnfitError as unfit:
+            raise self.problem(value, str(unfit), named=named) from None
+
+    def problem(
+        self, value: object, why: str, *, named: str | None = None, remedy: str | None = None
+    ) -> KafkaGroupsError:
+        """The error that names this key, the value, what is wrong with it and what to do instead."""
+        title = self.name if named in (None, self.name) else f"{named} ({self.name})"
+        shown = "a hidden value" if self.secret else repr(value)
+        return self.error(f"{title} is {shown}: {why}; {remedy or self._remedy()}")
+
+    def format(self, value: object) -> str | None:
+        """The value as text, as Kafka's DescribeConfigs writes it; `None` for none and for secrets."""
+        if value is None or self.secret:
+            return None
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, (list, tuple)):
+            return ",".join(str(item) for item in value)
+        return str(value)
+
+    def _fit(self, value: object) -> object:
+        if value is None and self.default is None:
+            return None
+        if value is None:
+            raise UnfitError("a value is needed")
+        fitting = (self.reader or _READERS[self.type])(value)
+        self._check_bounds(fitting)
+        self._check_choices(fitting)
+        return fitting
+
+    def _check_bounds(self, value: object) -> None:
+        if self.bounds is None or not isinstance(value, int):
+            return
+        low, high = self.bounds
+        if value < low:
+            raise UnfitError(f"it is below {low}")
+        if value > high:
+            raise UnfitError(f"it is above {high}")
+
+    def _check_choices(self, value: object) -> None:
+        if self.choices and any(word not in self.choices for word in (value if isinstance(value, tuple) else (value,))):
+            raise UnfitError("it is none of the values allowed")
+
+    def _remedy(self) -> str:
+        default = (
+            "" if self.required or self.default is None else f", or leave it out for {self.format(self.default)!r}"
+        )
+        return f"give {self.allowed}{default}"

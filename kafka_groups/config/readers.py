@@ -1,0 +1,156 @@
+"""How values are read from Python values or from text; each raises `UnfitError` with what is wrong."""
+
+import re
+from collections.abc import Iterable
+
+__all__ = [
+    "UnfitError",
+    "duration_ms",
+    "offset_reset_duration_ms",
+    "read_boolean",
+    "read_callable",
+    "read_choice_ignoring_case",
+    "read_group_name",
+    "read_host_ports",
+    "read_integer",
+    "read_list",
+    "read_offset_reset",
+    "read_text",
+]
+
+BY_DURATION = "by_duration:"
+
+_DURATION = re.compile(
+    r"(?P<sign>[+-])?P(?:(?P<days>[+-]?\d+)D)?"
+    r"(?P<time>T(?:(?P<hours>[+-]?\d+)H)?(?:(?P<minutes>[+-]?\d+)M)?"
+    r"(?:(?P<seconds>[+-]?\d+)(?:[.,](?P<fraction>\d{0,9}))?S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_SECONDS_OF = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+_NANOSECONDS = 10**9
+_LONG_MAX = 2**63 - 1
+
+
+class UnfitError(ValueError):
+    """What is wrong with a value, as half a sentence; the key adds its name and the remedy."""
+
+
+def read_boolean(value: object) -> bool:
+    """`True` or `False`, also as text in any case."""
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else None
+    if word not in ("true", "false"):
+        raise UnfitError("it is neither true nor false")
+    return word == "true"
+
+
+def read_integer(value: object) -> int:
+    """A whole number, also as decimal text."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+", value.strip()):
+        return int(value)
+    raise UnfitError("it is not a whole number")
+
+
+def read_text(value: object) -> str:
+    """Text, with no blanks around it."""
+    if not isinstance(value, str):
+        raise UnfitError("it is not a string")
+    return value.strip()
+
+
+def read_group_name(value: object) -> str:
+    """Text that is not empty."""
+    text = read_text(value)
+    if not text:
+        raise UnfitError("it is empty")
+    return text
+
+
+def read_list(value: object) -> tuple[str, ...]:
+    """Words: a sequence of them, or text with commas between them."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Iterable) or isinstance(parts, (bytes, bytearray)):
+        raise UnfitError("it is not a list")
+    return tuple(word for part in parts if (word := read_text(part)))
+
+
+def read_choice_ignoring_case(value: object) -> str:
+    """A word in upper case, however it was written."""
+    return read_text(value).upper()
+
+
+def read_callable(value: object) -> object:
+    """Anything that can be called."""
+    if not callable(value):
+        raise UnfitError("it cannot be called")
+    return value
+
+
+def read_host_ports(value: object) -> tuple[tuple[str, int], ...]:
+    """Hosts and ports: `host:port,[ipv6]:port`, or a sequence of such texts or of (host, port) pairs."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Iterable) or isinstance(parts, (bytes, bytearray)):
+        raise UnfitError("it is not a list of hosts and ports")
+    servers = tuple(_host_port(part) for part in parts if not (isinstance(part, str) and not part.strip()))
+    if not servers:
+        raise UnfitError("it names no server")
+    return servers
+
+
+def _host_port(part: object) -> tuple[str, int]:
+    if isinstance(part, (tuple, list)) and len(part) == 2:
+        host, port = read_text(part[0]), part[1]
+    else:
+        host, port = _split_host_port(read_text(part))
+    number = read_integer(port)
+    if not host:
+        raise UnfitError(f"{part!r} names no host")
+    if not 0 < number < 65536:
+        raise UnfitError(f"the port of {part!r} is not between 1 and 65535")
+    return host, number
+
+
+def _split_host_port(text: str) -> tuple[str, str]:
+    match = re.fullmatch(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<host>[^:\[\]/]+)):(?P<port>[0-9]+)", text)
+    if match is None:
+        raise UnfitError(f"{text!r} is not of the form host:port")
+    return match["ipv6"] or match["host"], match["port"]
+
+
+def duration_ms(text: str) -> int:
+    """The milliseconds of an ISO-8601 duration of days and smaller units, `PnDTnHnMn.nS`; never negative."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or not any(match[name] for name in _SECONDS_OF) or match["time"] in ("T", "t"):
+        raise UnfitError(f"{text!r} is not an ISO-8601 duration PnDTnHnMn.nS")
+    total_ms = _nanoseconds(match) // 1_000_000
+    if total_ms < 0:
+        raise UnfitError(f"the duration {text!r} is negative")
+    if total_ms > _LONG_MAX:
+        raise UnfitError(f"the duration {text!r} is too long")
+    return total_ms
+
+
+def _nanoseconds(match: re.Match[str]) -> int:
+    whole = sum(int(match[name] or 0) * seconds for name, seconds in _SECONDS_OF.items()) * _NANOSECONDS
+    fraction = int((match["fraction"] or "").ljust(9, "0"))
+    if (match["seconds"] or "").startswith("-"):
+        fraction = -fraction
+    return -(whole + fraction) if match["sign"] == "-" else whole + fraction
+
+
+def read_offset_reset(value: object) -> str:
+    """`latest`, `earliest`, or `by_duration:` and an ISO-8601 duration."""
+    text = read_text(value)
+    if text not in ("latest", "earliest"):
+        if not text.startswith(BY_DURATION):
+            raise UnfitError("it is none of the strategies that share groups have")
+        duration_ms(text.removeprefix(BY_DURATION))
+    return text
+
+
+def offset_reset_duration_ms(strategy: str) -> int | None:
+    """The duration of a `by_duration:` strategy in milliseconds; `None` for the other strategies."""
+    return duration_ms(strategy.removeprefix(BY_DURATION)) if strategy.startswith(BY_DURATION) else None

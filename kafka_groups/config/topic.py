@@ -1,0 +1,137 @@
+"""The configuration of topics that the embedded broker takes, under Kafka's names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.config.keys import Key, KeyType
+from kafka_groups.config.settings import KeyTable, UnknownKeyError, gather, setting
+from kafka_groups.errors import InvalidConfigError
+
+__all__ = ["TopicConfig", "topic_config", "topic_keys", "validate_topic_config"]
+
+
+def _long(name: str, default: int, doc: str, unit: str, minimum: int) -> Any:
+    return setting(
+        Key(
+            name=name,
+            type=KeyType.LONG,
+            default=default,
+            doc=doc,
+            unit=unit,
+            minimum=minimum,
+            error=InvalidConfigError,
+        )
+    )
+
+
+@frozen(kw_only=True)
+class TopicConfig:
+    """The configuration in effect for one topic; `topic_config` builds it."""
+
+    cleanup_policy: tuple[str, ...] = setting(
+        Key(
+            name="cleanup.policy",
+            type=KeyType.LIST,
+            default=("delete",),
+            choices=("compact", "delete"),
+            doc="Whether old records are deleted or compacted. The embedded broker keeps the value and does neither.",
+            error=InvalidConfigError,
+        )
+    )
+    compression_type: str = setting(
+        Key(
+            name="compression.type",
+            type=KeyType.STRING,
+            default="producer",
+            choices=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+            doc="The codec of the log. The embedded broker leaves batches as the producer made them.",
+            error=InvalidConfigError,
+        )
+    )
+    max_message_bytes: int = setting(
+        Key(
+            name="max.message.bytes",
+            type=KeyType.INT,
+            default=1_048_588,
+            unit="bytes",
+            minimum=0,
+            doc="The largest record batch accepted.",
+            error=InvalidConfigError,
+        )
+    )
+    message_timestamp_type: str = setting(
+        Key(
+            name="message.timestamp.type",
+            type=KeyType.STRING,
+            default="CreateTime",
+            choices=("CreateTime", "LogAppendTime"),
+            doc="Whether records carry the producer's time or the broker's.",
+            error=InvalidConfigError,
+        )
+    )
+    min_insync_replicas: int = setting(
+        Key(
+            name="min.insync.replicas",
+            type=KeyType.INT,
+            default=1,
+            minimum=1,
+            doc="Replicas needed for acks=all. The embedded cluster has leaders only and keeps the value.",
+            error=InvalidConfigError,
+        )
+    )
+    retention_ms: int = _long(
+        "retention.ms", 604_800_000, "How long records are kept; -1 for ever. The embedded broker keeps them.", "ms", -1
+    )
+    retention_bytes: int = _long(
+        "retention.bytes", -1, "The size of a partition's log; -1 for any. The embedded broker keeps all.", "bytes", -1
+    )
+    delete_retention_ms: int = _long(
+        "delete.retention.ms", 86_400_000, "How long compaction keeps tombstones. Kept without effect.", "ms", 0
+    )
+    segment_ms: int = _long("segment.ms", 604_800_000, "When a segment is rolled. Kept without effect.", "ms", 1)
+    segment_bytes: int = setting(
+        Key(
+            name="segment.bytes",
+            type=KeyType.INT,
+            default=1_073_741_824,
+            unit="bytes",
+            minimum=1_048_576,
+            doc="The size of a segment. Kept without effect.",
+            error=InvalidConfigError,
+        )
+    )
+
+
+_TOPIC = KeyTable(TopicConfig, dotted_only=True)
+
+
+def topic_keys() -> dict[str, Key]:
+    """The keys of a topic by dotted name (resource type TOPIC)."""
+    return _TOPIC.by_name()
+
+
+def topic_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> TopicConfig:
+    """The configuration in effect for a topic: its overrides, and the broker's defaults for the rest.
+
+    Raises:
+        InvalidConfigError: A key is unknown or a value does not fit.
+    """
+    try:
+        values = gather(_TOPIC, overrides.items())
+    except UnknownKeyError as unknown:
+        name = str(unknown.args[0])
+        raise InvalidConfigError(f"{name} is no configuration of a topic; {_TOPIC.suggestion(name)}") from None
+    chosen: dict[str, Any] = {"max_message_bytes": settings.message_max_bytes} | values
+    return TopicConfig(**chosen)
+
+
+def validate_topic_config(settings: BrokerSettings, name: str, value: str) -> None:
+    """Check one topic-level value.
+
+    Raises:
+        InvalidConfigError: The key is unknown or the value does not fit.
+    """
+    topic_config(settings, {name: value})
