@@ -1,0 +1,121 @@
+"""Decompression of record batches: the five codecs of Kafka, each bounded in what it may expand to.
+
+A batch of a few bytes can announce gigabytes. So nothing is reserved by an announced size, and a batch that
+expands beyond the limit is refused.
+"""
+
+import enum
+import struct
+import zlib
+from collections.abc import Callable, Mapping
+
+import cramjam
+
+from kafka_groups.errors import CorruptRecordError
+
+__all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "decompress"]
+
+Buffer = bytes | bytearray | memoryview
+
+MAX_DECOMPRESSED_BYTES = 128 * 1024 * 1024
+"""What one batch may expand to: more than the largest request that a broker takes by default (100 MiB)."""
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER_BYTES = 16  # the magic, a version and the oldest version that can read it
+_BLOCK_LENGTH = struct.Struct(">i")
+_GZIP_WINDOW_BITS = 31
+_FIRST_GUESS_BYTES = 16 * 1024
+_GROWTH = 8
+
+
+class Compression(enum.IntEnum):
+    """How the records of a batch are compressed: the lowest three bits of its attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+def decompress(compression: Compression, data: Buffer, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Buffer:
+    """The bytes that were compressed.
+
+    Raises:
+        CorruptRecordError: The data is not of that codec, or expands to more than `max_bytes`.
+    """
+    if compression is Compression.NONE:
+        return data
+    try:
+        return _DECOMPRESS[compression](data, max_bytes)
+    except (cramjam.DecompressionError, zlib.error, struct.error) as error:
+        raise CorruptRecordError(f"the records cannot be decompressed as {compression.name}: {error}") from error
+
+
+def _too_large(max_bytes: int) -> CorruptRecordError:
+    return CorruptRecordError(f"the records expand to more than {max_bytes} bytes")
+
+
+def _gzip(data: Buffer, max_bytes: int) -> Buffer:
+    members: list[bytes] = []
+    left = max_bytes
+    rest: Buffer = data
+    while rest:
+        member = zlib.decompressobj(_GZIP_WINDOW_BITS)
+        # One byte more than allowed, so that a member of just the allowed size is told from a larger one.
+        members.append(member.decompress(rest, left + 1))
+        left -= len(members[-1])
+        if left < 0:
+            raise _too_large(max_bytes)
+        if not member.eof:
+            raise CorruptRecordError("the records cannot be decompressed as GZIP: the stream is truncated")
+        rest = member.unused_data
+    return members[0] if len(members) == 1 else b"".join(members)
+
+
+def _snappy(data: Buffer, max_bytes: int) -> Buffer:
+    if bytes(data[: len(_XERIAL_MAGIC)]) != _XERIAL_MAGIC:
+        return _snappy_block(data, max_bytes)
+    blocks: list[Buffer] = []
+    left = max_bytes
+    position = _XERIAL_HEADER_BYTES
+    while position < len(data):
+        length: int = _BLOCK_LENGTH.unpack_from(data, position)[0]
+        start = position + _BLOCK_LENGTH.size
+        position = start + length
+        if length < 0 or position > len(data):
+            raise CorruptRecordError(f"a snappy block announces {length} bytes, {len(data) - start} are there")
+        blocks.append(_snappy_block(data[start:position], left))
+        left -= len(blocks[-1])
+    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+
+def _snappy_block(block: Buffer, max_bytes: int) -> Buffer:
+    if cramjam.snappy.decompress_raw_len(block) > max_bytes:
+        raise _too_large(max_bytes)
+    return memoryview(cramjam.snappy.decompress_raw(block))
+
+
+def _growing(decompress_into: Callable[[Buffer, bytearray], int]) -> Callable[[Buffer, int], Buffer]:
+    def run(data: Buffer, max_bytes: int) -> Buffer:
+        size = min(max(_FIRST_GUESS_BYTES, _GROWTH * len(data)), max_bytes)
+        while True:
+            output = bytearray(size)
+            try:
+                return memoryview(output)[: decompress_into(data, output)]
+            except cramjam.DecompressionError as error:
+                if "whole buffer" not in str(error):
+                    raise
+                if size == max_bytes:
+                    raise _too_large(max_bytes) from error
+            size = min(size * _GROWTH, max_bytes)
+
+    return run
+
+
+_DECOMPRESS: Mapping[Compression, Callable[[Buffer, int], Buffer]] = {
+    Compression.GZIP: _gzip,
+    Compression.SNAPPY: _snappy,
+    Compression.LZ4: _growing(cramjam.lz4.decompress_into),
+    Compression.ZSTD: _growing(cramjam.zstd.decompress_into),
+}

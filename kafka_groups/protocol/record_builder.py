@@ -1,0 +1,117 @@
+"""Building record batches, for tests, tools and examples; applications leave that to their producer."""
+
+import struct
+from collections.abc import Iterable, Sequence
+
+from aiokafka.record._crecords import DefaultRecordBatchBuilder
+from attrs import frozen
+
+from kafka_groups.protocol.compression import Compression
+from kafka_groups.protocol.record_batch import NO_PRODUCER_ID, crc32c, rewrite
+from kafka_groups.types import Header
+
+__all__ = ["BatchOptions", "NewRecord", "build_batch", "build_control_batch"]
+
+_MAGIC = 2
+_NO_LIMIT = 2**31 - 1
+_CRC_AT, _ATTRIBUTES_AT, _LAST_OFFSET_DELTA_AT = 17, 21, 23
+_CONTROL_BIT = 0x20
+_CRC = struct.Struct(">I")
+_ATTRIBUTES = struct.Struct(">h")
+_DELTA = struct.Struct(">i")
+_CONTROL_KEY = struct.Struct(">hh")
+_END_TRANSACTION_MARKER = struct.Struct(">hi")
+_CONTROL_VERSION = 0
+
+
+@frozen
+class NewRecord:
+    """A record to be written.
+
+    Attributes:
+        value: The value; None makes a tombstone.
+        key: The key, or None.
+        timestamp_ms: Milliseconds since the epoch.
+        headers: Its headers.
+        offset_delta: Its offset minus that of the batch; None puts it right after the record before. A larger
+            number leaves a gap, as compaction does.
+    """
+
+    value: bytes | None = None
+    key: bytes | None = None
+    timestamp_ms: int = 0
+    headers: Sequence[Header] = ()
+    offset_delta: int | None = None
+
+
+@frozen(kw_only=True)
+class BatchOptions:
+    """What a batch says beside its records.
+
+    Attributes:
+        compression: How the records are compressed.
+        leader_epoch: Epoch of the leader that appended the batch.
+        producer_id: Id of the idempotent producer, -1 without one.
+        producer_epoch: Epoch of that producer.
+        base_sequence: Sequence number of the first record.
+        is_transactional: Whether the batch belongs to a transaction.
+        is_control: Whether its records are transaction markers.
+        last_offset_delta: Last offset that the batch covers, less its base offset; None stands for that of the last
+            record. A larger number leaves a gap at the end.
+    """
+
+    compression: Compression = Compression.NONE
+    leader_epoch: int = -1
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    last_offset_delta: int | None = None
+
+
+def build_batch(records: Iterable[NewRecord], base_offset: int = 0, options: BatchOptions | None = None) -> bytes:
+    """One batch that holds the records."""
+    options = options or BatchOptions()
+    builder = DefaultRecordBatchBuilder(
+        _MAGIC,
+        options.compression,
+        options.is_transactional,
+        options.producer_id,
+        options.producer_epoch,
+        options.base_sequence,
+        _NO_LIMIT,
+    )
+    next_delta = 0
+    for record in records:
+        delta = next_delta if record.offset_delta is None else record.offset_delta
+        builder.append(delta, record.timestamp_ms, record.key, record.value, list(record.headers))
+        next_delta = delta + 1
+    batch: bytearray = builder.build()
+    rewrite(batch, base_offset=base_offset, leader_epoch=options.leader_epoch)
+    _finish(batch, options)
+    return bytes(batch)
+
+
+def build_control_batch(
+    base_offset: int, *, is_commit: bool, producer_id: int, producer_epoch: int = 0, timestamp_ms: int = 0
+) -> bytes:
+    """The marker that ends a transaction: one offset without a record for applications."""
+    marker = NewRecord(
+        key=_CONTROL_KEY.pack(_CONTROL_VERSION, int(is_commit)),
+        value=_END_TRANSACTION_MARKER.pack(_CONTROL_VERSION, 0),
+        timestamp_ms=timestamp_ms,
+    )
+    options = BatchOptions(
+        producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True
+    )
+    return build_batch([marker], base_offset, options)
+
+
+def _finish(batch: bytearray, options: BatchOptions) -> None:
+    if options.is_control:
+        attributes: int = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)[0]
+        _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes | _CONTROL_BIT)
+    if options.last_offset_delta is not None:
+        _DELTA.pack_into(batch, _LAST_OFFSET_DELTA_AT, options.last_offset_delta)
+    _CRC.pack_into(batch, _CRC_AT, crc32c(memoryview(batch)[_ATTRIBUTES_AT:]))
