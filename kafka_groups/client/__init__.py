@@ -1,1 +1,1 @@
-"""TODO."""
+"""What all clients share: request managers, the engine that drives them, and the way to the brokers."""

@@ -1,0 +1,43 @@
+"""Errors that happen between the calls of an application, kept until its next call can raise them."""
+
+from collections import deque
+
+from kafka_groups.errors import KafkaGroupsError
+
+__all__ = ["BackgroundErrors"]
+
+
+class BackgroundErrors:
+    """Errors in the order in which they happened.
+
+    An error that is *fatal* ends the client: it is raised by every call from then on. Any other is raised once,
+    and not queued a second time while an equal one waits.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[KafkaGroupsError] = deque()
+        self.fatal: KafkaGroupsError | None = None
+
+    def __bool__(self) -> bool:
+        return self.fatal is not None or bool(self._waiting)
+
+    def report(self, error: KafkaGroupsError) -> None:
+        """Have the next call raise this error once."""
+        if not any(type(error) is type(other) and str(error) == str(other) for other in self._waiting):
+            self._waiting.append(error)
+
+    def report_fatal(self, error: KafkaGroupsError) -> None:
+        """Have every call from now on raise this error; the first fatal error stays."""
+        if self.fatal is None:
+            self.fatal = error
+
+    def raise_first(self) -> None:
+        """Raise the earliest error that waits, if there is one.
+
+        Raises:
+            KafkaGroupsError: The error itself.
+        """
+        if self._waiting:
+            raise self._waiting.popleft()
+        if self.fatal is not None:
+            raise self.fatal

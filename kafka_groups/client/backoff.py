@@ -1,0 +1,48 @@
+"""Exponential back-off with jitter, as a deadline (KIP-580)."""
+
+import random
+
+__all__ = ["Backoff"]
+
+_JITTER = 0.2
+
+
+class Backoff:
+    """When the next attempt may be made.
+
+    Args:
+        initial_ms: Wait after the first failure.
+        max_ms: Longest wait; each failure in a row doubles the one before.
+        rng: Source of the jitter of ±20 %.
+    """
+
+    def __init__(self, initial_ms: int, max_ms: int, rng: random.Random) -> None:
+        self._initial_ms = initial_ms
+        self._max_ms = max_ms
+        self._rng = rng
+        self._failures = 0
+        self._until_ms = 0
+
+    @property
+    def failures(self) -> int:
+        """Failures since the last success."""
+        return self._failures
+
+    def failed(self, now_ms: int) -> None:
+        """An attempt failed: the next one has to wait."""
+        term = min(self._initial_ms * 2 ** min(self._failures, 20), self._max_ms)
+        self._failures += 1
+        self.wait(round(term * self._rng.uniform(1 - _JITTER, 1 + _JITTER)), now_ms)
+
+    def succeeded(self) -> None:
+        """An attempt succeeded: start over with the initial wait."""
+        self._failures = 0
+        self._until_ms = 0
+
+    def wait(self, duration_ms: int, now_ms: int) -> None:
+        """Let no attempt be made for this long, failure or not (a broker's throttle time)."""
+        self._until_ms = max(self._until_ms, now_ms + duration_ms)
+
+    def remaining_ms(self, now_ms: int) -> int:
+        """How long to wait yet; 0 when an attempt may be made."""
+        return max(0, self._until_ms - now_ms)

@@ -1,0 +1,98 @@
+"""Finding the coordinator of a group (FindCoordinator, KIP-699)."""
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.metadata import Metadata, Node
+from kafka_groups.client.requests import Answer, OutgoingRequest, PollResult
+from kafka_groups.errors import error_for
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+
+__all__ = ["CoordinatorManager"]
+
+_GROUP = 0
+_FIRST_BATCHED_VERSION = 4
+
+
+class CoordinatorManager:
+    """Knows the coordinator of one group, and looks it up whenever it is unknown and wanted.
+
+    Args:
+        group_id: The group.
+        metadata: Takes the coordinator's address.
+        errors: Where an error goes that ends the client (no access to the group, invalid group id).
+        backoff: Pace of look-ups while they fail.
+        timeout_ms: How long a response is waited for (`request.timeout.ms`).
+    """
+
+    def __init__(
+        self, group_id: str, metadata: Metadata, errors: BackgroundErrors, *, backoff: Backoff, timeout_ms: int
+    ) -> None:
+        self._group_id = group_id
+        self._metadata = metadata
+        self._errors = errors
+        self._backoff = backoff
+        self._timeout_ms = timeout_ms
+        self._in_flight = False
+        self.node_id: int | None = None
+        self.wanted = False
+
+    def mark_unknown(self) -> None:
+        """The broker is not the coordinator any more, or cannot be reached: look it up anew."""
+        self.node_id = None
+
+    def poll(self, now_ms: int) -> PollResult:
+        """A FindCoordinator request when the coordinator is wanted and unknown."""
+        if self.node_id is not None or self._in_flight or not self.wanted or self._errors.fatal is not None:
+            return PollResult()
+        wait_ms = self._backoff.remaining_ms(now_ms)
+        if wait_ms > 0:
+            return PollResult(wait_ms=wait_ms)
+        self._in_flight = True
+        request = OutgoingRequest(ApiKey.FIND_COORDINATOR, self._build, node_id=None, timeout_ms=self._timeout_ms)
+        return PollResult((request,))
+
+    def _build(self, version: int) -> FindCoordinatorRequest:
+        if version < _FIRST_BATCHED_VERSION:
+            return FindCoordinatorRequest(key=self._group_id, key_type=_GROUP)
+        return FindCoordinatorRequest(coordinator_keys=(self._group_id,), key_type=_GROUP)
+
+    def on_response(self, _request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
+        """Take over the coordinator, or try again after the back-off."""
+        self._in_flight = False
+        response: FindCoordinatorResponse = answer.message
+        found = response.coordinators[0] if response.coordinators else _single(response, self._group_id)
+        if found.error_code is ErrorCode.NONE:
+            self._found(found)
+        else:
+            self._refused(found, now_ms)
+        self._backoff.wait(response.throttle_time_ms, now_ms)
+
+    def _found(self, found: Coordinator) -> None:
+        self._backoff.succeeded()
+        self._metadata.nodes[found.node_id] = Node(found.node_id, found.host, found.port)
+        self.node_id = found.node_id
+
+    def _refused(self, found: Coordinator, now_ms: int) -> None:
+        error = error_for(found.error_code, found.error_message)
+        if error.retriable:
+            self._backoff.failed(now_ms)
+        else:
+            self._errors.report_fatal(error)
+
+    def on_failure(self, _request: OutgoingRequest, _error: Exception, now_ms: int) -> None:
+        """Try again after the back-off."""
+        self._in_flight = False
+        self._backoff.failed(now_ms)
+
+
+def _single(response: FindCoordinatorResponse, group_id: str) -> Coordinator:
+    return Coordinator(
+        key=group_id,
+        node_id=response.node_id,
+        host=response.host,
+        port=response.port,
+        error_code=response.error_code,
+        error_message=response.error_message,
+    )

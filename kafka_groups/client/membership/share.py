@@ -1,0 +1,267 @@
+"""A member of a share group: joins, heartbeats, takes its assignment, leaves (KIP-932, "Group membership")."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from attrs import frozen
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.membership.heartbeat import HeartbeatTimer
+from kafka_groups.client.membership.states import MemberEvent, MemberState, next_state
+from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
+from kafka_groups.errors import error_for
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.share_group_heartbeat import (
+    Assignment,
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["LEAVE_EPOCH", "ShareMembership"]
+
+JOIN_EPOCH = 0
+LEAVE_EPOCH = -1
+
+
+@frozen
+class MemberIdentity:
+    """Who the member is: group, its own id (kept for its whole life, also after fencing), and rack."""
+
+    group_id: str
+    member_id: str
+    rack_id: str | None = None
+
+
+class ShareMembership:
+    """The member's side of ShareGroupHeartbeat; a request manager.
+
+    The assignment takes effect at once: share groups need no agreement between members, as several of them may
+    hold the same share-partition.
+
+    Args:
+        identity: Who the member is.
+        coordinator: Knows where the heartbeats go.
+        errors: Where errors go.
+        timer: When the heartbeats go.
+        timeout_ms: How long an answer is waited for (`request.timeout.ms`).
+        max_poll_interval_ms: How long the application may stay away before the member leaves.
+    """
+
+    def __init__(
+        self,
+        identity: MemberIdentity,
+        *,
+        coordinator: CoordinatorManager,
+        errors: BackgroundErrors,
+        timer: HeartbeatTimer,
+        timeout_ms: int,
+        max_poll_interval_ms: int,
+    ) -> None:
+        self.identity = identity
+        self._coordinator = coordinator
+        self._errors = errors
+        self._timer = timer
+        self._timeout_ms = timeout_ms
+        self._max_poll_interval_ms = max_poll_interval_ms
+        self._topics: frozenset[str] = frozenset()
+        self._topics_to_send = False
+        self._poll_deadline_ms: int | None = None
+        self.state = MemberState.UNSUBSCRIBED
+        self.epoch = JOIN_EPOCH
+        self.assignment: frozenset[TopicIdPartition] = frozenset()
+        self.rebalances = 0
+
+    def __repr__(self) -> str:
+        return f"<ShareMembership {self.identity.group_id}/{self.identity.member_id} {self.state.value} epoch {self.epoch}>"
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the member is out of the group and nothing of it is under way."""
+        return self.state is MemberState.UNSUBSCRIBED and not self._timer.in_flight
+
+    # ------------------------------------------------------------------ what the application does
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Join with these topics, or tell the coordinator that they are the subscription now."""
+        wanted = frozenset(topics)
+        if wanted != self._topics or self.state in (MemberState.UNSUBSCRIBED, MemberState.LEAVING):
+            self._topics = wanted
+            self._topics_to_send = True
+            self._timer.now()
+        self._handle(MemberEvent.SUBSCRIBE)
+        self._coordinator.wanted = True
+
+    def leave(self) -> None:
+        """Leave the group: the heartbeat with epoch -1 goes out at the next turn, if the member ever joined."""
+        never_joined = self.state is MemberState.JOINING and self.epoch == JOIN_EPOCH and not self._timer.in_flight
+        self._handle(MemberEvent.LEAVE)
+        self._drop_assignment()
+        self._timer.now()
+        if never_joined:
+            self._handle(MemberEvent.LEFT)
+
+    def give_up_leaving(self) -> None:
+        """Stop trying to tell the coordinator; it will remove the member when its session times out."""
+        if self.state is MemberState.LEAVING:
+            self._handle(MemberEvent.LEFT)
+        self._timer.dropped()
+
+    def application_polled(self, now_ms: int) -> None:
+        """The application is alive (`max.poll.interval.ms`)."""
+        self._poll_deadline_ms = now_ms + self._max_poll_interval_ms
+        if self.state is MemberState.STALE and self._topics:
+            self._handle(MemberEvent.POLLED)
+            self._topics_to_send = True
+            self._timer.now()
+
+    # ------------------------------------------------------------------------------ the heartbeat
+
+    def poll(self, now_ms: int) -> PollResult:
+        """A heartbeat when one is due, the coordinator is known and none is under way."""
+        if self.state in (MemberState.UNSUBSCRIBED, MemberState.FATAL) or self._timer.in_flight:
+            return PollResult()
+        self._check_poll_interval(now_ms)
+        if self._coordinator.node_id is None or (self.state is MemberState.STALE and self.epoch == LEAVE_EPOCH):
+            return PollResult(wait_ms=self._until_poll_deadline(now_ms))
+        wait_ms = self._timer.remaining_ms(now_ms)
+        if wait_ms > 0:
+            return PollResult(wait_ms=min(wait_ms, self._until_poll_deadline(now_ms)))
+        return PollResult((self._heartbeat(now_ms),))
+
+    def _check_poll_interval(self, now_ms: int) -> None:
+        if self._until_poll_deadline(now_ms) > 0:
+            return
+        self._handle(MemberEvent.POLL_OVERDUE)
+        self._drop_assignment()
+        self._timer.now()
+
+    def _until_poll_deadline(self, now_ms: int) -> int:
+        if self._poll_deadline_ms is None or self.state not in (MemberState.JOINING, MemberState.STABLE):
+            return NEVER_MS
+        return max(0, self._poll_deadline_ms - now_ms)
+
+    def _heartbeat(self, now_ms: int) -> OutgoingRequest:
+        leaving = self.state in (MemberState.LEAVING, MemberState.STALE)
+        joining = self.state is MemberState.JOINING
+        epoch = LEAVE_EPOCH if leaving else JOIN_EPOCH if joining else self.epoch
+        with_topics = not leaving and (joining or self._topics_to_send)
+        request = ShareGroupHeartbeatRequest(
+            group_id=self.identity.group_id,
+            member_id=self.identity.member_id,
+            member_epoch=epoch,
+            rack_id=self.identity.rack_id if joining else None,
+            subscribed_topic_names=tuple(sorted(self._topics)) if with_topics else None,
+        )
+        self._topics_to_send = False
+        self._timer.sent(now_ms)
+        return OutgoingRequest(
+            ApiKey.SHARE_GROUP_HEARTBEAT,
+            lambda _version: request,
+            node_id=self._coordinator.node_id,
+            timeout_ms=self._timeout_ms,
+            context=request,
+        )
+
+    def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
+        """Take over epoch, interval and assignment, or do what the error asks for."""
+        response: ShareGroupHeartbeatResponse = answer.message
+        sent: ShareGroupHeartbeatRequest = request.context
+        if sent.member_epoch == LEAVE_EPOCH:
+            self._left()
+        elif response.error_code is ErrorCode.NONE:
+            self._accepted(sent, response)
+        elif self.state in (MemberState.JOINING, MemberState.STABLE):
+            self._failed(response, now_ms)
+        else:
+            self._timer.dropped()
+
+    def on_failure(self, request: OutgoingRequest, _error: Exception, now_ms: int) -> None:
+        """The answer is lost: look for the coordinator anew and send the same epoch again after the back-off."""
+        sent: ShareGroupHeartbeatRequest = request.context
+        self._topics_to_send = self._topics_to_send or sent.subscribed_topic_names is not None
+        self._coordinator.mark_unknown()
+        self._timer.failed(now_ms)
+
+    # -------------------------------------------------------------------------- what answers bring
+
+    def _accepted(self, sent: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) -> None:
+        self._timer.answered(response.heartbeat_interval_ms, response.throttle_time_ms)
+        if self.state not in (MemberState.JOINING, MemberState.STABLE) or self._joins_anew(sent):
+            self._timer.now()  # left, stale, or fenced and back in between: this answer is of the life before
+            return
+        self._handle(MemberEvent.ACCEPTED)
+        self.epoch = response.member_epoch
+        if response.assignment is not None:
+            self._assign(response.assignment)
+        if self._topics_to_send:
+            self._timer.now()
+
+    def _joins_anew(self, sent: ShareGroupHeartbeatRequest) -> bool:
+        return self.state is MemberState.JOINING and sent.member_epoch != JOIN_EPOCH
+
+    def _assign(self, assignment: Assignment) -> None:
+        partitions = frozenset(
+            TopicIdPartition(topic.topic_id, partition)
+            for topic in assignment.topic_partitions
+            if topic.topic_id is not None
+            for partition in topic.partitions
+        )
+        if partitions != self.assignment:
+            self.assignment = partitions
+            self.rebalances += 1
+
+    def _left(self) -> None:
+        self._timer.dropped()
+        self.epoch = LEAVE_EPOCH if self.state is MemberState.STALE else JOIN_EPOCH
+        if self.state is MemberState.LEAVING:
+            self._handle(MemberEvent.LEFT)
+
+    def _failed(self, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
+        reaction = _REACTIONS.get(response.error_code, ShareMembership._refused)
+        reaction(self, response, now_ms)
+
+    def _rediscover(self, _response: ShareGroupHeartbeatResponse, _now_ms: int) -> None:
+        self._coordinator.mark_unknown()
+        self._topics_to_send = True
+        self._timer.dropped()
+
+    def _fenced(self, _response: ShareGroupHeartbeatResponse, _now_ms: int) -> None:
+        self._handle(MemberEvent.FENCED)
+        self.epoch = JOIN_EPOCH
+        self._drop_assignment()
+        self._timer.dropped()
+
+    def _retry(self, _response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
+        self._topics_to_send = True
+        self._timer.failed(now_ms)
+
+    def _report(self, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
+        self._errors.report(error_for(response.error_code, response.error_message))
+        self._retry(response, now_ms)
+
+    def _refused(self, response: ShareGroupHeartbeatResponse, _now_ms: int) -> None:
+        self._errors.report_fatal(error_for(response.error_code, response.error_message))
+        self._handle(MemberEvent.REFUSED)
+        self._drop_assignment()
+        self._timer.dropped()
+
+    def _drop_assignment(self) -> None:
+        self.assignment = frozenset()
+
+    def _handle(self, event: MemberEvent) -> None:
+        self.state = next_state(self.state, event)
+
+
+Reaction = Callable[[ShareMembership, ShareGroupHeartbeatResponse, int], None]
+
+_REACTIONS: Mapping[ErrorCode, Reaction] = {
+    ErrorCode.NOT_COORDINATOR: ShareMembership._rediscover,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ShareMembership._rediscover,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ShareMembership._retry,
+    ErrorCode.UNKNOWN_MEMBER_ID: ShareMembership._fenced,
+    ErrorCode.FENCED_MEMBER_EPOCH: ShareMembership._fenced,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: ShareMembership._report,
+}
+"""What an error asks for; any other is fatal, as in Kafka's own client."""

@@ -1,0 +1,181 @@
+"""Which topics there are, where the leaders of their partitions are, and how to reach the brokers."""
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.requests import Answer, OutgoingRequest, PollResult
+from kafka_groups.errors import error_for
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
+from kafka_groups.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["Metadata", "MetadataManager", "Node"]
+
+_REPORTED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION})
+
+
+@frozen
+class Node:
+    """A broker's address."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+class Metadata:
+    """What the client knows of the cluster; a later leader epoch beats an earlier one (KIP-320)."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[int, Node] = {}
+        self._leaders: dict[TopicIdPartition, LeaderIdAndEpoch] = {}
+        self._ids: dict[str, UUID] = {}
+        self._names: dict[UUID, str] = {}
+
+    def name_of(self, topic_id: UUID) -> str | None:
+        """Name of a topic, or None when it is not known."""
+        return self._names.get(topic_id)
+
+    def leader_of(self, partition: TopicIdPartition) -> int | None:
+        """Node id of a partition's leader, or None when it is not known or there is none."""
+        leader = self._leaders.get(partition)
+        return leader.leader_id if leader is not None and leader.leader_id >= 0 else None
+
+    def apply(self, response: MetadataResponse) -> None:
+        """Take over a Metadata response for the topics that it lists."""
+        for broker in response.brokers:
+            self.nodes[broker.node_id] = Node(broker.node_id, broker.host, broker.port, broker.rack)
+        for topic in response.topics:
+            if topic.error_code is ErrorCode.NONE and topic.topic_id is not None and topic.name is not None:
+                self._apply_topic(topic.name, topic.topic_id, topic)
+
+    def _apply_topic(self, name: str, topic_id: UUID, topic: MetadataResponseTopic) -> None:
+        if self._ids.get(name, topic_id) != topic_id:
+            self._names.pop(self._ids[name], None)  # deleted and created again under its old name
+        self._ids[name] = topic_id
+        self._names[topic_id] = name
+        for partition in topic.partitions:
+            leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
+            self._apply_leader(TopicIdPartition(topic_id, partition.partition_index), leader)
+
+    def apply_hint(
+        self, partition: TopicIdPartition, leader: LeaderIdAndEpoch, endpoints: Iterable[NodeEndpoint]
+    ) -> bool:
+        """Take over the leader that a broker named in an error (KIP-951); False when it named none that is new."""
+        for node in endpoints:
+            self.nodes[node.node_id] = Node(node.node_id, node.host, node.port, node.rack)
+        return leader.leader_id >= 0 and leader.leader_id in self.nodes and self._apply_leader(partition, leader)
+
+    def _apply_leader(self, partition: TopicIdPartition, leader: LeaderIdAndEpoch) -> bool:
+        known = self._leaders.get(partition)
+        if known is not None and leader.leader_epoch < known.leader_epoch:
+            return False
+        self._leaders[partition] = leader
+        return known is None or known.leader_id != leader.leader_id
+
+
+class MetadataManager:
+    """Keeps the metadata of the subscribed topics fresh.
+
+    Args:
+        metadata: What is kept fresh.
+        errors: Where errors of topics go that only the application can mend.
+        max_age_ms: Age at which the metadata is fetched anew (`metadata.max.age.ms`).
+        timeout_ms: How long a response is waited for (`request.timeout.ms`).
+        backoff: Pace of attempts while they fail.
+        allow_auto_create: Whether the broker may create missing topics (`allow.auto.create.topics`).
+    """
+
+    def __init__(
+        self,
+        metadata: Metadata,
+        errors: BackgroundErrors,
+        *,
+        max_age_ms: int,
+        timeout_ms: int,
+        backoff: Backoff,
+        allow_auto_create: bool,
+    ) -> None:
+        self.metadata = metadata
+        self._errors = errors
+        self._max_age_ms = max_age_ms
+        self._timeout_ms = timeout_ms
+        self._backoff = backoff
+        self._allow_auto_create = allow_auto_create
+        self._topics: frozenset[str] = frozenset()
+        self._next_update_ms: int | None = None
+        self._in_flight = False
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics whose metadata is kept."""
+        return self._topics
+
+    def set_topics(self, topics: Iterable[str]) -> None:
+        """Keep the metadata of these topics, and fetch it now."""
+        self._topics = frozenset(topics)
+        self.request_update()
+
+    def request_update(self) -> None:
+        """Fetch the metadata as soon as the back-off allows."""
+        self._next_update_ms = None
+
+    def poll(self, now_ms: int) -> PollResult:
+        """A Metadata request when one is due and none is under way."""
+        if self._in_flight or not self._topics:
+            return PollResult()
+        wait_ms = self._backoff.remaining_ms(now_ms)
+        if self._next_update_ms is not None:
+            wait_ms = max(wait_ms, self._next_update_ms - now_ms)
+        if wait_ms > 0:
+            return PollResult(wait_ms=wait_ms)
+        self._in_flight = True
+        request = OutgoingRequest(ApiKey.METADATA, self._build, node_id=None, timeout_ms=self._timeout_ms)
+        return PollResult((request,))
+
+    def _build(self, version: int) -> MetadataRequest:
+        topics = tuple(MetadataRequestTopic(name=name) for name in sorted(self._topics))
+        return MetadataRequest(topics=topics, allow_auto_topic_creation=self._allow_auto_create or version < 4)
+
+    def on_response(self, _request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
+        """Take over the response; topics that are not there yet are asked for again after the back-off."""
+        self._in_flight = False
+        response: MetadataResponse = answer.message
+        self.metadata.apply(response)
+        self._next_update_ms = now_ms + self._max_age_ms
+        if self._has_retriable_error(response.topics):
+            self._backoff.failed(now_ms)
+            self._next_update_ms = None
+        else:
+            self._backoff.succeeded()
+        self._backoff.wait(response.throttle_time_ms, now_ms)
+
+    def _has_retriable_error(self, topics: Iterable[MetadataResponseTopic]) -> bool:
+        by_code: dict[ErrorCode, list[str]] = {}
+        for topic in topics:
+            by_code.setdefault(topic.error_code, []).append(topic.name or str(topic.topic_id))
+        self._report(by_code)
+        missing_leader = any(p.error_code is not ErrorCode.NONE for topic in topics for p in topic.partitions)
+        return missing_leader or any(code not in _REPORTED and code is not ErrorCode.NONE for code in by_code)
+
+    def _report(self, by_code: Mapping[ErrorCode, list[str]]) -> None:
+        for code in _REPORTED & by_code.keys():
+            self._errors.report(error_for(code, f"{code.name}: {', '.join(sorted(by_code[code]))}"))
+
+    def on_failure(self, _request: OutgoingRequest, _error: Exception, now_ms: int) -> None:
+        """Try again after the back-off, with whatever broker can be reached."""
+        self._in_flight = False
+        self._next_update_ms = None
+        self._backoff.failed(now_ms)
