@@ -30,7 +30,7 @@ from kafka_groups.testing.kafka_jars import (
 )
 from kafka_groups.types import member_id_of, random_uuid
 
-__all__ = ["SINGLE_NODE_PROPERTIES", "KafkaProcess", "kafka_answers"]
+__all__ = ["SINGLE_NODE_PROPERTIES", "KafkaProcess", "free_ports", "kafka_answers"]
 
 SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
     "offsets.topic.replication.factor": "1",
@@ -57,8 +57,9 @@ _START_ATTEMPTS = 3
 _START_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 30.0
 _LOG_TAIL_LINES = 40
+_LOGGING = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true")
 # Kills Kafka when the pipe on its standard input ends, and so also when the test run is killed.
-_WATCHED = "exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec 3<&- </dev/null; exec \"$@\""
+_WATCHED = 'exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec 3<&- </dev/null; exec "$@"'
 
 
 class KafkaProcess:
@@ -148,7 +149,7 @@ class KafkaProcess:
                 self._launch(jars)
                 return
             except RealKafkaUnavailableError as error:
-                clash = "Address already in use" in self.log_tail()
+                clash = "Address already in use" in self._log.read_text(encoding="utf-8", errors="replace")
                 self._give_up(error)
                 if not clash or attempt == _START_ATTEMPTS:
                     raise
@@ -158,7 +159,10 @@ class KafkaProcess:
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kill Kafka at once, as a crash would, and keep its storage; `restart` brings it back."""
+        """Kill Kafka at once, as a crash would, and keep its storage.
+
+        `restart` brings it back after some 10 s: the controller first lets the old broker's session run out.
+        """
         self._end(signal.SIGKILL)
 
     def restart(self) -> None:
@@ -201,7 +205,7 @@ class KafkaProcess:
         return self._home / "server.log"
 
     def _write_properties(self) -> None:
-        self.port, controller_port = _free_ports(self._rng, 2)
+        self.port, controller_port = free_ports(self._rng, 2)
         listeners = f"PLAINTEXT://{_HOST}:{self.port},CONTROLLER://{_HOST}:{controller_port}"
         properties = {
             "process.roles": "broker,controller",
@@ -246,7 +250,7 @@ class KafkaProcess:
 
     def _java(self, jars: Path, main_class: str, *arguments: str, options: Sequence[str]) -> list[str]:
         java = find_tool("java") or "java"
-        return [java, *options, "-cp", f"{jars}/*", main_class, *arguments]
+        return [java, *_LOGGING, *options, "-cp", f"{jars}/*", main_class, *arguments]
 
     def _wait_until_it_serves(self, process: "subprocess.Popen[bytes]") -> None:
         clock = SystemClock()
@@ -290,7 +294,10 @@ def kafka_answers(host: str, port: int, *, timeout_s: float = 5.0) -> bool:
     """Whether a Kafka broker at the address serves requests and knows at least one live broker, itself."""
     requests = ((ApiVersionsRequest(), ApiKey.API_VERSIONS, 0), (MetadataRequest(topics=()), ApiKey.METADATA, 4))
     try:
-        with socket.create_connection((host, port), timeout=timeout_s) as connection, connection.makefile("rb") as answers:
+        with (
+            socket.create_connection((host, port), timeout=timeout_s) as connection,
+            connection.makefile("rb") as answers,
+        ):
             for message, key, version in requests:
                 connection.sendall(frame(encode_request(message, version, 0, "kafka-groups")))
                 response = decode_response(_read_frame(answers), key, version)
@@ -312,7 +319,8 @@ def _close_pipe(pipe: IO[bytes] | None) -> None:
         pipe.close()
 
 
-def _free_ports(rng: random.Random, count: int) -> list[int]:
+def free_ports(rng: random.Random, count: int) -> list[int]:
+    """Ports of loopback that nothing listens on, outside the range that Linux gives to outgoing connections."""
     with contextlib.ExitStack() as held:
         return [_hold_free_port(rng, held) for _ in range(count)]
 

@@ -1,0 +1,86 @@
+"""Fixtures for pytest; switch them on with `pytest_plugins = ["kafka_groups.testing.pytest_plugin"]` in `conftest.py`.
+
+A test that uses `real_kafka` or `kafka_container` gets the marker of the same meaning (`real_kafka`, `container`),
+so that `-m "not real_kafka"` leaves it out. What they need may be missing: then such tests are skipped and the
+reason is given, except where `KAFKA_GROUPS_REQUIRE_REAL_KAFKA=1` says that this must not go unnoticed.
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_groups.testing.kafka_container import DEFAULT_IMAGE, KafkaContainer, missing_engine, missing_image
+from kafka_groups.testing.kafka_jars import (
+    DEFAULT_KAFKA_VERSION,
+    RealKafkaUnavailableError,
+    kafka_jars,
+    missing_tools,
+)
+from kafka_groups.testing.kafka_process import KafkaProcess
+
+__all__ = ["IMAGE_VARIABLE", "REQUIRE_VARIABLE", "VERSION_VARIABLE", "kafka_container", "real_kafka"]
+
+REQUIRE_VARIABLE = "KAFKA_GROUPS_REQUIRE_REAL_KAFKA"
+"""Environment variable; with `1`, a missing real Kafka fails the tests that need it instead of skipping them."""
+
+VERSION_VARIABLE = "KAFKA_GROUPS_KAFKA_VERSION"
+"""Environment variable with the release that `real_kafka` starts; 4.4.0 without it."""
+
+IMAGE_VARIABLE = "KAFKA_GROUPS_KAFKA_IMAGE"
+"""Environment variable with the image that `kafka_container` runs; `apache/kafka` of the same release without it."""
+
+_MARKERS = {"real_kafka": "real_kafka", "kafka_container": "container"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers, for projects that are strict about them."""
+    config.addinivalue_line("markers", "real_kafka: needs a real Kafka from Maven Central (Java 17 and Maven)")
+    config.addinivalue_line("markers", "container: needs a Docker engine and a Kafka image")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use a fixture of this plugin."""
+    for item in items:
+        for fixture in _MARKERS.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(_MARKERS[fixture])
+
+
+@pytest.fixture(scope="session")
+def real_kafka() -> Iterator[KafkaProcess]:
+    """A real Kafka, started once per test run from Maven Central's jars; use topics and groups of your own."""
+    version = os.environ.get(VERSION_VARIABLE, DEFAULT_KAFKA_VERSION)
+    reason = _why_no_jars(version)
+    if reason is not None:
+        _skip_unless_required(reason)
+    with KafkaProcess(version) as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="session")
+def kafka_container() -> Iterator[KafkaContainer]:
+    """A real Kafka in a container, started once per test run; use topics and groups of your own."""
+    image = os.environ.get(IMAGE_VARIABLE, DEFAULT_IMAGE)
+    reason = missing_engine() or missing_image(image)
+    if reason is not None:
+        pytest.skip(reason)
+    with KafkaContainer(image) as container:
+        yield container
+
+
+def _why_no_jars(version: str) -> str | None:
+    missing = missing_tools()
+    if missing is not None:
+        return missing
+    try:
+        kafka_jars(version)
+    except RealKafkaUnavailableError as error:
+        return str(error)
+    return None
+
+
+def _skip_unless_required(reason: str) -> None:
+    if os.environ.get(REQUIRE_VARIABLE) == "1":
+        pytest.fail(f"{REQUIRE_VARIABLE}=1, but {reason}")
+    pytest.skip(reason)
