@@ -13,7 +13,7 @@ from attrs import frozen
 
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.readers import offset_reset_duration_ms, read_offset_reset
-from kafka_groups.config.settings import KeyTable, UnknownKeyError, gather, setting
+from kafka_groups.config.settings import KeyTable, UnknownKeyError, gather, setting, shown_value
 from kafka_groups.errors import InvalidConfigError
 
 __all__ = [
@@ -355,7 +355,8 @@ def _gather(table: KeyTable, given: Mapping[str, object], whose: str) -> dict[st
         return gather(table, given.items())
     except UnknownKeyError as unknown:
         name = str(unknown.args[0])
-        raise InvalidConfigError(f"{name} is no configuration of a {whose}; {table.suggestion(name)}") from None
+        shown = shown_value(name, given[name])
+        raise InvalidConfigError(f"{name}={shown} is no configuration of a {whose}; {table.suggestion(name)}") from None
 
 
 def _check_within_caps(settings: BrokerSettings, name: str, value: int, broker_attribute: str | None) -> None:

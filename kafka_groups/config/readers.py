@@ -9,13 +9,14 @@ __all__ = [
     "offset_reset_duration_ms",
     "read_boolean",
     "read_callable",
-    "read_choice_ignoring_case",
-    "read_group_name",
+    "read_endpoint_identification",
     "read_host_ports",
     "read_integer",
     "read_list",
+    "read_not_empty",
     "read_offset_reset",
     "read_text",
+    "read_upper_case",
 ]
 
 BY_DURATION = "by_duration:"
@@ -61,7 +62,7 @@ def read_text(value: object) -> str:
     return value.strip()
 
 
-def read_group_name(value: object) -> str:
+def read_not_empty(value: object) -> str:
     """Text that is not empty."""
     text = read_text(value)
     if not text:
@@ -77,9 +78,14 @@ def read_list(value: object) -> tuple[str, ...]:
     return tuple(word for part in parts if (word := read_text(part)))
 
 
-def read_choice_ignoring_case(value: object) -> str:
+def read_upper_case(value: object) -> str:
     """A word in upper case, however it was written."""
     return read_text(value).upper()
+
+
+def read_endpoint_identification(value: object) -> str:
+    """`https` or `none`; Kafka also writes `none` as an empty text."""
+    return read_text(value).lower() or "none"
 
 
 def read_callable(value: object) -> object:

@@ -5,6 +5,7 @@ field for whatever spelling of a key a user may have written.
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,9 +13,10 @@ import attrs
 
 from kafka_groups.config.keys import Key
 
-__all__ = ["KeyTable", "UnknownKeyError", "gather", "setting"]
+__all__ = ["KeyTable", "UnknownKeyError", "gather", "setting", "shown_value"]
 
 _KEY = "kafka_groups.key"
+_SECRET = re.compile(r"passw|secret|token|credential|jaas|\bkey\.pem|private", re.IGNORECASE)
 
 
 def _read(value: object, field: "attrs.Attribute[Any]") -> object:
@@ -117,6 +119,11 @@ def gather(table: KeyTable, given: Iterable[tuple[str, object]]) -> dict[str, ob
             )
         spelt.setdefault(attribute, spelling)
     return values
+
+
+def shown_value(name: str, value: object) -> str:
+    """The value of a key that no table knows, unless its name says that it is a secret."""
+    return "a hidden value" if _SECRET.search(name) else repr(value)
 
 
 def _other(spelling: str, before: str) -> str:

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.config.keys import Key, KeyType
-from kafka_groups.config.settings import KeyTable, UnknownKeyError, gather, setting
+from kafka_groups.config.settings import KeyTable, UnknownKeyError, gather, setting, shown_value
 from kafka_groups.errors import InvalidConfigError
 
 __all__ = ["TopicConfig", "topic_config", "topic_keys", "validate_topic_config"]
@@ -123,7 +123,8 @@ def topic_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> Topi
         values = gather(_TOPIC, overrides.items())
     except UnknownKeyError as unknown:
         name = str(unknown.args[0])
-        raise InvalidConfigError(f"{name} is no configuration of a topic; {_TOPIC.suggestion(name)}") from None
+        shown = shown_value(name, overrides[name])
+        raise InvalidConfigError(f"{name}={shown} is no configuration of a topic; {_TOPIC.suggestion(name)}") from None
     chosen: dict[str, Any] = {"max_message_bytes": settings.message_max_bytes} | values
     return TopicConfig(**chosen)
 
