@@ -22,9 +22,9 @@ __all__ = [
 BY_DURATION = "by_duration:"
 
 _DURATION = re.compile(
-    r"(?P<sign>[+-])?P(?:(?P<days>[+-]?\d+)D)?"
-    r"(?P<time>T(?:(?P<hours>[+-]?\d+)H)?(?:(?P<minutes>[+-]?\d+)M)?"
-    r"(?:(?P<seconds>[+-]?\d+)(?:[.,](?P<fraction>\d{0,9}))?S)?)?",
+    r"(?P<sign>[+-])?P(?:(?P<days>[+-]?\d{1,19})D)?"
+    r"(?P<time>T(?:(?P<hours>[+-]?\d{1,19})H)?(?:(?P<minutes>[+-]?\d{1,19})M)?"
+    r"(?:(?P<seconds>[+-]?\d{1,19})(?:[.,](?P<fraction>\d{0,9}))?S)?)?",
     re.IGNORECASE | re.ASCII,
 )
 _SECONDS_OF = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
@@ -50,7 +50,7 @@ def read_integer(value: object) -> int:
     """A whole number, also as decimal text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
-    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+", value.strip()):
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip()):
         return int(value)
     raise UnfitError("it is not a whole number")
 
@@ -120,7 +120,7 @@ def _host_port(part: object) -> tuple[str, int]:
 
 
 def _split_host_port(text: str) -> tuple[str, str]:
-    match = re.fullmatch(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<host>[^:\[\]/]+)):(?P<port>[0-9]+)", text)
+    match = re.fullmatch(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<host>[^:\[\]/]+)):(?P<port>[0-9]{1,9})", text)
     if match is None:
         raise UnfitError(f"{text!r} is not of the form host:port")
     return match["ipv6"] or match["host"], match["port"]

@@ -1,0 +1,161 @@
+import attrs
+import pytest
+
+from kafka_groups.config.broker import (
+    BrokerSettings,
+    ShareGroupConfig,
+    broker_keys,
+    broker_settings,
+    group_keys,
+    share_group_config,
+    validate_broker_config,
+    validate_group_config,
+)
+from kafka_groups.errors import InvalidConfigError
+
+BOUNDS = {
+    "share.session.timeout.ms": (45_000, 60_000),
+    "share.heartbeat.interval.ms": (5_000, 15_000),
+    "share.record.lock.duration.ms": (15_000, 60_000),
+    "share.delivery.count.limit": (2, 10),
+    "share.partition.max.record.locks": (100, 4_000),
+    "share.assignment.interval.ms": (0, 15_000),
+}
+
+
+def test_defaults_are_those_of_kafka() -> None:
+    assert share_group_config(BrokerSettings(), {}) == ShareGroupConfig()
+    settings = BrokerSettings()
+    assert (settings.group_max_size, settings.max_share_sessions, settings.num_partitions) == (200, 2_000, 1)
+    assert settings.message_max_bytes == 1_048_588
+    assert settings.share_assignors == ("simple",)
+
+
+@pytest.mark.parametrize(("name", "bounds"), BOUNDS.items())
+def test_group_value_stays_within_the_bounds_of_the_broker(name: str, bounds: tuple[int, int]) -> None:
+    low, high = bounds
+    settings = BrokerSettings()
+    for value in (low, high):
+        validate_group_config(settings, name, str(value))
+    for value in (low - 1, high + 1):
+        with pytest.raises(InvalidConfigError, match=name.replace(".", r"\.")):
+            validate_group_config(settings, name, str(value))
+
+
+def test_error_at_a_bound_names_the_bound_and_the_remedy() -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        validate_group_config(BrokerSettings(), "share.record.lock.duration.ms", "1500")
+    assert str(caught.value) == (
+        "share.record.lock.duration.ms is 1500: it is below 15000, the group.share.min.record.lock.duration.ms of the "
+        "broker; give 15000 to 60000, or move the bound on the broker"
+    )
+
+
+def test_broker_bounds_can_be_moved() -> None:
+    settings = broker_settings({"group.share.min.record.lock.duration.ms": "1000"})
+    config = share_group_config(settings, {"share.record.lock.duration.ms": "1000"})
+    assert config.record_lock_duration_ms == 1_000
+
+
+def test_group_starts_from_the_defaults_of_the_broker() -> None:
+    settings = broker_settings({"group.share.delivery.count.limit": 3, "group.share.assignment.interval.ms": 0})
+    config = share_group_config(settings, {"share.isolation.level": "read_committed"})
+    assert (config.delivery_count_limit, config.assignment_interval_ms) == (3, 0)
+    assert config.isolation_level == "read_committed"
+
+
+def test_session_must_be_longer_than_the_heartbeat_interval() -> None:
+    settings = broker_settings({"group.share.min.session.timeout.ms": 1_000})
+    with pytest.raises(InvalidConfigError, match="not longer than the heartbeat interval of 5000 ms"):
+        validate_group_config(settings, "share.session.timeout.ms", "5000")
+    with pytest.raises(InvalidConfigError, match="heartbeat interval of 10000 ms"):
+        validate_group_config(settings, "share.session.timeout.ms", "9000", {"share.heartbeat.interval.ms": "10000"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("share.auto.offset.reset", "none"),
+        ("share.auto.offset.reset", "by_duration:-PT1S"),
+        ("share.isolation.level", "serializable"),
+        ("share.renew.acknowledge.enable", "yes"),
+        ("share.delivery.count.limit", "2.5"),
+        ("share.partition.max.record.locks", ""),
+        ("share.session.timeout.ms", "99999999999"),
+    ],
+)
+def test_bad_group_value_is_refused(name: str, value: str) -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        validate_group_config(BrokerSettings(), name, value)
+    assert name in str(caught.value)
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["share.record.lock", "session_timeout_ms", "group.share.session.timeout.ms", ""])
+def test_unknown_group_key_is_refused(name: str) -> None:
+    with pytest.raises(InvalidConfigError, match="is no configuration of a share group"):
+        validate_group_config(BrokerSettings(), name, "45000")
+
+
+def test_unknown_group_key_suggests_the_nearest() -> None:
+    with pytest.raises(InvalidConfigError, match=r"did you mean share\.session\.timeout\.ms"):
+        validate_group_config(BrokerSettings(), "share.sesion.timeout.ms", "45000")
+
+
+def test_duration_of_the_offset_reset() -> None:
+    config = share_group_config(BrokerSettings(), {"share.auto.offset.reset": "by_duration:P1DT1H"})
+    assert config.auto_offset_reset_duration_ms == 25 * 3_600_000
+    assert ShareGroupConfig().auto_offset_reset_duration_ms is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"group.share.session.timeout.ms": 44_999},
+        {"group.share.min.delivery.count.limit": 6},
+        {"group.share.record.lock.duration.ms": 61_000},
+        {"group.share.max.share.sessions": 199},
+        {"group.share.max.size": 0},
+        {"group.share.assignors": "uniform"},
+        {"num.partitions": 0},
+    ],
+)
+def test_bad_broker_setting_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(InvalidConfigError):
+        broker_settings(given)
+
+
+def test_broker_session_must_be_longer_than_its_heartbeat_interval() -> None:
+    with pytest.raises(InvalidConfigError, match=r"share\.session\.timeout\.ms"):
+        broker_settings({"group.share.min.session.timeout.ms": 1_000, "group.share.session.timeout.ms": 4_000})
+
+
+def test_broker_settings_take_attribute_names_too() -> None:
+    assert broker_settings({"num_partitions": "3"}) == BrokerSettings(num_partitions=3)
+
+
+def test_unknown_broker_setting_suggests_the_nearest() -> None:
+    with pytest.raises(InvalidConfigError, match=r"num\.partition='3' is no .* did you mean num\.partitions"):
+        broker_settings({"num.partition": "3"})
+
+
+def test_dynamic_broker_value_is_checked_beside_the_others() -> None:
+    settings = BrokerSettings()
+    validate_broker_config(settings, "group.share.max.size", "1000")
+    for name, value in (
+        ("group.share.max.size", "1001"),
+        ("group.share.min.session.timeout.ms", "46000"),
+        ("num_partitions", "1"),
+    ):
+        with pytest.raises(InvalidConfigError):
+            validate_broker_config(settings, name, value)
+
+
+def test_every_key_is_documented_and_its_default_fits() -> None:
+    for keys, settings in ((broker_keys(), BrokerSettings()), (group_keys(), ShareGroupConfig())):
+        assert len(keys) == len(attrs.fields(type(settings)))
+        for name, key in keys.items():
+            assert key.name == name
+            assert key.doc.endswith(".")
+            assert key.parse(key.format(key.default)) == key.default
+            assert (key.unit is not None) == name.endswith((".ms", ".bytes")), name
