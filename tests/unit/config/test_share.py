@@ -49,10 +49,8 @@ def test_dotted_names_and_keywords_go_together() -> None:
     ],
 )
 def test_other_spellings(name: str, value: object, attribute: str, expected: object) -> None:
-    needed: dict[str, Any] = {"group.id": "g"} | (
-        {} if attribute == "bootstrap_servers" else {"bootstrap.servers": "h:1"}
-    )
-    assert getattr(share_consumer_config(needed | {name: value}), attribute) == expected
+    needed = {"group.id": "g"} if attribute == "bootstrap_servers" else NEEDED
+    assert getattr(share_consumer_config({**needed, name: value}), attribute) == expected
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
