@@ -356,6 +356,12 @@ class InvalidProducerEpochError(BrokerError):
     code = 47
 
 
+class InvalidTxnStateError(BrokerError):
+    """The producer attempted a transactional operation in a state that does not allow it."""
+
+    code = 48
+
+
 class KafkaStorageError(BrokerError):
     """The disk of the broker failed."""
 
