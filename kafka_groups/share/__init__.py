@@ -1,1 +1,1 @@
-"""TODO."""
+"""The share consumer (KIP-932): queues for Kafka."""

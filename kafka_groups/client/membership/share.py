@@ -74,7 +74,8 @@ class ShareMembership:
         self.rebalances = 0
 
     def __repr__(self) -> str:
-        return f"<ShareMembership {self.identity.group_id}/{self.identity.member_id} {self.state.value} epoch {self.epoch}>"
+        member = f"{self.identity.group_id}/{self.identity.member_id}"
+        return f"<ShareMembership {member} {self.state.value} epoch {self.epoch}>"
 
     @property
     def has_left(self) -> bool:

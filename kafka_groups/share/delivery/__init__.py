@@ -1,1 +1,1 @@
-"""TODO."""
+"""What a share consumer does with deliveries, without any I/O: sessions, acquired records, acknowledgements."""

@@ -1,0 +1,269 @@
+"""The records that one fetch response brought for one partition, and what became of each of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Self
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.errors import CorruptRecordError, IllegalStateError, ProtocolError
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
+from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, RecordBatch
+from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.records import DeserializedRecord, ShareRecord
+from kafka_groups.types import AcknowledgeType, TopicIdPartition
+
+__all__ = ["AcquiredRecords", "SessionId"]
+
+_MAX_OFFSETS = 1 << 26
+_RENEWABLE = bytes([m.OPEN])
+_CHANGEABLE = bytes([m.OPEN, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
+
+
+@frozen
+class SessionId:
+    """The share session that records were acquired in; they are lost when it ends.
+
+    Attributes:
+        node_id: The leader.
+        generation: Counts the sessions of this consumer with that leader.
+    """
+
+    node_id: int
+    generation: int
+
+
+class AcquiredRecords:
+    """Acquired offsets of one partition with their records; sized and iterable.
+
+    Args:
+        partition: The partition, its topic's name included.
+        session: The share session that holds the locks.
+        ranges: What was acquired, with the delivery counts.
+        lock_deadline_ms: When the acquisition locks end, on the monotonic clock.
+    """
+
+    __slots__ = (
+        "_batches",
+        "_delivered",
+        "_ranges",
+        "_records",
+        "_size",
+        "first_offset",
+        "lock_deadline_ms",
+        "marks",
+        "session",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        partition: TopicIdPartition,
+        session: SessionId,
+        ranges: Sequence[AcquiredRange],
+        lock_deadline_ms: int,
+    ) -> None:
+        self.topic_partition = partition
+        self.session = session
+        self.lock_deadline_ms = lock_deadline_ms
+        self._ranges = tuple(sorted(ranges, key=lambda acquired: acquired.first_offset))
+        self.first_offset = self._ranges[0].first_offset
+        self.marks = _marks_of(self._ranges)
+        self._batches: tuple[RecordBatch, ...] = ()
+        self._records: list[DeserializedRecord] | None = None
+        self._delivered: bytes | None = None
+        self._size = 0
+
+    # ---------------------------------------------------------------------------------- description
+
+    @property
+    def topic(self) -> str:
+        """Name of the topic."""
+        return self.topic_partition.topic or str(self.topic_partition.topic_id)
+
+    @property
+    def topic_id(self) -> UUID:
+        """Id of the topic."""
+        return self.topic_partition.topic_id
+
+    @property
+    def partition(self) -> int:
+        """Number of the partition."""
+        return self.topic_partition.partition
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset that was acquired."""
+        return self.first_offset + len(self.marks) - 1
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __repr__(self) -> str:
+        open_offsets = self.marks.count(m.OPEN)
+        return f"<AcquiredRecords {self.topic_partition} {self.first_offset}-{self.last_offset} open {open_offsets}>"
+
+    def __contains__(self, offset: object) -> bool:
+        return isinstance(offset, int) and self.first_offset <= offset <= self.last_offset
+
+    def delivery_count(self, offset: int) -> int:
+        """How many times the record at this offset was delivered, this time included."""
+        if len(self._ranges) == 1:
+            return self._ranges[0].delivery_count
+        return next(r.delivery_count for r in self._ranges if r.first_offset <= offset <= r.last_offset)
+
+    # -------------------------------------------------------------------------------------- records
+
+    def hand_out(self, batches: Iterable[RecordBatch]) -> None:
+        """These batches hold the records; what is OPEN now is what iterating delivers."""
+        self._batches = tuple(batches)
+        self._size = self.marks.count(m.OPEN)
+        self._delivered = bytes(self.marks) if self._size != len(self.marks) else None
+
+    def hand_out_deserialized(self, records: list[DeserializedRecord]) -> None:
+        """These are the records; iterating delivers them."""
+        self._records = records
+        self._size = len(records)
+
+    def __iter__(self) -> Iterator[ShareRecord]:
+        if self._records is not None:
+            yield from self._records
+            return
+        for batch in self._batches:
+            try:
+                yield from self._records_of(batch)
+            except FOREIGN_ERRORS as error:
+                self.mark_batch(batch, AcknowledgeType.REJECT)
+                raise batch.corrupt(error) from error
+            except CorruptRecordError:
+                self.mark_batch(batch, AcknowledgeType.REJECT)
+                raise
+
+    def _records_of(self, batch: RecordBatch) -> Iterator[ShareRecord]:
+        if self._delivered is None and self.covers(batch):
+            for raw in batch.compiled():
+                yield ShareRecord(raw, self)
+            return
+        first, last, delivered = self.first_offset, self.last_offset, self._delivered
+        for raw in batch.compiled():
+            offset = raw.offset
+            if first <= offset <= last and (delivered is None or delivered[offset - first] == m.OPEN):
+                yield ShareRecord(raw, self)
+
+    def covers(self, batch: RecordBatch) -> bool:
+        """Whether all offsets of the batch lie between the first and the last acquired one."""
+        return self.first_offset <= batch.header.base_offset and batch.header.last_offset <= self.last_offset
+
+    def mark_batch(self, batch: RecordBatch, kind: AcknowledgeType) -> None:
+        """Acknowledge the offsets of a batch that are still open."""
+        self.mark_open(batch.header.base_offset, batch.header.last_offset, kind)
+
+    # ------------------------------------------------------------------------------ acknowledgement
+
+    def mark_open(self, first_offset: int, last_offset: int, kind: AcknowledgeType) -> None:
+        """Acknowledge the offsets of a range that are still open; others stay as they are."""
+        start, end = self._positions(first_offset, last_offset)
+        m.replace(self.marks, _RENEWABLE, kind, start, end)
+
+    def acknowledge(self, offset: int, kind: AcknowledgeType) -> None:
+        """Acknowledge one record, or change the type as long as it was not sent.
+
+        Raises:
+            IllegalStateError: The record is not in the application's hands (any more).
+        """
+        position = offset - self.first_offset
+        marks = self.marks
+        if not 0 <= position < len(marks) or marks[position] in _NOT_CHANGEABLE:
+            raise IllegalStateError(
+                f"the record {self.topic_partition}@{offset} cannot be acknowledged: it is not in flight, or was"
+                " acknowledged and committed before"
+            )
+        marks[position] = kind
+
+    def acknowledge_range(self, first_offset: int, last_offset: int, kind: AcknowledgeType) -> int:
+        """Acknowledge every record of a range that is in the application's hands; how many those are."""
+        start, end = self._positions(first_offset, last_offset)
+        before = self.marks[start:end]
+        m.replace(self.marks, _CHANGEABLE, kind, start, end)
+        return len(before) - sum(before.count(mark) for mark in _NOT_CHANGEABLE)
+
+    @property
+    def has_open(self) -> bool:
+        """Whether an acquired record was not acknowledged yet."""
+        return m.OPEN in self.marks
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything was acknowledged and sent."""
+        return self.marks.count(m.SENT) + self.marks.count(m.NOT_ACQUIRED) == len(self.marks)
+
+    def accept_open(self) -> None:
+        """Accept everything that was not acknowledged yet: implicit acknowledgement."""
+        m.replace(self.marks, _RENEWABLE, m.ACCEPT)
+
+    def take_acknowledged(self) -> bytes:
+        """The marks as they are now; what was acknowledged counts as sent from here on."""
+        taken = bytes(self.marks)
+        m.replace(self.marks, _ACKNOWLEDGED, m.SENT)
+        return taken
+
+    def renewal_batches(self) -> tuple[AcknowledgementBatch, ...]:
+        """What renews the locks of all records that are still open."""
+        return m.encode_batches(self.marks.translate(_OPEN_AS_RENEW), self.first_offset)
+
+    # ------------------------------------------------------------------------------------- splitting
+
+    def split_after(self, offset: int) -> Self | None:
+        """Cut the part after an offset off as a delivery of its own; None when nothing was acquired there."""
+        position = offset - self.first_offset + 1
+        ranges = [
+            AcquiredRange(
+                first_offset=max(r.first_offset, offset + 1), last_offset=r.last_offset, delivery_count=r.delivery_count
+            )
+            for r in self._ranges
+            if r.last_offset > offset
+        ]
+        if not ranges:
+            return None
+        rest = type(self)(self.topic_partition, self.session, ranges, self.lock_deadline_ms)
+        rest.marks = self.marks[rest.first_offset - self.first_offset :]
+        del self.marks[position:]
+        return rest
+
+    def redelivery(self, runs: Iterable[tuple[int, int]]) -> Self:
+        """The records at these positions once more, as a delivery of its own (renewed records)."""
+        again = type(self)(self.topic_partition, self.session, self._ranges, self.lock_deadline_ms)
+        again.marks = bytearray([m.NOT_ACQUIRED]) * len(self.marks)
+        for start, last in runs:
+            again.marks[start : last + 1] = bytes([m.OPEN]) * (last + 1 - start)
+        if self._records is not None:
+            wanted = [r for r in self._records if again.marks[r.offset - self.first_offset] == m.OPEN]
+            again.hand_out_deserialized([r.for_delivery(again) for r in wanted])
+        else:
+            again.hand_out(self._batches)
+        return again
+
+    def _positions(self, first_offset: int, last_offset: int) -> tuple[int, int]:
+        start = max(0, first_offset - self.first_offset)
+        return start, max(start, min(len(self.marks), last_offset - self.first_offset + 1))
+
+
+_NOT_CHANGEABLE = bytes([m.GAP, m.SENT, m.NOT_ACQUIRED])
+_ACKNOWLEDGED = bytes([m.GAP, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
+_OPEN_AS_RENEW = bytes(m.RENEW if mark == m.OPEN else m.NOT_ACQUIRED for mark in range(256))
+
+
+def _marks_of(ranges: Sequence[AcquiredRange]) -> bytearray:
+    first, last = ranges[0].first_offset, max(r.last_offset for r in ranges)
+    size = last - first + 1
+    if any(r.last_offset < r.first_offset for r in ranges) or size > _MAX_OFFSETS:
+        raise ProtocolError(f"the broker acquired impossible ranges of offsets: {first} to {last}")
+    if len(ranges) == 1:
+        return bytearray([m.OPEN]) * size
+    marks = bytearray([m.NOT_ACQUIRED]) * size
+    for r in ranges:
+        marks[r.first_offset - first : r.last_offset + 1 - first] = bytes([m.OPEN]) * (
+            r.last_offset + 1 - r.first_offset
+        )
+    return marks

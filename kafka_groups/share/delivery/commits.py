@@ -1,0 +1,105 @@
+"""Acknowledgements on their way to a leader, and what becomes of them."""
+
+from collections.abc import Callable, Iterator
+
+from attrs import define, field, frozen
+
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["Acknowledged", "CommitTicket", "PendingAcknowledgement"]
+
+
+@frozen
+class Acknowledged:
+    """The fate of acknowledgements of one partition, as the acknowledgement callback is told.
+
+    Attributes:
+        partition: The partition.
+        ranges: The offsets, as (first, last) in ascending order.
+        error: None when the broker took them, else why not; the records will be delivered again then.
+    """
+
+    partition: TopicIdPartition
+    ranges: tuple[tuple[int, int], ...]
+    error: KafkaGroupsError | None
+
+    def offsets(self) -> Iterator[int]:
+        """Each of the offsets."""
+        for first, last in self.ranges:
+            yield from range(first, last + 1)
+
+
+@define(eq=False)
+class CommitTicket:
+    """One commit of an application: done when the fate of all of its acknowledgements is known.
+
+    Attributes:
+        results: None or the first error, for each partition.
+    """
+
+    results: dict[TopicIdPartition, KafkaGroupsError | None] = field(factory=dict)
+    on_done: Callable[[], None] | None = None
+    _outstanding: int = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all results are there."""
+        return self._outstanding == 0
+
+    def expect(self) -> None:
+        """One more acknowledgement belongs to this commit."""
+        self._outstanding += 1
+
+    def settle(self, partition: TopicIdPartition, error: KafkaGroupsError | None) -> None:
+        """The fate of one acknowledgement is known."""
+        self.results[partition] = self.results.get(partition) or error
+        self._outstanding -= 1
+        if self._outstanding == 0 and self.on_done is not None:
+            self.on_done()
+
+
+@frozen(eq=False)
+class PendingAcknowledgement:
+    """What an application decided about one delivery, or a renewal of its locks.
+
+    Attributes:
+        delivery: The delivery.
+        batches: What goes onto the wire.
+        marks: The marks that the batches were made of; None for a renewal in place.
+        deadline_ms: Until when it is tried.
+        ticket: The commit that waits for it, if there is one.
+    """
+
+    delivery: AcquiredRecords
+    batches: tuple[AcknowledgementBatch, ...]
+    marks: bytes | None
+    deadline_ms: int
+    ticket: CommitTicket | None = None
+
+    @property
+    def partition(self) -> TopicIdPartition:
+        """The partition."""
+        return self.delivery.topic_partition
+
+    @property
+    def is_renewal_in_place(self) -> bool:
+        """Whether it only extends locks, without the application having acknowledged anything."""
+        return self.marks is None
+
+    @property
+    def renews(self) -> bool:
+        """Whether it holds the type RENEW, which needs version 2 and a flag (KIP-1222)."""
+        return any(m.RENEW in batch.acknowledge_types for batch in self.batches)
+
+    def renewed_runs(self) -> tuple[tuple[int, int], ...]:
+        """Positions that the application acknowledged with RENEW: they are delivered once more."""
+        return () if self.marks is None else tuple(m.runs_of(self.marks, m.RENEW))
+
+    def fate(self, error: KafkaGroupsError | None) -> Acknowledged:
+        """The report for the callback."""
+        ranges = tuple((batch.first_offset, batch.last_offset) for batch in self.batches)
+        return Acknowledged(self.partition, ranges, error)

@@ -1,0 +1,158 @@
+"""From the bytes of a fetch response to deliveries: check sums, gaps, control batches, deserialisers."""
+
+from collections.abc import Iterable, Iterator
+
+from attrs import frozen
+
+from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RecordDeserializationError
+from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, Record, RecordBatch, iter_batches
+from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.records import DeserializedRecord, Deserializer
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["Decoder"]
+
+
+@frozen
+class Decoder:
+    """How the records of a fetch response are decoded.
+
+    Attributes:
+        check_crcs: Whether the checksum of every batch is compared (`check.crcs`).
+        key_deserializer: Makes keys out of bytes, or None to leave them as they are.
+        value_deserializer: Makes values out of bytes, or None to leave them as they are.
+        raise_errors: Whether a record that cannot be deserialised ends the delivery with its error, as Kafka's
+            own client has it, instead of being delivered with its bytes and the error.
+    """
+
+    check_crcs: bool = True
+    key_deserializer: Deserializer | None = None
+    value_deserializer: Deserializer | None = None
+    raise_errors: bool = False
+
+    def decode(self, acquired: AcquiredRecords, blob: bytes | None) -> list[AcquiredRecords | KafkaGroupsError]:
+        """The deliveries that an application gets, in order, with the errors that are to be raised between them.
+
+        Offsets without a record are marked as gaps, corrupt batches as rejected, and records that cannot be
+        deserialised as released.
+        """
+        batches, error = self._readable(acquired, blob)
+        acquired.hand_out(batches)
+        deliveries: list[AcquiredRecords | KafkaGroupsError] = [acquired]
+        if self.key_deserializer is not None or self.value_deserializer is not None:
+            raws, undecodable = _all_records(acquired)
+            deliveries = list(self._deserialize(acquired, raws))
+            error = error or undecodable
+        return deliveries if error is None else [*deliveries, error]
+
+    # ------------------------------------------------------------------------------------- batches
+
+    def _readable(
+        self, acquired: AcquiredRecords, blob: bytes | None
+    ) -> tuple[list[RecordBatch], CorruptRecordError | None]:
+        batches: list[RecordBatch] = []
+        first_error: CorruptRecordError | None = None
+        next_offset, read_bytes = acquired.first_offset, 0
+        try:
+            for batch in iter_batches(blob):
+                read_bytes += len(batch.data)
+                if batch.header.last_offset < acquired.first_offset:
+                    continue
+                acquired.mark_open(next_offset, batch.header.base_offset - 1, AcknowledgeType.GAP)
+                next_offset = batch.header.next_offset
+                error = self._check(acquired, batch)
+                if error is None and not batch.header.is_control:
+                    batches.append(batch)
+                first_error = first_error or error
+        except CorruptRecordError as error:
+            first_error = first_error or error
+        # What follows the last batch has no record, unless bytes are left over that could not be read: those
+        # offsets go back to the broker instead of being lost.
+        complete = read_bytes == len(blob or b"")
+        rest = AcknowledgeType.GAP if complete else AcknowledgeType.RELEASE
+        acquired.mark_open(next_offset, acquired.last_offset, rest)
+        return batches, first_error
+
+    def _check(self, acquired: AcquiredRecords, batch: RecordBatch) -> CorruptRecordError | None:
+        try:
+            if self.check_crcs:
+                batch.check_crc()
+            if batch.header.is_control:
+                acquired.mark_batch(batch, AcknowledgeType.GAP)
+            elif not batch.header.is_dense:
+                _mark_gaps(acquired, batch)
+        except CorruptRecordError as error:
+            acquired.mark_batch(batch, AcknowledgeType.REJECT)
+            return error
+        return None
+
+    # ------------------------------------------------------------------------------- deserialisers
+
+    def _deserialize(
+        self, acquired: AcquiredRecords, raws: Iterable[Record]
+    ) -> Iterator[AcquiredRecords | KafkaGroupsError]:
+        current, records = acquired, list[DeserializedRecord]()
+        for raw in raws:
+            record = self._deserialize_one(raw, current)
+            if record.error is not None:
+                current.mark_open(raw.offset, raw.offset, AcknowledgeType.RELEASE)
+            if record.error is None or not self.raise_errors:
+                records.append(record)
+                continue
+            rest = current.split_after(raw.offset)
+            current.hand_out_deserialized(records)
+            yield current
+            yield record.error
+            if rest is None:
+                return
+            current, records = rest, []
+        current.hand_out_deserialized(records)
+        yield current
+
+    def _deserialize_one(self, raw: Record, acquired: AcquiredRecords) -> DeserializedRecord:
+        try:
+            key = _apply(self.key_deserializer, raw.key)
+            value = _apply(self.value_deserializer, raw.value)
+        except Exception as cause:
+            return DeserializedRecord(raw, acquired, raw.key, raw.value, _deserialization_error(raw, acquired, cause))
+        return DeserializedRecord(raw, acquired, key, value, None)
+
+
+def _all_records(acquired: AcquiredRecords) -> tuple[list[Record], CorruptRecordError | None]:
+    raws: list[Record] = []
+    try:
+        raws.extend(record.raw for record in acquired)
+    except CorruptRecordError as error:
+        return raws, error
+    return raws, None
+
+
+def _apply(deserializer: Deserializer | None, raw: bytes | None) -> object:
+    return raw if raw is None or deserializer is None else deserializer(raw)
+
+
+def _deserialization_error(raw: Record, acquired: AcquiredRecords, cause: Exception) -> RecordDeserializationError:
+    error = RecordDeserializationError(
+        f"the record {acquired.topic_partition}@{raw.offset} cannot be deserialised: {cause!r}",
+        topic=acquired.topic,
+        partition=acquired.partition,
+        offset=raw.offset,
+    )
+    error.__cause__ = cause
+    return error
+
+
+def _mark_gaps(acquired: AcquiredRecords, batch: RecordBatch) -> None:
+    """Mark the offsets of a compacted batch that have no record."""
+    first = max(batch.header.base_offset, acquired.first_offset)
+    last = min(batch.header.last_offset, acquired.last_offset)
+    present = bytearray(max(0, last - first + 1))
+    try:
+        for raw in batch.compiled():
+            if first <= raw.offset <= last:
+                present[raw.offset - first] = 1
+    except FOREIGN_ERRORS as error:
+        raise batch.corrupt(error) from error
+    for start, end in m.runs_of(present, 0):
+        acquired.mark_open(first + start, first + end, AcknowledgeType.GAP)

@@ -1,0 +1,107 @@
+"""Between the event loop and the application: deliveries one way, acknowledgements the other.
+
+The two sides may be different threads. Every step is one operation on a `deque` or one assignment, which the
+interpreter makes atomic, so that handing over a delivery needs no lock.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from attrs import frozen
+
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
+
+__all__ = ["Fetched", "Inbox"]
+
+
+@frozen(eq=False)
+class Fetched:
+    """A delivery that is not decoded yet.
+
+    Attributes:
+        acquired: What was acquired.
+        blob: Its record batches; None for a redelivery, whose records are there already.
+    """
+
+    acquired: AcquiredRecords
+    blob: bytes | None
+
+    @property
+    def is_decoded(self) -> bool:
+        """Whether this is a redelivery of renewed records."""
+        return self.blob is None
+
+
+class Inbox:
+    """The hand-over between a fetch manager and the application that it fetches for.
+
+    Attributes:
+        on_ready: Called on the loop's side when something came for an application that waits.
+        is_waiting: Whether the application waits in a poll.
+        in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
+        processing_since_ms: When the application took what it works on; None while it is in a poll.
+        processing_ms: How long it took for the delivery before; None before the first.
+    """
+
+    def __init__(self) -> None:
+        self.ready: deque[Fetched] = deque()
+        self.outbox: deque[PendingAcknowledgement] = deque()
+        self.fates: deque[Acknowledged] = deque()
+        self.in_hand: tuple[AcquiredRecords, ...] = ()
+        self.on_ready: Callable[[], None] | None = None
+        self.is_waiting = False
+        self.processing_since_ms: int | None = None
+        self.processing_ms: int | None = None
+        self._unclaimed: dict[int, int] = {}
+
+    # ------------------------------------------------------------------------------- the loop's side
+
+    @property
+    def is_hungry(self) -> bool:
+        """Whether the application waits and there is nothing for it."""
+        return self.is_waiting and not self.ready
+
+    def unclaimed(self, node_id: int) -> int:
+        """How many responses of a leader came since the application last took what was there."""
+        return self._unclaimed.get(node_id, 0)
+
+    def deliver(self, node_id: int, fetched: list[Fetched]) -> None:
+        """A response with records came."""
+        if not self.is_waiting:
+            self._unclaimed[node_id] = self._unclaimed.get(node_id, 0) + 1
+        self.ready.extend(fetched)
+        self.notify()
+
+    def notify(self) -> None:
+        """Something changed that a waiting application wants to see: a delivery, a fate, an error."""
+        if self.on_ready is not None:
+            self.on_ready()
+
+    def withdraw(self, fetched: Fetched) -> bool:
+        """Take a delivery back; False when the application was faster."""
+        try:
+            self.ready.remove(fetched)
+        except ValueError:
+            return False
+        return True
+
+    # ------------------------------------------------------------------------ the application's side
+
+    def take(self, now_ms: int) -> list[Fetched]:
+        """Everything that is there; what lost its locks meanwhile is left out."""
+        taken: list[Fetched] = []
+        while self.ready:
+            fetched = self.ready.popleft()
+            if fetched.acquired.lock_deadline_ms > now_ms:
+                taken.append(fetched)
+        self._unclaimed = {}
+        if taken:
+            self.processing_since_ms = now_ms
+        return taken
+
+    def polled(self, now_ms: int) -> None:
+        """The application came back for more."""
+        if self.processing_since_ms is not None:
+            self.processing_ms = now_ms - self.processing_since_ms
+            self.processing_since_ms = None

@@ -1,0 +1,85 @@
+"""What became of each offset of a delivery, one byte an offset, and the runs that go onto the wire.
+
+The values 0 to 4 are acknowledgement types. All work on whole deliveries (accept all, is anything open, cut into
+runs) is done by the methods of `bytearray` and by regular expressions, at the speed of C.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["NOT_ACQUIRED", "OPEN", "SENT", "encode_batches", "replace", "runs_of"]
+
+OPEN: Final = 255
+"""Acquired, and not acknowledged yet."""
+NOT_ACQUIRED: Final = 254
+"""Between acquired ranges: somebody else's."""
+SENT: Final = 253
+"""Acknowledged, and on the way to the broker or there: out of the application's hands."""
+
+_SINGLE_TYPE_FROM = 10
+"""A run of more equal types than this becomes a batch of its own with a single type, as Kafka's client does."""
+
+_ACKNOWLEDGED = re.compile(rb"[\x00-\x04]+")
+_EQUAL = re.compile(rb"(.)\1*", re.DOTALL)
+
+
+def replace(marks: bytearray, old: bytes, new: int, start: int = 0, end: int | None = None) -> None:
+    """Give every offset from `start` to before `end` that has one of the old marks the new one."""
+    end = len(marks) if end is None else end
+    table = bytearray(range(256))
+    for mark in old:
+        table[mark] = new
+    marks[start:end] = marks[start:end].translate(table)
+
+
+def runs_of(marks: bytes | bytearray, mark: int) -> Iterator[tuple[int, int]]:
+    """The runs of one mark, as (first, last) positions."""
+    for run in re.finditer(b"[" + re.escape(bytes([mark])) + b"]+", marks):
+        yield run.start(), run.end() - 1
+
+
+def encode_batches(marks: bytes | bytearray, first_offset: int) -> tuple[AcknowledgementBatch, ...]:
+    """The acknowledged offsets as the batches of ShareFetch and ShareAcknowledge, in ascending order.
+
+    A long run of one type is one batch with one type; what lies between such runs is a batch with a type for each
+    offset.
+    """
+    batches: list[AcknowledgementBatch] = []
+    for stretch in _ACKNOWLEDGED.finditer(marks):
+        _encode_stretch(stretch.group(), first_offset + stretch.start(), batches)
+    return tuple(batches)
+
+
+def _encode_stretch(types: bytes, first_offset: int, batches: list[AcknowledgementBatch]) -> None:
+    pending = 0
+    for run in _EQUAL.finditer(types):
+        if run.end() - run.start() <= _SINGLE_TYPE_FROM:
+            continue
+        _append_mixed(types[pending : run.start()], first_offset + pending, batches)
+        batches.append(
+            _batch(first_offset + run.start(), first_offset + run.end() - 1, types[run.start() : run.start() + 1])
+        )
+        pending = run.end()
+    _append_mixed(types[pending:], first_offset + pending, batches)
+
+
+def _append_mixed(types: bytes, first_offset: int, batches: list[AcknowledgementBatch]) -> None:
+    if not types:
+        return
+    same = types.count(types[0]) == len(types)
+    batches.append(_batch(first_offset, first_offset + len(types) - 1, types[:1] if same else types))
+
+
+def _batch(first: int, last: int, types: bytes) -> AcknowledgementBatch:
+    return AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=tuple(types))
+
+
+ACCEPT: Final = int(AcknowledgeType.ACCEPT)
+RELEASE: Final = int(AcknowledgeType.RELEASE)
+REJECT: Final = int(AcknowledgeType.REJECT)
+RENEW: Final = int(AcknowledgeType.RENEW)
+GAP: Final = int(AcknowledgeType.GAP)

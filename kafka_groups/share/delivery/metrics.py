@@ -1,0 +1,31 @@
+"""Counters of a share consumer, under the names that Kafka's own client uses where it has them (KIP-932)."""
+
+from collections.abc import Mapping
+
+from attrs import define
+
+__all__ = ["ShareMetrics"]
+
+
+@define
+class ShareMetrics:
+    """Totals since the consumer was made; plain integers, written by the event loop alone."""
+
+    fetch_total: int = 0
+    fetch_latency_total_ms: int = 0
+    fetch_throttle_time_total_ms: int = 0
+    records_consumed_total: int = 0
+    bytes_consumed_total: int = 0
+    acknowledgements_send_total: int = 0
+    acknowledgements_error_total: int = 0
+    renewals_send_total: int = 0
+    prefetched_released_total: int = 0
+    session_lost_total: int = 0
+
+    def snapshot(self) -> Mapping[str, float]:
+        """Name → value; a copy."""
+        values: dict[str, float] = {
+            name.replace("_", "-"): getattr(self, name) for name in self.__slots__ if not name.startswith("__")
+        }
+        values["fetch-latency-avg-ms"] = self.fetch_latency_total_ms / self.fetch_total if self.fetch_total else 0.0
+        return values

@@ -1,0 +1,176 @@
+"""Records as the application sees them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafka_groups.errors import RecordDeserializationError
+from kafka_groups.protocol.record_batch import Record
+from kafka_groups.types import Header, TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_groups.share.delivery.acquired import AcquiredRecords
+
+__all__ = ["Deserializer", "ShareRecord", "ShareRecords"]
+
+Deserializer = Callable[[bytes], Any]
+"""From the bytes of a key or value to what the application works with; not called for null."""
+
+
+class ShareRecord:
+    """One record that was acquired for this consumer."""
+
+    __slots__ = ("_acquired", "_raw")
+
+    def __init__(self, raw: Record, acquired: "AcquiredRecords") -> None:
+        self._raw = raw
+        self._acquired = acquired
+
+    @property
+    def key(self) -> Any:
+        """The key, deserialised when a deserialiser is configured, else bytes; None when null."""
+        return self._raw.key
+
+    @property
+    def value(self) -> Any:
+        """The value, likewise."""
+        return self._raw.value
+
+    @property
+    def error(self) -> RecordDeserializationError | None:
+        """Why key or value could not be deserialised, or None; both are the raw bytes then."""
+        return None
+
+    @property
+    def topic(self) -> str:
+        """Name of the topic."""
+        return self._acquired.topic
+
+    @property
+    def partition(self) -> int:
+        """Number of the partition."""
+        return self._acquired.partition
+
+    @property
+    def offset(self) -> int:
+        """Offset in the partition."""
+        return self._raw.offset
+
+    @property
+    def timestamp(self) -> int | None:
+        """Milliseconds since the epoch, set by the producer or the broker (see `timestamp_type`)."""
+        return self._raw.timestamp
+
+    @property
+    def timestamp_type(self) -> int | None:
+        """0 when the producer set the timestamp (CreateTime), 1 when the broker did (LogAppendTime)."""
+        return self._raw.timestamp_type
+
+    @property
+    def headers(self) -> list[Header]:
+        """The headers in the producer's order; a key may come twice."""
+        return list(self._raw.headers)
+
+    @property
+    def delivery_count(self) -> int:
+        """How many times the record was delivered, this delivery included (KIP-932)."""
+        return self._acquired.delivery_count(self._raw.offset)
+
+    @property
+    def raw_key(self) -> bytes | None:
+        """The key as it is on the wire."""
+        return self._raw.key
+
+    @property
+    def raw_value(self) -> bytes | None:
+        """The value as it is on the wire."""
+        return self._raw.value
+
+    @property
+    def raw(self) -> Record:
+        """The record as the codec decoded it."""
+        return self._raw
+
+    @property
+    def acquired(self) -> "AcquiredRecords":
+        """The delivery that the record came with."""
+        return self._acquired
+
+    def __repr__(self) -> str:
+        return (
+            f"<ShareRecord {self.topic}-{self.partition}@{self.offset} delivery {self.delivery_count}"
+            f"{f' error {self.error}' if self.error else ''}>"
+        )
+
+
+class DeserializedRecord(ShareRecord):
+    """A record whose key and value went through deserialisers, or whose error says why they could not."""
+
+    __slots__ = ("_error", "_key", "_value")
+
+    def __init__(
+        self, raw: Record, acquired: "AcquiredRecords", key: Any, value: Any, error: RecordDeserializationError | None
+    ) -> None:
+        super().__init__(raw, acquired)
+        self._key = key
+        self._value = value
+        self._error = error
+
+    def for_delivery(self, acquired: "AcquiredRecords") -> "DeserializedRecord":
+        """The same record as part of another delivery (a renewed one)."""
+        return DeserializedRecord(self._raw, acquired, self._key, self._value, self._error)
+
+    @property
+    def key(self) -> Any:
+        """The deserialised key, or its bytes when there is an error."""
+        return self._key
+
+    @property
+    def value(self) -> Any:
+        """The deserialised value, or its bytes when there is an error."""
+        return self._value
+
+    @property
+    def error(self) -> RecordDeserializationError | None:
+        """Why key or value could not be deserialised, or None."""
+        return self._error
+
+
+class ShareRecords:
+    """What one poll returned: a sized, iterable batch of records of one or more partitions.
+
+    Records are made while iterating, so that a batch of many costs little memory; iterating twice makes them twice.
+    """
+
+    __slots__ = ("_deliveries",)
+
+    def __init__(self, deliveries: Sequence["AcquiredRecords"] = ()) -> None:
+        self._deliveries = tuple(deliveries)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._deliveries))
+
+    def __bool__(self) -> bool:
+        return any(map(len, self._deliveries))
+
+    def __iter__(self) -> Iterator[ShareRecord]:
+        for acquired in self._deliveries:
+            yield from acquired
+
+    @property
+    def deliveries(self) -> tuple["AcquiredRecords", ...]:
+        """The parts of the batch: one per partition and fetch response."""
+        return self._deliveries
+
+    def partitions(self) -> frozenset[TopicPartition]:
+        """The partitions that the batch has records of."""
+        return frozenset(TopicPartition(part.topic, part.partition) for part in self._deliveries)
+
+    def by_partition(self) -> Mapping[TopicPartition, Sequence[ShareRecord]]:
+        """The records of each partition, in the order of their offsets."""
+        grouped: dict[TopicPartition, list[ShareRecord]] = {}
+        for part in self._deliveries:
+            grouped.setdefault(TopicPartition(part.topic, part.partition), []).extend(part)
+        return grouped
+
+    def __repr__(self) -> str:
+        return f"<ShareRecords {len(self)} of {', '.join(map(str, sorted(self.partitions()))) or 'no partition'}>"

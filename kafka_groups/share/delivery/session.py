@@ -1,0 +1,84 @@
+"""A share session with one leader: its epochs, and which partitions the leader knows to be in it (KIP-932)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.share.delivery.acquired import SessionId
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["CLOSING_EPOCH", "OPENING_EPOCH", "SessionChange", "ShareSession"]
+
+OPENING_EPOCH: Final = 0
+CLOSING_EPOCH: Final = -1
+_MAX_EPOCH: Final = 2**31 - 1
+
+
+@frozen
+class SessionChange:
+    """What a fetch changes in the session: partitions to add and to forget."""
+
+    added: tuple[TopicIdPartition, ...]
+    forgotten: tuple[TopicIdPartition, ...]
+
+
+class ShareSession:
+    """The client's side of the share session with one leader.
+
+    Args:
+        node_id: The leader.
+    """
+
+    def __init__(self, node_id: int) -> None:
+        self.node_id = node_id
+        self.epoch = OPENING_EPOCH
+        self.generation = 0
+        self._partitions: dict[TopicIdPartition, None] = {}
+
+    def __repr__(self) -> str:
+        return f"<ShareSession node {self.node_id} epoch {self.epoch} partitions {len(self._partitions)}>"
+
+    @property
+    def id(self) -> SessionId:
+        """Names this life of the session; another one follows when it is lost."""
+        return SessionId(self.node_id, self.generation)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the leader has answered the opening request."""
+        return self.epoch != OPENING_EPOCH
+
+    def __contains__(self, partition: TopicIdPartition) -> bool:
+        return partition in self._partitions
+
+    def change_to(self, wanted: Iterable[TopicIdPartition]) -> SessionChange:
+        """What the next fetch has to say so that the session holds the wanted partitions; takes it as said."""
+        wanted = dict.fromkeys(wanted)
+        added = tuple(p for p in wanted if p not in self._partitions)
+        forgotten = tuple(p for p in self._partitions if p not in wanted)
+        self._partitions = wanted
+        return SessionChange(added, forgotten)
+
+    def answered(self) -> None:
+        """The leader took the request with the current epoch; after the largest epoch comes 1."""
+        self.epoch = 1 if self.epoch == _MAX_EPOCH else self.epoch + 1
+
+    def lost(self) -> None:
+        """The session is gone, and with it every lock that was acquired in it."""
+        self.epoch = OPENING_EPOCH
+        self.generation += 1
+        self._partitions = {}
+
+
+def by_topic(
+    batches: Mapping[TopicIdPartition, Sequence[AcknowledgementBatch]],
+) -> dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]]:
+    """The batches of each partition, grouped by topic as requests have them; ascending by offset."""
+    topics: dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]] = {}
+    for partition, of_partition in batches.items():
+        ordered = tuple(sorted(of_partition, key=lambda batch: batch.first_offset))
+        topics.setdefault(partition.topic_id, []).append((partition.partition, ordered))
+    return topics
