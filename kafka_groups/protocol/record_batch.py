@@ -20,6 +20,8 @@ from kafka_groups.types import Header
 __all__ = [
     "FOREIGN_ERRORS",
     "HEADER_BYTES",
+    "MAGIC",
+    "MAGIC_AT",
     "NO_PRODUCER_ID",
     "BatchHeader",
     "Record",
@@ -35,7 +37,10 @@ Buffer = bytes | bytearray | memoryview
 
 HEADER_BYTES = 61
 NO_PRODUCER_ID = -1
-_MAGIC = 2
+MAGIC = 2
+"""The number of this record format."""
+MAGIC_AT = 16
+"""Where a batch says its format; older formats have it in the same place."""
 _LOG_OVERHEAD_BYTES = 12  # base offset and length, which the length does not count
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _START = struct.Struct(">qii")
@@ -43,7 +48,7 @@ _LENGTH = struct.Struct(">i")
 _BASE_OFFSET = struct.Struct(">q")
 _CRC = struct.Struct(">I")
 _ATTRIBUTES = struct.Struct(">h")
-_LENGTH_AT, _LEADER_EPOCH_AT, _MAGIC_AT, _CRC_AT, _ATTRIBUTES_AT, _MAX_TIMESTAMP_AT = 8, 12, 16, 17, 21, 35
+_LENGTH_AT, _LEADER_EPOCH_AT, _CRC_AT, _ATTRIBUTES_AT, _MAX_TIMESTAMP_AT = 8, 12, 17, 21, 35
 _COMPRESSION_MASK = 0x07
 _LOG_APPEND_TIME_BIT = 0x08
 _TRANSACTIONAL_BIT = 0x10
@@ -239,8 +244,8 @@ def parse_header(data: Buffer, start: int = 0) -> BatchHeader:
     if len(data) - start < HEADER_BYTES:
         raise CorruptRecordError(f"a batch has a header of {HEADER_BYTES} bytes, {len(data) - start} are there")
     header = BatchHeader._make(_HEADER.unpack_from(data, start))
-    if header.magic != _MAGIC:
-        raise CorruptRecordError(f"record format {header.magic} is not supported, only {_MAGIC} is")
+    if header.magic != MAGIC:
+        raise CorruptRecordError(f"record format {header.magic} is not supported, only {MAGIC} is")
     if header.length < HEADER_BYTES - _LOG_OVERHEAD_BYTES:
         raise CorruptRecordError(f"a batch announces a length of {header.length}, less than its header has")
     return header
@@ -257,7 +262,7 @@ def iter_batches(records: Buffer | None) -> Iterator[RecordBatch]:
     view = memoryview(records)
     end = len(view)
     start = 0
-    while end - start > _MAGIC_AT:
+    while end - start > MAGIC_AT:
         length: int = _LENGTH.unpack_from(view, start + _LENGTH_AT)[0]
         after = start + _LOG_OVERHEAD_BYTES + length
         if after > end:
