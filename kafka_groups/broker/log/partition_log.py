@@ -15,10 +15,8 @@ from kafka_groups.broker.log.producers import ProducerStates
 from kafka_groups.broker.log.validation import checked_batch, sole_batch
 from kafka_groups.errors import CorruptRecordError, InvalidRecordError, OffsetOutOfRangeError
 from kafka_groups.protocol.record_batch import (
-    BatchHeader,
     RecordBatch,
     iter_batches,
-    parse_header,
     with_log_append_time,
 )
 
