@@ -2,9 +2,10 @@
 
 import random
 import socket
+from collections import deque
 from typing import Any
 
-from kafka_groups.protocol.apis import ApiKey, api_of
+from kafka_groups.protocol.apis import api_of
 from kafka_groups.protocol.codec import decode_response, encode_request
 from kafka_groups.protocol.framing import FrameDecoder, frame
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
@@ -25,6 +26,7 @@ class RawConnection:
     def __init__(self, host: str, port: int) -> None:
         self._socket = socket.create_connection((host, port), timeout=30)
         self._frames = FrameDecoder()
+        self._received: deque[memoryview] = deque()
         self._correlation_id = 0
 
     def __enter__(self) -> "RawConnection":
@@ -35,22 +37,30 @@ class RawConnection:
 
     def ask(self, request: object, version: int) -> Any:
         """Send a request and wait for its response."""
+        self.send(request, version)
+        return decode_response(self._next_frame(), api_of(type(request)).key, version)
+
+    def send(self, request: object, version: int) -> None:
+        """Send a request."""
         self._correlation_id += 1
         self._socket.sendall(frame(encode_request(request, version, self._correlation_id, CLIENT_ID)))
-        key: ApiKey = api_of(type(request)).key
-        return decode_response(self._next_frame(), key, version)
+
+    def send_bytes(self, sent: bytes) -> memoryview:
+        """Send raw bytes and wait for the payload that comes back."""
+        self._socket.sendall(sent)
+        return self._next_frame()
 
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()
 
     def _next_frame(self) -> memoryview:
-        while True:
+        while not self._received:
             chunk = self._socket.recv(65536)
             if not chunk:
                 raise ConnectionResetError("the broker closed the connection")
-            for payload in self._frames.feed(chunk):
-                return payload
+            self._received.extend(self._frames.feed(chunk))
+        return self._received.popleft()
 
 
 def finalized_features(kafka: KafkaProcess) -> dict[str, int]:

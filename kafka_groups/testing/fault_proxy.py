@@ -1,0 +1,345 @@
+"""A TCP proxy between clients and a Kafka cluster that cuts connections, loses and delays responses on request.
+
+The proxy understands frames and headers, so that a fault can be aimed at an API ("cut every third ShareFetch"),
+and rewrites the broker addresses in responses, so that clients stay behind it whatever leader they go to.
+"""
+
+import asyncio
+import enum
+import threading
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from attrs import frozen
+
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.codec import RequestHeader, correlation_id_of, decode_request_header
+from kafka_groups.protocol.framing import FrameDecoder, frame
+from kafka_groups.testing.endpoints import Address, addresses_in, readdressed
+
+__all__ = ["Exchange", "Fault", "FaultAction", "FaultProxy"]
+
+T = TypeVar("T")
+
+_CHUNK_BYTES = 65_536
+_THREAD_TIMEOUT_S = 30.0
+
+
+class FaultAction(enum.Enum):
+    """What happens to a request that a fault meets."""
+
+    CUT_REQUEST = "the connection is cut before the broker sees the request"
+    CUT_RESPONSE = "the broker handles the request, then the connection is cut and the response lost"
+    DROP_RESPONSE = "the broker handles the request, its response is lost, the connection stays"
+    DELAY_RESPONSE = "the response comes later, and what follows on its connection behind it"
+
+
+@frozen
+class Fault:
+    """One kind of fault, counted over all connections.
+
+    Attributes:
+        action: What happens.
+        api: The API whose requests are met; `None` means all.
+        every: The first request that is met is number `every`, then every `every`-th.
+        times: How often it happens at most; `None` means without end.
+        delay_ms: How long `DELAY_RESPONSE` holds a response back.
+    """
+
+    action: FaultAction
+    api: ApiKey | None = None
+    every: int = 1
+    times: int | None = None
+    delay_ms: int = 0
+
+
+@frozen
+class Exchange:
+    """A request that passed, and the response that came for it, both as the broker saw and sent them.
+
+    Attributes:
+        broker: Address of the broker.
+        header: Header of the request.
+        request: Payload of the request's frame.
+        response: Payload of the response's frame.
+    """
+
+    broker: Address
+    header: RequestHeader
+    request: bytes
+    response: bytes
+
+
+class FaultProxy:
+    """A proxy for a whole cluster, on loopback, with an event loop on a thread of its own.
+
+    It can be used from blocking and from asyncio tests alike; its methods can be called from any thread and
+    take effect for whatever passes from then on. With no fault injected it only relays.
+
+    ```python
+    with FaultProxy("127.0.0.1:9092") as proxy:
+        proxy.inject(Fault(FaultAction.CUT_RESPONSE, ApiKey.SHARE_FETCH, every=3))
+        consumer = KafkaShareConsumer(bootstrap_servers=proxy.bootstrap_servers, group_id="g")
+    ```
+
+    Args:
+        upstream: `host:port` of a broker of the cluster.
+        on_exchange: Called on the proxy's thread with every request and its response, before addresses are
+            rewritten; what it is told of requests without a response (Produce with acks=0) is nothing.
+    """
+
+    def __init__(self, upstream: str, on_exchange: Callable[[Exchange], None] | None = None) -> None:
+        host, _, port = upstream.rpartition(":")
+        self._upstream = (host, int(port))
+        self._relays = _Relays(on_exchange)
+        self._thread: _LoopThread | None = None
+        self._address: Address | None = None
+
+    def __repr__(self) -> str:
+        state = "stopped" if self._address is None else f"at {self.bootstrap_servers}"
+        return f"<FaultProxy {state} before {self._upstream[0]}:{self._upstream[1]}>"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port` for clients."""
+        if self._address is None:
+            raise KafkaGroupsError("the fault proxy is not started")
+        return f"{self._address[0]}:{self._address[1]}"
+
+    @property
+    def injected(self) -> Mapping[Fault, int]:
+        """How often each fault has happened."""
+        return dict(self._relays.faults.happened)
+
+    @property
+    def requests(self) -> Mapping[int, int]:
+        """How many requests of each API key have come, those that met a fault included."""
+        return dict(self._relays.faults.requests)
+
+    def start(self) -> None:
+        """Listen on a free port of loopback."""
+        self._thread = _LoopThread()
+        self._address = self._thread.run(self._relays.local_address(self._upstream))
+
+    def inject(self, fault: Fault) -> None:
+        """Let a fault happen from now on; the count for its `every` begins now."""
+        self._on_loop(self._relays.faults.add, fault)
+
+    def clear(self) -> None:
+        """End all faults."""
+        self._on_loop(self._relays.faults.clear)
+
+    def cut_all(self) -> None:
+        """Cut every connection that is open now."""
+        self._on_loop(self._relays.cut_all)
+
+    def refuse(self) -> None:
+        """Cut every connection, and each new one as soon as it is made, until `accept`."""
+        self._on_loop(self._relays.refuse)
+
+    def accept(self) -> None:
+        """Serve new connections again after `refuse`."""
+        self._on_loop(self._relays.accept)
+
+    def close(self) -> None:
+        """Cut all connections and stop; raises what went wrong inside the proxy, if anything did."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._address = None
+        try:
+            thread.run(self._relays.close())
+        finally:
+            thread.stop()
+        if self._relays.failures:
+            raise ExceptionGroup("the fault proxy failed", self._relays.failures)
+
+    def _on_loop(self, action: Callable[..., None], *arguments: object) -> None:
+        async def act() -> None:
+            action(*arguments)
+
+        if self._thread is None:
+            raise KafkaGroupsError("the fault proxy is not started")
+        self._thread.run(act())
+
+
+class _LoopThread:
+    """An event loop on a daemon thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fault-proxy", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        return future.result(timeout=_THREAD_TIMEOUT_S)
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class _Faults:
+    """Which faults are on, and what they have done."""
+
+    def __init__(self) -> None:
+        self.happened: Counter[Fault] = Counter()
+        self.requests: Counter[int] = Counter()
+        self._met: Counter[Fault] = Counter()
+        self._active: list[Fault] = []
+
+    def add(self, fault: Fault) -> None:
+        self._met[fault] = 0
+        self._active.append(fault)
+
+    def clear(self) -> None:
+        self._active.clear()
+
+    def for_request(self, api_key: int) -> list[Fault]:
+        """The faults that this request meets."""
+        self.requests[api_key] += 1
+        hit = [fault for fault in self._active if self._hits(fault, api_key)]
+        self.happened.update(hit)
+        return hit
+
+    def _hits(self, fault: Fault, api_key: int) -> bool:
+        if fault.api is not None and fault.api != api_key:
+            return False
+        self._met[fault] += 1
+        spent = fault.times is not None and self.happened[fault] >= fault.times
+        return self._met[fault] % fault.every == 0 and not spent
+
+
+class _Relays:
+    """The listeners, one for each broker, and the connections; lives on the loop."""
+
+    def __init__(self, on_exchange: Callable[[Exchange], None] | None) -> None:
+        self.faults = _Faults()
+        self.on_exchange = on_exchange
+        self.failures: list[Exception] = []
+        self._listeners: dict[Address, asyncio.Server] = {}
+        self._relays: dict[_Relay, asyncio.Task[None]] = {}
+        self._refusing = False
+        self._lock = asyncio.Lock()
+
+    async def local_address(self, broker: Address) -> Address:
+        """Where the proxy listens for a broker; begins to listen when the broker is first seen."""
+        async with self._lock:
+            if broker not in self._listeners:
+                self._listeners[broker] = await asyncio.start_server(
+                    lambda reader, writer: self._serve(broker, reader, writer), "127.0.0.1", 0
+                )
+        host, port = self._listeners[broker].sockets[0].getsockname()[:2]
+        return host, port
+
+    async def rewritten(self, header: RequestHeader, response: bytes) -> bytes:
+        """The response with the proxy's addresses in the place of the brokers'."""
+        local = {broker: await self.local_address(broker) for broker in addresses_in(header, response)}
+        return readdressed(header, response, local) if local else response
+
+    def cut_all(self) -> None:
+        for relay in list(self._relays):
+            relay.cut()
+
+    def refuse(self) -> None:
+        self._refusing = True
+        self.cut_all()
+
+    def accept(self) -> None:
+        self._refusing = False
+
+    async def close(self) -> None:
+        for listener in self._listeners.values():
+            listener.close()
+        self.cut_all()
+        await asyncio.gather(*self._relays.values())
+
+    async def _serve(self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._refusing:
+            writer.transport.abort()
+            return
+        relay = _Relay(self, broker, reader, writer)
+        task = asyncio.current_task()
+        if task is None:
+            raise KafkaGroupsError("a connection is served outside a task")
+        self._relays[relay] = task
+        try:
+            await relay.run()
+        finally:
+            del self._relays[relay]
+
+
+class _Relay:
+    """One client connection and its connection to the broker."""
+
+    def __init__(
+        self, relays: _Relays, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._relays = relays
+        self._broker = broker
+        self._from_client, self._to_client = reader, writer
+        self._pending: dict[int, tuple[RequestHeader, bytes, list[Fault]]] = {}
+        self._cut = asyncio.Event()
+
+    def cut(self) -> None:
+        self._cut.set()
+
+    async def run(self) -> None:
+        try:
+            from_broker, to_broker = await asyncio.open_connection(*self._broker)
+        except OSError:  # the broker is down: the client sees a connection that ends at once
+            self._to_client.transport.abort()
+            return
+        parts: list[Coroutine[Any, Any, object]] = [
+            self._relay_requests(to_broker), self._relay_responses(from_broker), self._cut.wait()
+        ]  # fmt: skip
+        tasks = [asyncio.ensure_future(part) for part in parts]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        self._relays.failures += [o for o in outcomes if isinstance(o, Exception) and not isinstance(o, OSError)]
+        to_broker.transport.abort()
+        self._to_client.transport.abort()
+
+    async def _relay_requests(self, to_broker: asyncio.StreamWriter) -> None:
+        frames = FrameDecoder()
+        while chunk := await self._from_client.read(_CHUNK_BYTES):
+            for payload in frames.feed(chunk):
+                header = decode_request_header(payload)
+                faults = self._relays.faults.for_request(header.api_key)
+                if any(fault.action is FaultAction.CUT_REQUEST for fault in faults):
+                    return
+                self._pending[header.correlation_id] = (header, bytes(payload), faults)
+                to_broker.write(frame(bytes(payload)))
+            await to_broker.drain()
+
+    async def _relay_responses(self, from_broker: asyncio.StreamReader) -> None:
+        frames = FrameDecoder()
+        while chunk := await from_broker.read(_CHUNK_BYTES):
+            for payload in frames.feed(chunk):
+                header, request, faults = self._pending.pop(correlation_id_of(payload))
+                if self._relays.on_exchange is not None:
+                    self._relays.on_exchange(Exchange(self._broker, header, request, bytes(payload)))
+                actions = {fault.action for fault in faults}
+                if FaultAction.CUT_RESPONSE in actions:
+                    return
+                await asyncio.sleep(sum(fault.delay_ms for fault in faults) / 1000)
+                if FaultAction.DROP_RESPONSE not in actions:
+                    self._to_client.write(frame(await self._relays.rewritten(header, bytes(payload))))
+            await self._to_client.drain()
