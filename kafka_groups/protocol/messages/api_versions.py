@@ -1,4 +1,4 @@
-"""TODO api_versions (key 18), versions 0-4."""
+"""ApiVersions (key 18), v0-v4: which APIs and versions a broker serves, and the features of its cluster."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class ApiVersionsRequest:
-    """TODO."""
+    """The client's name and version are for the broker's metrics; letters, digits, `.` and `-` only (KIP-511)."""
 
     client_software_name: str = ""  # v3+
     client_software_version: str = ""  # v3+
@@ -15,7 +15,7 @@ class ApiVersionsRequest:
 
 @frozen(kw_only=True)
 class ApiVersion:
-    """TODO."""
+    """The lowest and highest version of one API that is served; `api_key` may be one that we do not know."""
 
     api_key: int
     min_version: int
@@ -24,7 +24,7 @@ class ApiVersion:
 
 @frozen(kw_only=True)
 class SupportedFeatureKey:
-    """TODO."""
+    """The levels of a feature that this broker could run with (KIP-584)."""
 
     name: str
     min_version: int
@@ -33,7 +33,7 @@ class SupportedFeatureKey:
 
 @frozen(kw_only=True)
 class FinalizedFeatureKey:
-    """TODO."""
+    """The level at which the cluster runs a feature, as `share.version` 1; level 0 is never listed."""
 
     name: str
     max_version_level: int
@@ -42,7 +42,11 @@ class FinalizedFeatureKey:
 
 @frozen(kw_only=True)
 class ApiVersionsResponse:
-    """TODO."""
+    """Always sent with the oldest response header.
+
+    To a version that is not served it comes as v0 with UNSUPPORTED_VERSION. `finalized_features_epoch` is -1
+    when it is unknown.
+    """
 
     error_code: ErrorCode = ErrorCode.NONE
     api_keys: tuple[ApiVersion, ...] = ()

@@ -1,4 +1,4 @@
-"""TODO create_partitions (key 37), versions 0-3."""
+"""CreatePartitions (key 37), v0-v3: more partitions for topics that exist."""
 
 from attrs import frozen
 
@@ -7,14 +7,14 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class CreatePartitionsAssignment:
-    """TODO."""
+    """Brokers of the replicas of one new partition, the preferred leader first."""
 
     broker_ids: tuple[int, ...] = ()
 
 
 @frozen(kw_only=True)
 class CreatePartitionsTopic:
-    """TODO."""
+    """`count` is the number of partitions afterwards; `assignments` None leaves the choice to the broker."""
 
     name: str
     count: int
@@ -23,7 +23,7 @@ class CreatePartitionsTopic:
 
 @frozen(kw_only=True)
 class CreatePartitionsRequest:
-    """TODO."""
+    """`timeout_ms` bounds the wait for the controller; with `validate_only` nothing is created."""
 
     topics: tuple[CreatePartitionsTopic, ...] = ()
     timeout_ms: int
@@ -32,7 +32,7 @@ class CreatePartitionsRequest:
 
 @frozen(kw_only=True)
 class CreatePartitionsTopicResult:
-    """TODO."""
+    """What became of one topic."""
 
     name: str
     error_code: ErrorCode = ErrorCode.NONE
@@ -41,7 +41,7 @@ class CreatePartitionsTopicResult:
 
 @frozen(kw_only=True)
 class CreatePartitionsResponse:
-    """TODO."""
+    """One result for each topic of the request."""
 
     throttle_time_ms: int = 0
     results: tuple[CreatePartitionsTopicResult, ...] = ()

@@ -1,4 +1,4 @@
-"""TODO create_topics (key 19), versions 2-7."""
+"""CreateTopics (key 19), v2-v7: new topics with their partitions and configs."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class CreatableReplicaAssignment:
-    """TODO."""
+    """Brokers of the replicas of one partition, the preferred leader first."""
 
     partition_index: int
     broker_ids: tuple[int, ...] = ()
@@ -17,7 +17,7 @@ class CreatableReplicaAssignment:
 
 @frozen(kw_only=True)
 class CreatableTopicConfig:
-    """TODO."""
+    """A config of the new topic; value None is the default."""
 
     name: str
     value: str | None = None
@@ -25,7 +25,7 @@ class CreatableTopicConfig:
 
 @frozen(kw_only=True)
 class CreatableTopic:
-    """TODO."""
+    """Number of partitions and replicas: -1 is the broker's default (v4+), and a must with `assignments`."""
 
     name: str
     num_partitions: int
@@ -36,7 +36,7 @@ class CreatableTopic:
 
 @frozen(kw_only=True)
 class CreateTopicsRequest:
-    """TODO."""
+    """`timeout_ms` bounds the wait for the controller; with `validate_only` nothing is created."""
 
     topics: tuple[CreatableTopic, ...] = ()
     timeout_ms: int = 60000
@@ -45,7 +45,7 @@ class CreateTopicsRequest:
 
 @frozen(kw_only=True)
 class CreatableTopicConfigs:
-    """TODO."""
+    """A config as it took effect; `config_source` says which level it comes from, -1 when that is unknown."""
 
     name: str
     value: str | None = None
@@ -56,7 +56,7 @@ class CreatableTopicConfigs:
 
 @frozen(kw_only=True)
 class CreatableTopicResult:
-    """TODO."""
+    """What became of one topic (KIP-525); `configs` None means that the caller may not read them."""
 
     name: str
     topic_id: UUID | None = None  # v7+
@@ -70,7 +70,7 @@ class CreatableTopicResult:
 
 @frozen(kw_only=True)
 class CreateTopicsResponse:
-    """TODO."""
+    """One result for each topic of the request."""
 
     throttle_time_ms: int = 0
     topics: tuple[CreatableTopicResult, ...] = ()

@@ -1,4 +1,4 @@
-"""TODO delete_groups (key 42), versions 0-2."""
+"""DeleteGroups (key 42), v0-v2: groups of any type, which must be empty."""
 
 from attrs import frozen
 
@@ -7,14 +7,14 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DeleteGroupsRequest:
-    """TODO."""
+    """Ids of groups that share a coordinator."""
 
     groups_names: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
 class DeletableGroupResult:
-    """TODO."""
+    """What became of one group; NON_EMPTY_GROUP while it has members."""
 
     group_id: str
     error_code: ErrorCode = ErrorCode.NONE
@@ -22,7 +22,7 @@ class DeletableGroupResult:
 
 @frozen(kw_only=True)
 class DeleteGroupsResponse:
-    """TODO."""
+    """One result for each group of the request."""
 
     throttle_time_ms: int = 0
     results: tuple[DeletableGroupResult, ...] = ()

@@ -1,4 +1,4 @@
-"""TODO delete_records (key 21), versions 0-2."""
+"""DeleteRecords (key 21), v0-v2: forget the records before an offset, by raising the log start."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DeleteRecordsPartition:
-    """TODO."""
+    """Records before `offset` go; -1 means all up to the high watermark."""
 
     partition_index: int
     offset: int
@@ -15,7 +15,7 @@ class DeleteRecordsPartition:
 
 @frozen(kw_only=True)
 class DeleteRecordsTopic:
-    """TODO."""
+    """Partitions of one topic."""
 
     name: str
     partitions: tuple[DeleteRecordsPartition, ...] = ()
@@ -23,7 +23,7 @@ class DeleteRecordsTopic:
 
 @frozen(kw_only=True)
 class DeleteRecordsRequest:
-    """TODO."""
+    """`timeout_ms` bounds the wait for the replicas."""
 
     topics: tuple[DeleteRecordsTopic, ...] = ()
     timeout_ms: int
@@ -31,7 +31,7 @@ class DeleteRecordsRequest:
 
 @frozen(kw_only=True)
 class DeleteRecordsPartitionResult:
-    """TODO."""
+    """`low_watermark` is the new log start offset, -1 with an error."""
 
     partition_index: int
     low_watermark: int
@@ -40,7 +40,7 @@ class DeleteRecordsPartitionResult:
 
 @frozen(kw_only=True)
 class DeleteRecordsTopicResult:
-    """TODO."""
+    """Results of one topic."""
 
     name: str
     partitions: tuple[DeleteRecordsPartitionResult, ...] = ()
@@ -48,7 +48,7 @@ class DeleteRecordsTopicResult:
 
 @frozen(kw_only=True)
 class DeleteRecordsResponse:
-    """TODO."""
+    """One result for each topic of the request."""
 
     throttle_time_ms: int = 0
     topics: tuple[DeleteRecordsTopicResult, ...] = ()

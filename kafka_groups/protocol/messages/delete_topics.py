@@ -1,4 +1,4 @@
-"""TODO delete_topics (key 20), versions 1-6."""
+"""DeleteTopics (key 20), v1-v6: topics by name, or by id from v6 on (KIP-516)."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DeleteTopicState:
-    """TODO."""
+    """One topic by name or by id, never both; the other is None."""
 
     name: str | None = None
     topic_id: UUID | None = None
@@ -17,7 +17,7 @@ class DeleteTopicState:
 
 @frozen(kw_only=True)
 class DeleteTopicsRequest:
-    """TODO."""
+    """`topics` from v6 on, `topic_names` before; `timeout_ms` bounds the wait for the controller."""
 
     topics: tuple[DeleteTopicState, ...] = ()  # v6+
     timeout_ms: int
@@ -26,7 +26,7 @@ class DeleteTopicsRequest:
 
 @frozen(kw_only=True)
 class DeletableTopicResult:
-    """TODO."""
+    """What became of one topic; name None means that it was asked for by an unknown id."""
 
     name: str | None = None
     topic_id: UUID | None = None  # v6+
@@ -36,7 +36,7 @@ class DeletableTopicResult:
 
 @frozen(kw_only=True)
 class DeleteTopicsResponse:
-    """TODO."""
+    """One result for each topic of the request."""
 
     throttle_time_ms: int = 0
     responses: tuple[DeletableTopicResult, ...] = ()

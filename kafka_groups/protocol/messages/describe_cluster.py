@@ -1,4 +1,4 @@
-"""TODO describe_cluster (key 60), versions 0-2."""
+"""DescribeCluster (key 60), v0-v2: id, controller and brokers of a cluster (KIP-700)."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DescribeClusterRequest:
-    """TODO."""
+    """`endpoint_type` 1 asks for brokers, 2 for controllers (KIP-919)."""
 
     include_cluster_authorized_operations: bool
     endpoint_type: int = 1  # v1+
@@ -16,7 +16,7 @@ class DescribeClusterRequest:
 
 @frozen(kw_only=True)
 class DescribeClusterBroker:
-    """TODO."""
+    """Address of one broker, on the listener that was asked; a fenced one is listed on request only."""
 
     broker_id: int
     host: str
@@ -27,7 +27,7 @@ class DescribeClusterBroker:
 
 @frozen(kw_only=True)
 class DescribeClusterResponse:
-    """TODO."""
+    """`controller_id` is -1 when there is none; -2147483648 means that authorised operations were not asked for."""
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE

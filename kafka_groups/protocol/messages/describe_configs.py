@@ -1,4 +1,4 @@
-"""TODO describe_configs (key 32), versions 1-4."""
+"""DescribeConfigs (key 32), v1-v4: configs of topics (2), brokers (4) and groups (32) with their sources."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DescribeConfigsResource:
-    """TODO."""
+    """One resource; `configuration_keys` None means all of its configs."""
 
     resource_type: int
     resource_name: str
@@ -16,7 +16,7 @@ class DescribeConfigsResource:
 
 @frozen(kw_only=True)
 class DescribeConfigsRequest:
-    """TODO."""
+    """Synonyms are the levels that a config falls back to (KIP-226)."""
 
     resources: tuple[DescribeConfigsResource, ...] = ()
     include_synonyms: bool = False
@@ -25,7 +25,7 @@ class DescribeConfigsRequest:
 
 @frozen(kw_only=True)
 class DescribeConfigsSynonym:
-    """TODO."""
+    """What one level says; a sensitive value is None."""
 
     name: str
     value: str | None = None
@@ -34,7 +34,7 @@ class DescribeConfigsSynonym:
 
 @frozen(kw_only=True)
 class DescribeConfigsResourceResult:
-    """TODO."""
+    """One config; a sensitive value is None; `config_type` 0 and `config_source` -1 mean unknown."""
 
     name: str
     value: str | None = None
@@ -48,7 +48,7 @@ class DescribeConfigsResourceResult:
 
 @frozen(kw_only=True)
 class DescribeConfigsResult:
-    """TODO."""
+    """The configs of one resource, none with an error."""
 
     error_code: ErrorCode = ErrorCode.NONE
     error_message: str | None = None
@@ -59,7 +59,7 @@ class DescribeConfigsResult:
 
 @frozen(kw_only=True)
 class DescribeConfigsResponse:
-    """TODO."""
+    """One result for each resource of the request."""
 
     throttle_time_ms: int = 0
     results: tuple[DescribeConfigsResult, ...] = ()

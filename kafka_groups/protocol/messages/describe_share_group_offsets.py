@@ -1,4 +1,4 @@
-"""TODO describe_share_group_offsets (key 90), versions 0-1."""
+"""DescribeShareGroupOffsets (key 90), v0-v1: start offsets and lag of share-partitions (KIP-932, KIP-1226)."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsRequestTopic:
-    """TODO."""
+    """Partitions of one topic, by its name."""
 
     topic_name: str
     partitions: tuple[int, ...] = ()
@@ -17,7 +17,7 @@ class DescribeShareGroupOffsetsRequestTopic:
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsRequestGroup:
-    """TODO."""
+    """One group; `topics` None means all that it has state for."""
 
     group_id: str
     topics: tuple[DescribeShareGroupOffsetsRequestTopic, ...] | None = ()
@@ -25,14 +25,17 @@ class DescribeShareGroupOffsetsRequestGroup:
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsRequest:
-    """TODO."""
+    """Groups that share a coordinator."""
 
     groups: tuple[DescribeShareGroupOffsetsRequestGroup, ...] = ()
 
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsResponsePartition:
-    """TODO."""
+    """`start_offset` is -1 when the share-partition is not initialised.
+
+    `lag` counts the records that are still to be delivered to an end, -1 when it cannot be told.
+    """
 
     partition_index: int
     start_offset: int
@@ -44,7 +47,7 @@ class DescribeShareGroupOffsetsResponsePartition:
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsResponseTopic:
-    """TODO."""
+    """Share-partitions of one topic; the id is None when the topic is not known."""
 
     topic_name: str
     topic_id: UUID | None = None
@@ -53,7 +56,7 @@ class DescribeShareGroupOffsetsResponseTopic:
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsResponseGroup:
-    """TODO."""
+    """One group; the error is the group's own, as GROUP_ID_NOT_FOUND."""
 
     group_id: str
     topics: tuple[DescribeShareGroupOffsetsResponseTopic, ...] = ()
@@ -63,7 +66,7 @@ class DescribeShareGroupOffsetsResponseGroup:
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsResponse:
-    """TODO."""
+    """One result for each group of the request."""
 
     throttle_time_ms: int = 0
     groups: tuple[DescribeShareGroupOffsetsResponseGroup, ...] = ()

@@ -1,4 +1,4 @@
-"""TODO describe_topic_partitions (key 75), versions 0-0."""
+"""DescribeTopicPartitions (key 75), v0: topics page by page, with eligible leaders (KIP-966)."""
 
 from uuid import UUID
 
@@ -9,14 +9,14 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class TopicRequest:
-    """TODO."""
+    """One topic by name."""
 
     name: str
 
 
 @frozen(kw_only=True)
 class Cursor:
-    """TODO."""
+    """Where a page begins: topics are in the order of their names, partitions in that of their numbers."""
 
     topic_name: str
     partition_index: int
@@ -24,7 +24,7 @@ class Cursor:
 
 @frozen(kw_only=True)
 class DescribeTopicPartitionsRequest:
-    """TODO."""
+    """No topics means all; `response_partition_limit` bounds the page, `cursor` None is the first one."""
 
     topics: tuple[TopicRequest, ...] = ()
     response_partition_limit: int = 2000
@@ -33,7 +33,7 @@ class DescribeTopicPartitionsRequest:
 
 @frozen(kw_only=True)
 class DescribeTopicPartitionsResponsePartition:
-    """TODO."""
+    """One partition; `leader_id` is -1 without a leader; eligible leaders are None where they are not tracked."""
 
     error_code: ErrorCode = ErrorCode.NONE
     partition_index: int
@@ -48,7 +48,7 @@ class DescribeTopicPartitionsResponsePartition:
 
 @frozen(kw_only=True)
 class DescribeTopicPartitionsResponseTopic:
-    """TODO."""
+    """One topic; -2147483648 means that its authorised operations are not told."""
 
     error_code: ErrorCode = ErrorCode.NONE
     name: str | None = None
@@ -60,7 +60,7 @@ class DescribeTopicPartitionsResponseTopic:
 
 @frozen(kw_only=True)
 class DescribeTopicPartitionsResponse:
-    """TODO."""
+    """One page; `next_cursor` None says that it is the last."""
 
     throttle_time_ms: int = 0
     topics: tuple[DescribeTopicPartitionsResponseTopic, ...] = ()

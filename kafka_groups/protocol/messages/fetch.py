@@ -1,4 +1,4 @@
-"""TODO fetch (key 1), versions 4-18."""
+"""Fetch (key 1), v4-v18: records by offset, as consumers and followers read them; sessions since v7 (KIP-227)."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndp
 
 @frozen(kw_only=True)
 class ReplicaState:
-    """TODO."""
+    """Who fetches from v15 on: a follower's id and broker epoch; -1 is a consumer (KIP-903)."""
 
     replica_id: int = -1
     replica_epoch: int = -1
@@ -18,7 +18,10 @@ class ReplicaState:
 
 @frozen(kw_only=True)
 class FetchPartition:
-    """TODO."""
+    """Where to read one partition.
+
+    Epochs are -1 when the caller does not know them, `log_start_offset` for consumers.
+    """
 
     partition: int
     current_leader_epoch: int = -1  # v9+
@@ -32,7 +35,7 @@ class FetchPartition:
 
 @frozen(kw_only=True)
 class FetchTopic:
-    """TODO."""
+    """Partitions of one topic: by id from v13 on (KIP-516), by name before."""
 
     topic_id: UUID | None = None  # v13+
     partitions: tuple[FetchPartition, ...] = ()
@@ -41,7 +44,7 @@ class FetchTopic:
 
 @frozen(kw_only=True)
 class ForgottenTopic:
-    """TODO."""
+    """Partitions that leave the fetch session."""
 
     topic_id: UUID | None = None  # v13+
     partitions: tuple[int, ...] = ()
@@ -50,7 +53,11 @@ class ForgottenTopic:
 
 @frozen(kw_only=True)
 class FetchRequest:
-    """TODO."""
+    """Waits up to `max_wait_ms` for `min_bytes`.
+
+    Session id 0 with epoch 0 opens a session, epoch -1 does without one; `isolation_level` is 0 for
+    read_uncommitted, 1 for read_committed.
+    """
 
     cluster_id: str | None = None  # v12+
     replica_state: ReplicaState = ReplicaState()  # v15+
@@ -68,7 +75,7 @@ class FetchRequest:
 
 @frozen(kw_only=True)
 class EpochEndOffset:
-    """TODO."""
+    """Where a follower's log parts from the leader's; -1 means that it does not (KIP-595)."""
 
     epoch: int = -1
     end_offset: int = -1
@@ -76,7 +83,7 @@ class EpochEndOffset:
 
 @frozen(kw_only=True)
 class SnapshotId:
-    """TODO."""
+    """The snapshot to fetch instead; -1 means none, as for all but the metadata log (KIP-630)."""
 
     end_offset: int = -1
     epoch: int = -1
@@ -84,7 +91,7 @@ class SnapshotId:
 
 @frozen(kw_only=True)
 class AbortedTransaction:
-    """TODO."""
+    """A transaction whose records, from `first_offset` on, a read_committed consumer leaves out."""
 
     producer_id: int
     first_offset: int
@@ -92,7 +99,10 @@ class AbortedTransaction:
 
 @frozen(kw_only=True)
 class PartitionData:
-    """TODO."""
+    """Records of one partition, as raw batches of which the first may begin before the offset asked for.
+
+    Offsets that are not known are -1, `aborted_transactions` is None for read_uncommitted.
+    """
 
     partition_index: int
     error_code: ErrorCode = ErrorCode.NONE
@@ -109,7 +119,7 @@ class PartitionData:
 
 @frozen(kw_only=True)
 class FetchableTopicResponse:
-    """TODO."""
+    """Partitions of one topic: by id from v13 on, by name before."""
 
     topic_id: UUID | None = None  # v13+
     partitions: tuple[PartitionData, ...] = ()
@@ -118,7 +128,10 @@ class FetchableTopicResponse:
 
 @frozen(kw_only=True)
 class FetchResponse:
-    """TODO."""
+    """The partitions that have news; `session_id` 0 means that there is no session.
+
+    Addresses of leaders from v16 on (KIP-951).
+    """
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE  # v7+

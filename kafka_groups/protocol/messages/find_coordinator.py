@@ -1,4 +1,4 @@
-"""TODO find_coordinator (key 10), versions 0-6."""
+"""FindCoordinator (key 10), v0-v6: who coordinates a group (0), transaction (1) or share-partition (2)."""
 
 from attrs import frozen
 
@@ -7,7 +7,10 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class FindCoordinatorRequest:
-    """TODO."""
+    """`coordinator_keys` from v4 on (KIP-699), one `key` before.
+
+    A share-partition's is `group:topic id:partition` (v6).
+    """
 
     key_type: int = 0  # v1+
     coordinator_keys: tuple[str, ...] = ()  # v4+
@@ -16,7 +19,7 @@ class FindCoordinatorRequest:
 
 @frozen(kw_only=True)
 class Coordinator:
-    """TODO."""
+    """Where the coordinator of one key is; node -1, an empty host and port -1 with an error."""
 
     key: str
     node_id: int
@@ -28,7 +31,7 @@ class Coordinator:
 
 @frozen(kw_only=True)
 class FindCoordinatorResponse:
-    """TODO."""
+    """`coordinators` from v4 on; before, the one coordinator stands in the response itself."""
 
     throttle_time_ms: int = 0  # v1+
     coordinators: tuple[Coordinator, ...] = ()  # v4+

@@ -1,4 +1,4 @@
-"""TODO incremental_alter_configs (key 44), versions 0-1."""
+"""IncrementalAlterConfigs (key 44), v0-v1: single configs of topics, brokers and groups (KIP-339)."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class AlterableConfig:
-    """TODO."""
+    """`config_operation`: 0 set, 1 delete, 2 append to a list, 3 subtract from a list; value None only to delete."""
 
     name: str
     config_operation: int
@@ -16,7 +16,7 @@ class AlterableConfig:
 
 @frozen(kw_only=True)
 class AlterConfigsResource:
-    """TODO."""
+    """Changes to one resource, all or none."""
 
     resource_type: int
     resource_name: str
@@ -25,7 +25,7 @@ class AlterConfigsResource:
 
 @frozen(kw_only=True)
 class IncrementalAlterConfigsRequest:
-    """TODO."""
+    """With `validate_only` nothing is changed."""
 
     resources: tuple[AlterConfigsResource, ...] = ()
     validate_only: bool
@@ -33,7 +33,7 @@ class IncrementalAlterConfigsRequest:
 
 @frozen(kw_only=True)
 class AlterConfigsResourceResponse:
-    """TODO."""
+    """What became of one resource."""
 
     error_code: ErrorCode = ErrorCode.NONE
     error_message: str | None = None
@@ -43,7 +43,7 @@ class AlterConfigsResourceResponse:
 
 @frozen(kw_only=True)
 class IncrementalAlterConfigsResponse:
-    """TODO."""
+    """One result for each resource of the request."""
 
     throttle_time_ms: int = 0
     responses: tuple[AlterConfigsResourceResponse, ...] = ()

@@ -1,4 +1,4 @@
-"""TODO list_offsets (key 2), versions 1-11."""
+"""ListOffsets (key 2), v1-v11: offsets by timestamp."""
 
 from attrs import frozen
 
@@ -7,7 +7,11 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class ListOffsetsPartition:
-    """TODO."""
+    """`timestamp` is in ms since the epoch, or one of Kafka's negative marks.
+
+    They are -1 latest, -2 earliest, -3 that of the greatest timestamp (v7+), -4 earliest local (v8+), -5 latest
+    tiered (v9+).
+    """
 
     partition_index: int
     current_leader_epoch: int = -1  # v4+
@@ -16,7 +20,7 @@ class ListOffsetsPartition:
 
 @frozen(kw_only=True)
 class ListOffsetsTopic:
-    """TODO."""
+    """Partitions of one topic."""
 
     name: str
     partitions: tuple[ListOffsetsPartition, ...] = ()
@@ -24,7 +28,7 @@ class ListOffsetsTopic:
 
 @frozen(kw_only=True)
 class ListOffsetsRequest:
-    """TODO."""
+    """`replica_id` -1 is a consumer; for `isolation_level` 1 (read_committed) latest is the last stable offset."""
 
     replica_id: int = -1
     isolation_level: int = 0  # v2+
@@ -34,7 +38,7 @@ class ListOffsetsRequest:
 
 @frozen(kw_only=True)
 class ListOffsetsPartitionResponse:
-    """TODO."""
+    """The first offset at or after the timestamp, and its record's; -1 when there is none or it is not told."""
 
     partition_index: int
     error_code: ErrorCode = ErrorCode.NONE
@@ -45,7 +49,7 @@ class ListOffsetsPartitionResponse:
 
 @frozen(kw_only=True)
 class ListOffsetsTopicResponse:
-    """TODO."""
+    """Offsets of one topic."""
 
     name: str
     partitions: tuple[ListOffsetsPartitionResponse, ...] = ()
@@ -53,7 +57,7 @@ class ListOffsetsTopicResponse:
 
 @frozen(kw_only=True)
 class ListOffsetsResponse:
-    """TODO."""
+    """One result for each topic of the request."""
 
     throttle_time_ms: int = 0  # v2+
     topics: tuple[ListOffsetsTopicResponse, ...] = ()

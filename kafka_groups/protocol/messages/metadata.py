@@ -1,4 +1,4 @@
-"""TODO metadata (key 3), versions 0-13."""
+"""Metadata (key 3), v0-v13: brokers, topics, partitions and their leaders."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class MetadataRequestTopic:
-    """TODO."""
+    """One topic by name, or with name None by id (v10+; KIP-516)."""
 
     topic_id: UUID | None = None  # v10+
     name: str | None = None
@@ -17,7 +17,7 @@ class MetadataRequestTopic:
 
 @frozen(kw_only=True)
 class MetadataRequest:
-    """TODO."""
+    """`topics` None means all, and empty none, from v1 on; in v0 empty means all."""
 
     topics: tuple[MetadataRequestTopic, ...] | None = ()
     allow_auto_topic_creation: bool = True  # v4+
@@ -27,7 +27,7 @@ class MetadataRequest:
 
 @frozen(kw_only=True)
 class MetadataResponseBroker:
-    """TODO."""
+    """Address of one live broker, on the listener that was asked."""
 
     node_id: int
     host: str
@@ -37,7 +37,7 @@ class MetadataResponseBroker:
 
 @frozen(kw_only=True)
 class MetadataResponsePartition:
-    """TODO."""
+    """One partition; `leader_id` is -1 without a leader, `leader_epoch` -1 when it is not told."""
 
     error_code: ErrorCode = ErrorCode.NONE
     partition_index: int
@@ -50,7 +50,7 @@ class MetadataResponsePartition:
 
 @frozen(kw_only=True)
 class MetadataResponseTopic:
-    """TODO."""
+    """One topic; name None means that it was asked for by an unknown id (v12+)."""
 
     error_code: ErrorCode = ErrorCode.NONE
     name: str | None = None
@@ -62,7 +62,10 @@ class MetadataResponseTopic:
 
 @frozen(kw_only=True)
 class MetadataResponse:
-    """TODO."""
+    """`controller_id` is a random broker's where controllers are separate, -1 when there is none.
+
+    -2147483648 means that authorised operations were not asked for.
+    """
 
     throttle_time_ms: int = 0  # v3+
     brokers: tuple[MetadataResponseBroker, ...] = ()

@@ -1,4 +1,4 @@
-"""TODO share_acknowledge (key 79), versions 1-2."""
+"""ShareAcknowledge (key 79), v1-v2: acknowledgements without a fetch (KIP-932); renewal since v2 (KIP-1222)."""
 
 from uuid import UUID
 
@@ -10,7 +10,10 @@ from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndp
 
 @frozen(kw_only=True)
 class AcknowledgementBatch:
-    """TODO."""
+    """Offsets from first to last, both included.
+
+    One type for them all, or one type for each offset (`kafka_groups.types.AcknowledgeType`).
+    """
 
     first_offset: int
     last_offset: int
@@ -19,7 +22,7 @@ class AcknowledgementBatch:
 
 @frozen(kw_only=True)
 class AcknowledgePartition:
-    """TODO."""
+    """Batches of one partition, in the order of their offsets; all are applied or none."""
 
     partition_index: int
     acknowledgement_batches: tuple[AcknowledgementBatch, ...] = ()
@@ -27,7 +30,7 @@ class AcknowledgePartition:
 
 @frozen(kw_only=True)
 class AcknowledgeTopic:
-    """TODO."""
+    """Partitions of one topic."""
 
     topic_id: UUID | None = None
     partitions: tuple[AcknowledgePartition, ...] = ()
@@ -35,7 +38,10 @@ class AcknowledgeTopic:
 
 @frozen(kw_only=True)
 class ShareAcknowledgeRequest:
-    """TODO."""
+    """`share_session_epoch` is that of an open session, or -1 to close it after the acknowledgements.
+
+    Type RENEW is only valid with `is_renew_ack`.
+    """
 
     group_id: str | None = None
     member_id: str | None = None
@@ -46,7 +52,7 @@ class ShareAcknowledgeRequest:
 
 @frozen(kw_only=True)
 class PartitionData:
-    """TODO."""
+    """What became of one partition's acknowledgements; INVALID_RECORD_STATE when a lock was lost."""
 
     partition_index: int
     error_code: ErrorCode = ErrorCode.NONE
@@ -56,7 +62,7 @@ class PartitionData:
 
 @frozen(kw_only=True)
 class ShareAcknowledgeTopicResponse:
-    """TODO."""
+    """Partitions of one topic."""
 
     topic_id: UUID | None = None
     partitions: tuple[PartitionData, ...] = ()
@@ -64,7 +70,10 @@ class ShareAcknowledgeTopicResponse:
 
 @frozen(kw_only=True)
 class ShareAcknowledgeResponse:
-    """TODO."""
+    """The error is the session's or the request's.
+
+    `acquisition_lock_timeout_ms` is the group's lock duration (v2+).
+    """
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""TODO share_fetch (key 78), versions 1-2."""
+"""ShareFetch (key 78), v1-v2: acquire records of a share group, and acknowledge others on the way (KIP-932)."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 
 @frozen(kw_only=True)
 class FetchPartition:
-    """TODO."""
+    """A partition that joins the session or carries acknowledgements (which must not come with epoch 0)."""
 
     partition_index: int
     acknowledgement_batches: tuple[AcknowledgementBatch, ...] = ()
@@ -20,7 +20,7 @@ class FetchPartition:
 
 @frozen(kw_only=True)
 class FetchTopic:
-    """TODO."""
+    """Partitions of one topic."""
 
     topic_id: UUID | None = None
     partitions: tuple[FetchPartition, ...] = ()
@@ -28,7 +28,7 @@ class FetchTopic:
 
 @frozen(kw_only=True)
 class ForgottenTopic:
-    """TODO."""
+    """Partitions that leave the session."""
 
     topic_id: UUID | None = None
     partitions: tuple[int, ...] = ()
@@ -36,7 +36,12 @@ class ForgottenTopic:
 
 @frozen(kw_only=True)
 class ShareFetchRequest:
-    """TODO."""
+    """Waits up to `max_wait_ms` for `min_bytes`; epoch 0 opens a share session, -1 closes it.
+
+    `max_records` may be passed to finish a batch of the log, unless `share_acquire_mode` is 1, record limit
+    (KIP-1206); `batch_size` is the number of records that one acquired range should hold. A request with
+    `is_renew_ack` fetches nothing and must have all limits at 0 (KIP-1222).
+    """
 
     group_id: str | None = None
     member_id: str | None = None
@@ -54,7 +59,7 @@ class ShareFetchRequest:
 
 @frozen(kw_only=True)
 class AcquiredRecords:
-    """TODO."""
+    """Offsets that were acquired, both ends included; `delivery_count` is 1 on the first delivery."""
 
     first_offset: int
     last_offset: int
@@ -63,7 +68,11 @@ class AcquiredRecords:
 
 @frozen(kw_only=True)
 class PartitionData:
-    """TODO."""
+    """Records of one partition as raw batches, None when there are none.
+
+    Only those inside `acquired_records` may be handed out. The acknowledgement error is about what the request
+    acknowledged.
+    """
 
     partition_index: int
     error_code: ErrorCode = ErrorCode.NONE
@@ -77,7 +86,7 @@ class PartitionData:
 
 @frozen(kw_only=True)
 class ShareFetchableTopicResponse:
-    """TODO."""
+    """Partitions of one topic."""
 
     topic_id: UUID | None = None
     partitions: tuple[PartitionData, ...] = ()
@@ -85,7 +94,7 @@ class ShareFetchableTopicResponse:
 
 @frozen(kw_only=True)
 class ShareFetchResponse:
-    """TODO."""
+    """The error is the session's or the request's; records stay acquired for `acquisition_lock_timeout_ms`."""
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""TODO share_group_describe (key 77), versions 1-1."""
+"""ShareGroupDescribe (key 77), v1: state, members and assignments of share groups (KIP-932)."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class ShareGroupDescribeRequest:
-    """TODO."""
+    """Ids of groups that share a coordinator."""
 
     group_ids: tuple[str, ...] = ()
     include_authorized_operations: bool
@@ -17,7 +17,7 @@ class ShareGroupDescribeRequest:
 
 @frozen(kw_only=True)
 class TopicPartitions:
-    """TODO."""
+    """Partitions of one topic, by id and name."""
 
     topic_id: UUID | None = None
     topic_name: str
@@ -26,14 +26,14 @@ class TopicPartitions:
 
 @frozen(kw_only=True)
 class Assignment:
-    """TODO."""
+    """What a member is assigned; share-partitions may be assigned to several members."""
 
     topic_partitions: tuple[TopicPartitions, ...] = ()
 
 
 @frozen(kw_only=True)
 class Member:
-    """TODO."""
+    """One member; `member_epoch` is the last that it was given, `rack_id` None when it has no rack."""
 
     member_id: str
     rack_id: str | None = None
@@ -46,7 +46,11 @@ class Member:
 
 @frozen(kw_only=True)
 class DescribedGroup:
-    """TODO."""
+    """One group: state Empty, Stable or Dead.
+
+    `assignment_epoch` lags behind `group_epoch` until the assignor has run; -2147483648 means that authorised
+    operations were not asked for.
+    """
 
     error_code: ErrorCode = ErrorCode.NONE
     error_message: str | None = None
@@ -61,7 +65,7 @@ class DescribedGroup:
 
 @frozen(kw_only=True)
 class ShareGroupDescribeResponse:
-    """TODO."""
+    """One result for each group of the request; a group that is none comes as Dead with GROUP_ID_NOT_FOUND."""
 
     throttle_time_ms: int = 0
     groups: tuple[DescribedGroup, ...] = ()

@@ -1,4 +1,4 @@
-"""TODO share_group_heartbeat (key 76), versions 1-1."""
+"""ShareGroupHeartbeat (key 76), v1: join, stay in and leave a share group (KIP-932)."""
 
 from uuid import UUID
 
@@ -9,7 +9,10 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class ShareGroupHeartbeatRequest:
-    """TODO."""
+    """`member_id` is chosen by the client; epoch 0 joins, -1 leaves.
+
+    Rack and topics are None when they have not changed.
+    """
 
     group_id: str
     member_id: str
@@ -20,7 +23,7 @@ class ShareGroupHeartbeatRequest:
 
 @frozen(kw_only=True)
 class TopicPartitions:
-    """TODO."""
+    """Partitions of one topic, by its id."""
 
     topic_id: UUID | None = None
     partitions: tuple[int, ...] = ()
@@ -28,14 +31,17 @@ class TopicPartitions:
 
 @frozen(kw_only=True)
 class Assignment:
-    """TODO."""
+    """All that the member is to fetch from now on."""
 
     topic_partitions: tuple[TopicPartitions, ...] = ()
 
 
 @frozen(kw_only=True)
 class ShareGroupHeartbeatResponse:
-    """TODO."""
+    """The member's epoch for the next heartbeat, due after `heartbeat_interval_ms`.
+
+    Assignment None means unchanged.
+    """
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE
