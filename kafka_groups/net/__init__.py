@@ -1,1 +1,1 @@
-"""TODO."""
+"""Clocks, networks and connections: everything that touches an event loop's sockets and timers."""

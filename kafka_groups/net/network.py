@@ -39,6 +39,14 @@ class FrameTransport(Protocol):
         """Wait until the send buffer has room again."""
         ...
 
+    def pause_reading(self) -> None:
+        """Take no more frames until `resume_reading`; a few that came already may still be handed over."""
+        ...
+
+    def resume_reading(self) -> None:
+        """Take frames again."""
+        ...
+
     def close(self) -> None:
         """Close after what was sent has left."""
         ...

@@ -1,0 +1,251 @@
+"""The client's end of one connection: requests out, responses back in order, each with a deadline."""
+
+import asyncio
+import struct
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from kafka_groups.errors import (
+    DisconnectedError,
+    KafkaGroupsError,
+    MalformedFrameError,
+    OperationTimeoutError,
+    ProtocolError,
+)
+from kafka_groups.net.network import FrameTransport, Network
+from kafka_groups.protocol.apis import APIS, Api, ApiKey, api_of
+from kafka_groups.protocol.codec import correlation_id_of, decode_response, encode_request
+from kafka_groups.protocol.error_codes import ErrorCode
+
+__all__ = ["ClientConnection"]
+
+OnResponse = Callable[[Any], object]
+OnFailure = Callable[[KafkaGroupsError], object]
+OnLost = Callable[[KafkaGroupsError | None], object]
+
+_LAST_CORRELATION_ID = 2**31 - 1
+# A response to ApiVersions that begins, after the correlation id, with UNSUPPORTED_VERSION has the form of version 0
+# whatever version was asked for (KIP-511).
+_UNSUPPORTED_VERSION = struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)
+
+
+class _Outstanding:
+    """A request whose response has not come."""
+
+    __slots__ = ("api", "correlation_id", "deadline_ms", "on_failure", "on_response", "version")
+
+    def __init__(self, api: Api, version: int, correlation_id: int, deadline_ms: float) -> None:
+        self.api = api
+        self.version = version
+        self.correlation_id = correlation_id
+        self.deadline_ms = deadline_ms
+        self.on_response: OnResponse
+        self.on_failure: OnFailure
+
+
+class ClientConnection:
+    """Sends requests and matches their responses; made by `open`, used on one event loop.
+
+    Requests may be sent while others are outstanding. When one passes its deadline it fails with
+    `OperationTimeoutError` and the connection is dropped, as its responses come in order and none can be skipped; all
+    others then fail with `DisconnectedError`. Every request ends in exactly one call of one of its callbacks, from the
+    event loop and never from within `send`.
+
+    Args:
+        client_id: Name that the requests carry.
+        on_lost: Called once when the connection has ended, after all outstanding requests have failed; None when this
+            side closed it, else why.
+    """
+
+    def __init__(self, client_id: str | None, *, on_lost: OnLost | None = None) -> None:
+        self._client_id = client_id
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._outstanding: deque[_Outstanding] = deque()
+        self._next_correlation_id = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = float("inf")
+        self._transport: FrameTransport | None = None
+        self._failure: KafkaGroupsError | None = None
+        self._closed_here = False
+        self._lost = False
+
+    @classmethod
+    async def open(
+        cls, network: Network, host: str, port: int, client_id: str | None, *, on_lost: OnLost | None = None
+    ) -> "ClientConnection":
+        """Connect to an address; a time-out is the caller's matter.
+
+        Raises:
+            NetworkError: It could not be reached; `NameResolutionError` when the host is unknown.
+        """
+        connection = cls(client_id, on_lost=on_lost)
+        connection._transport = await network.connect(host, port, connection)
+        return connection
+
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else "closed"
+        return f"<ClientConnection to {self.peer}: {state}, {self.in_flight} outstanding>"
+
+    @property
+    def peer(self) -> str:
+        """Address of the broker, `host:port`."""
+        return "?" if self._transport is None else self._transport.peer
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests can be sent."""
+        return self._transport is not None and not self._lost and not self._transport.is_closing
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are outstanding."""
+        return len(self._outstanding)
+
+    # ------------------------------------------------------------------------------------------ sending
+
+    def send(
+        self, request: object, version: int, on_response: OnResponse, on_failure: OnFailure, deadline_ms: float
+    ) -> None:
+        """Send a request.
+
+        Args:
+            request: The message.
+            version: Version of its API to speak.
+            on_response: Gets the response message.
+            on_failure: Gets the error: `DisconnectedError`, `OperationTimeoutError`, or `ProtocolError` when the
+                response cannot be read.
+            deadline_ms: Until when to wait for the response, on the event loop's clock.
+
+        Raises:
+            ProtocolError: The version cannot carry a value that the request sets; nothing was sent.
+        """
+        correlation_id = self._next_correlation_id
+        payload = encode_request(request, version, correlation_id, self._client_id)
+        if not self.is_open:
+            self._loop.call_soon(on_failure, DisconnectedError(f"the connection to {self.peer} is closed"))
+            return
+        self._next_correlation_id = correlation_id + 1 if correlation_id < _LAST_CORRELATION_ID else 0
+        entry = _Outstanding(api_of(type(request)), version, correlation_id, deadline_ms)
+        entry.on_response = on_response
+        entry.on_failure = on_failure
+        self._outstanding.append(entry)
+        if deadline_ms < self._timer_ms:
+            self._arm(deadline_ms)
+        self._transport.send(payload)  # type: ignore[union-attr] # is_open says so
+
+    async def request(self, request: object, version: int, deadline_ms: float) -> Any:
+        """Send a request and wait for its response.
+
+        Raises:
+            DisconnectedError: The connection ended first.
+            OperationTimeoutError: The deadline came first.
+            ProtocolError: The version cannot carry the request, or the response cannot be read.
+        """
+        future: asyncio.Future[Any] = self._loop.create_future()
+
+        def succeed(response: Any) -> None:
+            if not future.done():
+                future.set_result(response)
+
+        def fail(error: KafkaGroupsError) -> None:
+            if not future.done():
+                future.set_exception(error)
+
+        self.send(request, version, succeed, fail, deadline_ms)
+        return await future
+
+    async def drain(self) -> None:
+        """Wait until the send buffer has room again."""
+        if self._transport is not None:
+            await self._transport.drain()
+
+    def close(self) -> None:
+        """Close after what was sent has left; outstanding requests fail when the connection has ended."""
+        self._closed_here = True
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self, error: KafkaGroupsError | None = None) -> None:
+        """Close at once; `error` is then the reason that `on_lost` gets."""
+        self._failure = self._failure or error
+        self._closed_here = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --------------------------------------------------------------------------------------- FrameHandler
+
+    def frame_received(self, frame: memoryview) -> None:
+        """Match a response with the oldest outstanding request."""
+        if not self._outstanding or self._failure is not None:
+            self.abort(self._failure or ProtocolError(f"{self.peer} sent a response that nobody asked for"))
+            return
+        entry = self._outstanding.popleft()
+        try:
+            response = _decoded(frame, entry)
+        except ProtocolError as error:
+            self.abort(error)
+            entry.on_failure(error)
+            return
+        entry.on_response(response)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Fail what is outstanding."""
+        self._lost = True
+        if self._timer is not None:
+            self._timer.cancel()
+        reason = self._reason(error)
+        text = f"the connection to {self.peer} ended while the response was outstanding"
+        while self._outstanding:
+            failure = DisconnectedError(text if reason is None else f"{text}: {reason}")
+            failure.__cause__ = reason
+            self._outstanding.popleft().on_failure(failure)
+        if self._on_lost is not None:
+            self._on_lost(reason)
+
+    def _reason(self, error: Exception | None) -> KafkaGroupsError | None:
+        if self._failure is not None:
+            return self._failure
+        if isinstance(error, KafkaGroupsError):
+            return error
+        return None if self._closed_here else DisconnectedError(f"{self.peer} closed the connection")
+
+    # ------------------------------------------------------------------------------------------ deadlines
+
+    # One timer for all requests: it is set when a request has an earlier deadline than it, and when it fires early,
+    # because the request in question was answered, it is set anew. So an answered request costs no timer.
+
+    def _arm(self, deadline_ms: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = deadline_ms
+        self._timer = self._loop.call_at(deadline_ms / 1000, self._deadline_reached)
+
+    def _deadline_reached(self) -> None:
+        self._timer, reached_ms = None, self._timer_ms
+        self._timer_ms = float("inf")
+        expired = [entry for entry in self._outstanding if entry.deadline_ms <= reached_ms]
+        if expired:
+            self._time_out(expired)
+        elif self._outstanding:
+            self._arm(min(entry.deadline_ms for entry in self._outstanding))
+
+    def _time_out(self, expired: list[_Outstanding]) -> None:
+        self._outstanding = deque(entry for entry in self._outstanding if entry not in expired)
+        api = expired[0].api
+        self.abort(OperationTimeoutError(f"{self.peer} did not answer {api} in time; the connection was dropped"))
+        for entry in expired:
+            entry.on_failure(OperationTimeoutError(f"{self.peer} did not answer {entry.api} in time"))
+
+
+def _decoded(frame: memoryview, entry: _Outstanding) -> Any:
+    correlation_id = correlation_id_of(frame)
+    if correlation_id != entry.correlation_id:
+        raise MalformedFrameError(
+            f"the response has correlation id {correlation_id}, expected was {entry.correlation_id} ({entry.api})"
+        )
+    version = entry.version
+    if entry.api.key is ApiKey.API_VERSIONS and frame[4:6] == _UNSUPPORTED_VERSION:
+        version = APIS[ApiKey.API_VERSIONS].versions.low
+    return decode_response(frame, entry.api.key, version)

@@ -1,0 +1,132 @@
+"""An event loop on a thread of its own, for blocking facades over asynchronous engines."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from kafka_groups.errors import ClosedError, IllegalStateError
+
+__all__ = ["LoopThread"]
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """Runs coroutines for threads that have no event loop.
+
+    The thread is a daemon: a program that forgets to stop it can still end. After `os.fork` the thread does not exist
+    in the child, which is told so instead of waiting for ever.
+
+    Args:
+        name: Name of the thread.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._pid = os.getpid()
+
+    def __repr__(self) -> str:
+        state = "forked" if self._pid != os.getpid() else "running" if self.is_running else "not running"
+        return f"<LoopThread {self._name}: {state}>"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started in this process and not stopped."""
+        return self._loop is not None and self._pid == os.getpid()
+
+    def start(self) -> None:
+        """Start the thread; blocks until its loop runs, a fraction of a millisecond.
+
+        Raises:
+            IllegalStateError: It runs already.
+        """
+        if self._loop is not None:
+            raise IllegalStateError(f"{self!r} was started before")
+        self._pid = os.getpid()
+        loop = asyncio.new_event_loop()
+        running = threading.Event()
+        loop.call_soon(running.set)
+        self._thread = threading.Thread(target=_run_loop, args=(loop,), name=self._name, daemon=True)
+        self._thread.start()
+        running.wait()
+        self._loop = loop
+
+    def run(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
+        """The coroutine's result; blocks until it has one.
+
+        When the wait ends otherwise (time-out, Ctrl-C), the coroutine is cancelled.
+
+        Raises:
+            TimeoutError: The coroutine took longer than `timeout_s` seconds.
+            ClosedError: The loop does not run.
+            IllegalStateError: Called on the loop's own thread, or in a process forked from the one that started it.
+        """
+        try:
+            loop = self._usable_loop()
+        except IllegalStateError:
+            coroutine.close()
+            raise
+        future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        try:
+            return future.result(timeout_s)
+        finally:
+            future.cancel()  # does nothing when there is a result
+
+    def call_soon(self, callback: Callable[..., object], *args: Any) -> None:
+        """Call a function on the loop's next turn, without waiting for it.
+
+        Raises:
+            ClosedError: The loop does not run.
+            IllegalStateError: This process was forked from the one that started it.
+        """
+        self._usable_loop(on_own_thread=True).call_soon_threadsafe(callback, *args)
+
+    def stop(self) -> None:
+        """Cancel what still runs, end the thread and close the loop; does nothing when it does not run.
+
+        In a forked child the loop is only forgotten: its selector belongs to the parent.
+        """
+        loop, self._loop = self._loop, None
+        if loop is None or self._pid != os.getpid():
+            return
+        loop.call_soon_threadsafe(loop.stop)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _usable_loop(self, *, on_own_thread: bool = False) -> asyncio.AbstractEventLoop:
+        if self._pid != os.getpid():
+            raise IllegalStateError(
+                f"this object was made in process {self._pid} and cannot be used in process {os.getpid()}, which was "
+                "forked from it: threads and connections do not survive a fork; make a new one in the child"
+            )
+        if self._loop is None:
+            raise ClosedError(f"{self!r}")
+        if not on_own_thread and threading.current_thread() is self._thread:
+            raise IllegalStateError("a blocking call on the event loop's own thread would wait for itself")
+        return self._loop
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+        loop.run_until_complete(_end_all_tasks())
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+async def _end_all_tasks() -> None:
+    loop = asyncio.get_running_loop()
+    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in tasks:
+        task.cancel()
+    for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(outcome, Exception):
+            loop.call_exception_handler({"message": "a task failed while its loop was stopped", "exception": outcome})
+    await loop.shutdown_asyncgens()
+    await loop.shutdown_default_executor()

@@ -1,0 +1,295 @@
+"""A network within the process: frames go from handler to handler through the event loop, nothing else.
+
+Hosts are names; the ports of a host are given out from 1 up. What goes over a connection can be delayed, swallowed or
+cut by a `FaultPlan`; in each direction frames keep their order whatever the plan says.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from attrs import frozen
+
+from kafka_groups.errors import NameResolutionError, NetworkError
+from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport
+
+__all__ = ["DELIVERED", "FaultPlan", "Link", "MemoryNetwork", "Passage"]
+
+
+@frozen
+class Link:
+    """One direction of one connection.
+
+    Attributes:
+        connection: Number of the connection, from 1 up.
+        address: Where it was opened to, `host:port`.
+        to_server: Whether this is the way of the requests.
+    """
+
+    connection: int
+    address: str
+    to_server: bool
+
+
+@frozen
+class Passage:
+    """What becomes of one frame, or of an attempt to connect.
+
+    Attributes:
+        delay_ms: How long it is under way.
+        breaks: The connection breaks instead: both sides learn of it.
+        vanishes: This frame and all that follow it this way are lost, and nobody learns of it (a half-dead connection).
+    """
+
+    delay_ms: float = 0.0
+    breaks: bool = False
+    vanishes: bool = False
+
+
+DELIVERED = Passage()
+"""Delivered on the loop's next turn."""
+
+
+class FaultPlan(Protocol):
+    """Decides on connections and frames; called in the order of events, so a seeded plan can be repeated."""
+
+    def on_connect(self, address: str) -> Passage:
+        """A client opens a connection to this address."""
+        ...
+
+    def on_frame(self, link: Link, payload: bytes) -> Passage:
+        """A frame is being sent."""
+        ...
+
+
+class MemoryNetwork:
+    """Connections within one event loop.
+
+    Args:
+        plan: Faults; None for a network that has none.
+    """
+
+    def __init__(self, plan: FaultPlan | None = None) -> None:
+        self.plan = plan
+        self._listeners: dict[tuple[str, int], AcceptConnection] = {}
+        self._last_port: dict[str, int] = {}
+        self._connections: dict[int, tuple[_MemoryConnection, _MemoryConnection]] = {}
+        self._connection_count = 0
+
+    def __repr__(self) -> str:
+        return f"<MemoryNetwork: {len(self._listeners)} listeners, {len(self._connections)} connections>"
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections have an end that is not closed."""
+        return len(self._connections)
+
+    async def connect(self, host: str, port: int, handler: FrameHandler) -> FrameTransport:
+        """Open a connection.
+
+        Raises:
+            NetworkError: Nobody listens there, or the plan says no.
+            NameResolutionError: Nobody ever listened on that host.
+        """
+        address = f"{host}:{port}"
+        passage = DELIVERED if self.plan is None else self.plan.on_connect(address)
+        await asyncio.sleep(passage.delay_ms / 1000)
+        if passage.vanishes:
+            await asyncio.get_running_loop().create_future()
+        accept = self._listeners.get((host, port))
+        if passage.breaks or accept is None:
+            raise self._refusal(host, address)
+        return self._connected(address, handler, accept)
+
+    async def listen(self, host: str, port: int, accept: AcceptConnection) -> "MemoryListener":
+        """Accept connections on an address; port 0 is the host's next one.
+
+        Raises:
+            NetworkError: The address is taken.
+        """
+        port = port or self._last_port.get(host, 0) + 1
+        if (host, port) in self._listeners:
+            raise NetworkError(f"cannot listen on {host}:{port}: the address is in use")
+        self._last_port[host] = max(port, self._last_port.get(host, 0))
+        self._listeners[host, port] = accept
+        return MemoryListener(self._listeners, host, port)
+
+    def sever(self, concerned: Callable[[Link], bool] = lambda _link: True) -> int:
+        """Break the open connections that the predicate picks (it sees the way to the server); returns how many."""
+        ends = [client for client, _ in self._connections.values() if concerned(client.link)]
+        for client in ends:
+            client.break_both("severed")
+        return len(ends)
+
+    def _refusal(self, host: str, address: str) -> NetworkError:
+        if host not in self._last_port:
+            return NameResolutionError(f"cannot resolve the host of {address}: no such host in this network")
+        return NetworkError(f"cannot connect to {address}: connection refused")
+
+    def _connected(self, address: str, handler: FrameHandler, accept: AcceptConnection) -> "_MemoryConnection":
+        self._connection_count += 1
+        number = self._connection_count
+        client = _MemoryConnection(self, Link(number, address, to_server=True), peer=address)
+        server = _MemoryConnection(self, Link(number, address, to_server=False), peer=f"client:{number}")
+        client.other, server.other = server, client
+        self._connections[number] = (client, server)
+        client.handler = handler
+        server.handler = accept(server)
+        return client
+
+    def forget_if_closed(self, number: int) -> None:
+        """Called by an end that was closed."""
+        ends = self._connections.get(number)
+        if ends is not None and all(end.is_lost for end in ends):
+            del self._connections[number]
+
+
+class MemoryListener:
+    """A bound address of a `MemoryNetwork`."""
+
+    def __init__(self, listeners: dict[tuple[str, int], AcceptConnection], host: str, port: int) -> None:
+        self._listeners = listeners
+        self._host = host
+        self._port = port
+
+    def __repr__(self) -> str:
+        return f"<MemoryListener {self._host}:{self._port}>"
+
+    @property
+    def host(self) -> str:
+        """The host."""
+        return self._host
+
+    @property
+    def port(self) -> int:
+        """The port."""
+        return self._port
+
+    async def close(self) -> None:
+        """Stop accepting; connections that were accepted stay open."""
+        self._listeners.pop((self._host, self._port), None)
+
+
+class _End:
+    """What comes last in a direction: the peer closed, or the connection broke."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception | None) -> None:
+        self.error = error
+
+
+class _MemoryConnection:
+    """One end of a connection; what it sends goes into the other's inbox."""
+
+    handler: FrameHandler
+    other: "_MemoryConnection"
+
+    def __init__(self, network: MemoryNetwork, link: Link, peer: str) -> None:
+        self._network = network
+        self._loop = asyncio.get_running_loop()
+        self.link = link
+        self._peer = peer
+        self._closing = False
+        self.is_lost = False
+        self._vanished = False
+        self._paused = False
+        self._under_way: deque[bytes | _End] = deque()
+        self._inbox: deque[bytes | _End] = deque()
+        self._last_arrival = 0.0
+
+    def __repr__(self) -> str:
+        return f"<memory connection {self.link.connection} with {self._peer}>"
+
+    # ------------------------------------------------------------------------------------ FrameTransport
+
+    @property
+    def peer(self) -> str:
+        return self._peer
+
+    @property
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def send(self, payload: bytes) -> None:
+        if self._closing:
+            return
+        plan = self._network.plan
+        passage = DELIVERED if plan is None else plan.on_frame(self.link, payload)
+        if passage.breaks:
+            self.break_both("broken by the fault plan")
+            return
+        self._vanished = self._vanished or passage.vanishes
+        if not self._vanished:
+            self.other.enqueue(payload, passage.delay_ms)
+
+    async def drain(self) -> None:
+        return
+
+    def pause_reading(self) -> None:
+        self._paused = True
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        self._loop.call_soon(self._hand_over)
+
+    def close(self) -> None:
+        if not self._closing:
+            self._closing = True
+            if not self._vanished:
+                self.other.enqueue(_End(None), 0.0)
+            self._loop.call_soon(self._lose, None)
+
+    def abort(self) -> None:
+        if not self._closing:
+            self._closing = True
+            if not self._vanished:
+                self.other.break_off(NetworkError(f"the connection with {self.other.peer} broke: reset by the peer"))
+            self._loop.call_soon(self._lose, None)
+
+    # ---------------------------------------------------------------------------------------- the wire
+
+    def break_both(self, reason: str) -> None:
+        for end in (self, self.other):
+            end.break_off(NetworkError(f"the connection with {end.peer} broke: {reason}"))
+
+    def break_off(self, error: Exception) -> None:
+        """What is under way to this end is lost, and it learns of the break on the next turn."""
+        if not self.is_lost:
+            self._closing = True
+            self._under_way.clear()
+            self._inbox.clear()
+            self._loop.call_soon(self._lose, error)
+
+    def enqueue(self, item: bytes | _End, delay_ms: float) -> None:
+        """Deliver after the delay, and after all that was sent before."""
+        now = self._loop.time()
+        arrival = max(now + delay_ms / 1000, self._last_arrival)
+        self._under_way.append(item)
+        # Each call hands over the oldest, so that calls of equal time may run in any order.
+        if arrival > now:
+            self._last_arrival = arrival
+            self._loop.call_at(arrival, self._arrived)
+        else:
+            self._loop.call_soon(self._arrived)
+
+    def _arrived(self) -> None:
+        if self._under_way:
+            self._inbox.append(self._under_way.popleft())
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        while self._inbox and not self._paused and not self.is_lost:
+            item = self._inbox.popleft()
+            if isinstance(item, _End):
+                self._closing = True
+                self._lose(item.error)
+            elif not self._closing:
+                self.handler.frame_received(memoryview(item))
+
+    def _lose(self, error: Exception | None) -> None:
+        if not self.is_lost:
+            self.is_lost = True
+            self._network.forget_if_closed(self.link.connection)
+            self.handler.connection_lost(error)

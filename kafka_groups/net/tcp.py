@@ -1,0 +1,216 @@
+"""The network of the operating system: TCP, with or without TLS."""
+
+import asyncio
+import socket
+import ssl
+import struct
+from typing import Any, cast
+
+from kafka_groups.errors import KafkaGroupsError, MalformedFrameError, NameResolutionError, NetworkError
+from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport
+from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameDecoder
+
+__all__ = ["TcpNetwork"]
+
+_LENGTH = struct.Struct(">i")
+# Up to this size a frame is sent in one write; above it, copying the payload behind its length costs more
+# than a second call of the operating system.
+_ONE_WRITE_BYTES = 64 * 1024
+_BACKLOG = 512
+
+
+class TcpNetwork:
+    """TCP connections on the running event loop.
+
+    Args:
+        client_tls: TLS context of the connections that are opened; None for plain text.
+        server_tls: TLS context of the connections that are accepted; None for plain text.
+        max_frame_bytes: Longest frame that is accepted from the other side.
+    """
+
+    def __init__(
+        self,
+        *,
+        client_tls: ssl.SSLContext | None = None,
+        server_tls: ssl.SSLContext | None = None,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+    ) -> None:
+        self._client_tls = client_tls
+        self._server_tls = server_tls
+        self._max_frame_bytes = max_frame_bytes
+
+    def __repr__(self) -> str:
+        return "<TcpNetwork with TLS>" if self._client_tls or self._server_tls else "<TcpNetwork>"
+
+    async def connect(self, host: str, port: int, handler: FrameHandler) -> FrameTransport:
+        """Open a connection; a time-out is the caller's matter.
+
+        Raises:
+            NetworkError: Refused, unreachable, or the TLS handshake failed; the reason is in the message.
+            NameResolutionError: The host is unknown.
+        """
+        loop = asyncio.get_running_loop()
+        hostname = host if self._client_tls is not None else None
+        connection = _TcpConnection(self._max_frame_bytes, handler=handler)
+        try:
+            await loop.create_connection(lambda: connection, host, port, ssl=self._client_tls, server_hostname=hostname)
+        except OSError as error:
+            raise _connect_error(error, f"{host}:{port}") from error
+        return connection
+
+    async def listen(self, host: str, port: int, accept: AcceptConnection) -> "TcpListener":
+        """Accept connections on an address; port 0 picks a free one.
+
+        Raises:
+            NetworkError: The address cannot be bound.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            server = await loop.create_server(
+                lambda: _TcpConnection(self._max_frame_bytes, accept=accept),
+                host, port, ssl=self._server_tls, backlog=_BACKLOG,
+            )  # fmt: skip
+        except OSError as error:
+            raise NetworkError(f"cannot listen on {host}:{port}: {_reason(error)}") from error
+        return TcpListener(server, host)
+
+
+class TcpListener:
+    """A bound TCP address."""
+
+    def __init__(self, server: asyncio.Server, host: str) -> None:
+        self._server = server
+        self._host = host
+        self._port: int = server.sockets[0].getsockname()[1]
+
+    def __repr__(self) -> str:
+        return f"<TcpListener {self._host}:{self._port}>"
+
+    @property
+    def host(self) -> str:
+        """Host that was asked for."""
+        return self._host
+
+    @property
+    def port(self) -> int:
+        """Port that is bound."""
+        return self._port
+
+    async def close(self) -> None:
+        """Stop accepting; connections that were accepted stay open."""
+        self._server.close()
+
+
+class _TcpConnection(asyncio.Protocol):
+    """Both ends of a connection: asyncio's protocol and the `FrameTransport` of the handler."""
+
+    def __init__(
+        self, max_frame_bytes: int, *, handler: FrameHandler | None = None, accept: AcceptConnection | None = None
+    ) -> None:
+        self._decoder = FrameDecoder(max_frame_bytes)
+        self._handler = handler
+        self._accept = accept
+        self._peer = "?"
+        self._error: Exception | None = None
+        self._room: asyncio.Future[None] | None = None
+        self._reading_paused = False
+
+    def __repr__(self) -> str:
+        return f"<TCP connection with {self._peer}>"
+
+    # --------------------------------------------------------------------------------- asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._write = self._transport.write
+        self._peer = _address(transport.get_extra_info("peername"))
+        if self._accept is not None:
+            self._handler = self._accept(self)
+
+    def data_received(self, data: bytes) -> None:
+        handler = self._handler
+        assert handler is not None  # noqa: S101 - for the type checker
+        try:
+            for frame in self._decoder.feed(data):
+                handler.frame_received(frame)
+        except MalformedFrameError as error:
+            self._error = error
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.resume_writing()
+        if self._handler is not None:
+            self._handler.connection_lost(self._error or _lost_error(exc, self._peer))
+
+    def pause_writing(self) -> None:
+        self._room = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        room, self._room = self._room, None
+        if room is not None and not room.done():
+            room.set_result(None)
+
+    # ------------------------------------------------------------------------------------ FrameTransport
+
+    @property
+    def peer(self) -> str:
+        return self._peer
+
+    @property
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def send(self, payload: bytes) -> None:
+        if self._transport.is_closing():
+            return
+        if len(payload) <= _ONE_WRITE_BYTES:
+            self._write(_LENGTH.pack(len(payload)) + payload)
+        else:
+            self._write(_LENGTH.pack(len(payload)))
+            self._write(payload)
+
+    async def drain(self) -> None:
+        if self._room is not None:
+            # Shielded, as several senders may wait for the same room and one of them may be cancelled.
+            await asyncio.shield(self._room)
+
+    def pause_reading(self) -> None:
+        if not self._reading_paused:
+            self._reading_paused = True
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self._reading_paused:
+            self._reading_paused = False
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+
+def _address(peername: Any) -> str:
+    return f"{peername[0]}:{peername[1]}" if isinstance(peername, tuple) else str(peername)
+
+
+def _connect_error(error: OSError, address: str) -> NetworkError:
+    if isinstance(error, socket.gaierror):
+        return NameResolutionError(f"cannot resolve the host of {address}: {_reason(error)}")
+    if isinstance(error, ssl.SSLError):
+        return NetworkError(f"the TLS handshake with {address} failed: {_reason(error)}")
+    return NetworkError(f"cannot connect to {address}: {_reason(error)}")
+
+
+def _lost_error(error: Exception | None, peer: str) -> Exception | None:
+    if error is None or isinstance(error, KafkaGroupsError):
+        return error
+    mapped = NetworkError(f"the connection with {peer} broke: {_reason(error)}")
+    mapped.__cause__ = error
+    return mapped
+
+
+def _reason(error: Exception) -> str:
+    strerror = error.strerror if isinstance(error, OSError) else None
+    return strerror or str(error) or type(error).__name__
