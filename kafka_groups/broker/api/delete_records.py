@@ -1,0 +1,61 @@
+"""DeleteRecords (key 21), v0-v2: moves the start of partitions' logs forward; offset -1 stands for the end.
+
+Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE (beyond the end of the
+log), POLICY_VIOLATION (the topic is compacted only), INVALID_TOPIC_EXCEPTION (internal topics).
+"""
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.api.leadership import led_partition, topic_by_id_or_name
+from kafka_groups.broker.metadata import TOPIC_RESOURCE
+from kafka_groups.errors import BrokerError, InvalidTopicError, PolicyViolationError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+__all__ = ["handle"]
+
+_UNKNOWN_LOW_WATERMARK = -1
+
+
+async def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
+    """The new start of each log."""
+    topics = (
+        DeleteRecordsTopicResult(
+            name=topic.name,
+            partitions=tuple(_delete_or_refuse(topic.name, partition, context) for partition in topic.partitions),
+        )
+        for topic in request.topics
+    )
+    return DeleteRecordsResponse(topics=tuple(topics))
+
+
+def _delete_or_refuse(
+    topic: str, wanted: DeleteRecordsPartition, context: RequestContext
+) -> DeleteRecordsPartitionResult:
+    try:
+        low_watermark = _delete(topic, wanted, context)
+    except BrokerError as error:
+        return DeleteRecordsPartitionResult(
+            partition_index=wanted.partition_index,
+            low_watermark=_UNKNOWN_LOW_WATERMARK,
+            error_code=ErrorCode(error.code),
+        )
+    return DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=low_watermark)
+
+
+def _delete(name: str, wanted: DeleteRecordsPartition, context: RequestContext) -> int:
+    services = context.services
+    topic = topic_by_id_or_name(services.metadata, None, name)
+    if topic.is_internal:
+        raise InvalidTopicError(f"records of the internal topic '{name}' cannot be deleted")
+    led_partition(services, topic, wanted.partition_index)
+    if services.metadata.configs.config_value(TOPIC_RESOURCE, name, "cleanup.policy") == "compact":
+        raise PolicyViolationError(f"topic '{name}' is compacted and deletes no records")
+    low_watermark = services.logs.get(topic.topic_id, wanted.partition_index).delete_records(wanted.offset)
+    services.purgatory.notify(topic.topic_id_partition(wanted.partition_index))
+    return low_watermark

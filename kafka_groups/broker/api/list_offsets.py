@@ -1,0 +1,90 @@
+"""ListOffsets (key 2), v1-v11: offsets of partitions by time.
+
+Timestamps: -1 the end of the log, -2 and (v8) -4 its start, (v7) -3 the record with the largest timestamp, (v9) -5
+and (v11) -6 for tiered storage, which is not there and so has no offset; others find the first record of that time
+or later. No such record is offset -1 without an error.
+
+Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH
+(v4), UNSUPPORTED_VERSION (a negative timestamp that the version does not have).
+"""
+
+from collections.abc import Mapping
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.api.leadership import led_partition, topic_by_id_or_name
+from kafka_groups.broker.log.batches import OffsetAndTimestamp
+from kafka_groups.broker.log.partition_log import NO_TIMESTAMP, PartitionLog
+from kafka_groups.broker.metadata import PartitionMetadata
+from kafka_groups.errors import BrokerError, UnsupportedVersionError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+__all__ = ["handle"]
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+_FIRST_VERSION: Mapping[int, int] = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+
+
+async def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+    """The offsets."""
+    topics = (
+        ListOffsetsTopicResponse(
+            name=topic.name,
+            partitions=tuple(_find_or_refuse(topic.name, partition, context) for partition in topic.partitions),
+        )
+        for topic in request.topics
+    )
+    return ListOffsetsResponse(topics=tuple(topics))
+
+
+def _find_or_refuse(topic: str, wanted: ListOffsetsPartition, context: RequestContext) -> ListOffsetsPartitionResponse:
+    index = wanted.partition_index
+    try:
+        found = _find(topic, wanted, context)
+    except BrokerError as error:
+        return ListOffsetsPartitionResponse(partition_index=index, error_code=ErrorCode(error.code))
+    if found is None:
+        return ListOffsetsPartitionResponse(partition_index=index)
+    return ListOffsetsPartitionResponse(
+        partition_index=index, timestamp=found.timestamp_ms, offset=found.offset, leader_epoch=found.leader_epoch
+    )
+
+
+def _find(name: str, wanted: ListOffsetsPartition, context: RequestContext) -> OffsetAndTimestamp | None:
+    services = context.services
+    topic = topic_by_id_or_name(services.metadata, None, name)
+    partition = led_partition(services, topic, wanted.partition_index, wanted.current_leader_epoch)
+    if wanted.timestamp < 0 and context.version < _FIRST_VERSION.get(wanted.timestamp, context.version + 1):
+        raise UnsupportedVersionError(f"ListOffsets v{context.version} has no timestamp {wanted.timestamp}")
+    return _search(services.logs.get(topic.topic_id, wanted.partition_index), wanted.timestamp, partition)
+
+
+def _search(log: PartitionLog, timestamp: int, partition: PartitionMetadata) -> OffsetAndTimestamp | None:
+    if timestamp == LATEST:
+        return OffsetAndTimestamp(log.last_stable_offset, NO_TIMESTAMP, partition.leader_epoch)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        epoch = log.leader_epoch_at(log.log_start_offset)
+        epoch = partition.leader_epoch if epoch is None else epoch
+        return OffsetAndTimestamp(log.log_start_offset, NO_TIMESTAMP, epoch)
+    if timestamp == MAX_TIMESTAMP:
+        return log.max_timestamp()
+    return log.offset_for_timestamp(timestamp) if timestamp >= 0 else None

@@ -1,0 +1,109 @@
+"""Produce (key 0), v3-v13: appends one record batch to each partition that the request names.
+
+Topics come by name up to v12 and by id from v13 on. There are no replicas, so acks of 1 and of -1 mean the same;
+with acks=0 there is no response at all. A partition that another broker leads is answered with the leader (v10).
+
+Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), NOT_LEADER_OR_FOLLOWER,
+INVALID_TOPIC_EXCEPTION (internal topics), INVALID_REQUIRED_ACKS, INVALID_RECORD (not exactly one batch of format 2),
+CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE (zstd before v7),
+OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE (there are no transactions).
+"""
+
+from kafka_groups.broker.api.context import BrokerServices, RequestContext
+from kafka_groups.broker.api.effective_configs import append_rules
+from kafka_groups.broker.api.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
+from kafka_groups.broker.log.batches import AppendResult
+from kafka_groups.broker.log.validation import sole_batch
+from kafka_groups.broker.metadata import TopicMetadata
+from kafka_groups.errors import (
+    BrokerError,
+    InvalidRequiredAcksError,
+    InvalidTopicError,
+    NotLeaderOrFollowerError,
+    UnsupportedCompressionTypeError,
+)
+from kafka_groups.protocol.compression import Compression
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
+from kafka_groups.protocol.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+
+__all__ = ["handle"]
+
+_NO_RESPONSE = 0
+_ACKS = (-1, _NO_RESPONSE, 1)
+_FIRST_WITH_ZSTD = 7
+_NO_OFFSET = -1
+
+
+async def handle(request: ProduceRequest, context: RequestContext) -> ProduceResponse | None:
+    """Append the batches; the response, or None when the producer wants none."""
+    responses = tuple(_append_topic(data, request.acks, context) for data in request.topic_data)
+    if request.acks == _NO_RESPONSE:
+        return None
+    leaders = (partition.current_leader for topic in responses for partition in topic.partition_responses)
+    return ProduceResponse(responses=responses, node_endpoints=node_endpoints(context.services.metadata, leaders))
+
+
+def _append_topic(data: TopicProduceData, acks: int, context: RequestContext) -> TopicProduceResponse:
+    partitions = tuple(_append_or_refuse(data, partition, acks, context) for partition in data.partition_data)
+    return TopicProduceResponse(topic_id=data.topic_id, name=data.name, partition_responses=partitions)
+
+
+def _append_or_refuse(
+    topic: TopicProduceData, data: PartitionProduceData, acks: int, context: RequestContext
+) -> PartitionProduceResponse:
+    try:
+        if acks not in _ACKS:
+            raise InvalidRequiredAcksError(f"acks is -1, 0 or 1, not {acks}")
+        appended = _append(topic_by_id_or_name(context.services.metadata, topic.topic_id, topic.name), data, context)
+    except BrokerError as error:
+        return _refusal(topic, data.index, error, context.services)
+    return PartitionProduceResponse(
+        index=data.index,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.log_append_time_ms,
+        log_start_offset=appended.log_start_offset,
+    )
+
+
+def _append(topic: TopicMetadata, data: PartitionProduceData, context: RequestContext) -> AppendResult:
+    services = context.services
+    if topic.is_internal:
+        raise InvalidTopicError(f"clients do not write to the internal topic '{topic.name}'")
+    partition = led_partition(services, topic, data.index)
+    if context.version < _FIRST_WITH_ZSTD:
+        _refuse_zstd(data.records)
+    log = services.logs.get(topic.topic_id, data.index)
+    rules = append_rules(services, topic.name)
+    appended = log.append(data.records, partition.leader_epoch, context.wall_ms, rules=rules)
+    services.purgatory.notify(topic.topic_id_partition(data.index))
+    return appended
+
+
+def _refuse_zstd(records: bytes | None) -> None:
+    if sole_batch(records).header.attributes & 7 == Compression.ZSTD:
+        raise UnsupportedCompressionTypeError("zstd needs Produce v7")
+
+
+def _refusal(
+    topic: TopicProduceData, index: int, error: BrokerError, services: BrokerServices
+) -> PartitionProduceResponse:
+    leader = LeaderIdAndEpoch()
+    if isinstance(error, NotLeaderOrFollowerError):
+        metadata = services.metadata
+        known = metadata.topic(topic.name) if topic.topic_id is None else metadata.topic_by_id(topic.topic_id)
+        leader = current_leader(known, index)
+    return PartitionProduceResponse(
+        index=index,
+        error_code=ErrorCode(error.code),
+        error_message=str(error),
+        base_offset=_NO_OFFSET,
+        current_leader=leader,
+    )
