@@ -3,8 +3,9 @@
 import random
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
+from kafka_groups.broker.api.fetch_sessions import FetchSessions
 from kafka_groups.broker.metadata import ClusterMetadata
 from kafka_groups.broker.purgatory import Purgatory
 from kafka_groups.net.clock import Clock
@@ -47,6 +48,7 @@ class BrokerServices:
     share_state: "ShareStateStore"
     purgatory: Purgatory
     settings: "BrokerSettings"
+    fetch_sessions: FetchSessions = field(factory=FetchSessions)
 
 
 @frozen

@@ -1,0 +1,167 @@
+"""Fetch (key 1), v4-v18: whole record batches of partitions, with incremental sessions (KIP-227, v7).
+
+Waits until `min_bytes` are there, a partition has an error, or `max_wait_ms` are over. A response holds at most
+`max_bytes` (and `fetch.max.bytes` of the broker), a partition at most its own limit; but the first partition with
+data gives at least one batch. Topics come by name up to v12 and by id from v13 on. Both isolation levels read up to
+the end of the log, as there are no transactions. Replicas are not served: a fetch is always a consumer's.
+
+Errors of the request: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
+Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
+NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (with the leader, v12 and v16), UNKNOWN_LEADER_EPOCH.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from kafka_groups.broker.api.context import BrokerServices, RequestContext
+from kafka_groups.broker.api.fetch_sessions import FetchPlan, FetchTarget
+from kafka_groups.broker.api.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
+from kafka_groups.broker.log.partition_log import PartitionLog
+from kafka_groups.errors import BrokerError, FencedLeaderEpochError, NotLeaderOrFollowerError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["handle"]
+
+_FIRST_WITH_TOPIC_IDS = 13
+_READ_COMMITTED = 1
+_UNKNOWN_OFFSET = -1
+
+Answers = list[tuple[FetchTarget, PartitionData]]
+
+
+async def handle(request: FetchRequest, context: RequestContext) -> FetchResponse:
+    """The batches."""
+    services = context.services
+    try:
+        plan = services.fetch_sessions.plan(
+            request,
+            uses_topic_ids=context.version >= _FIRST_WITH_TOPIC_IDS,
+            max_sessions=services.settings.max_incremental_fetch_session_cache_slots,
+            now_ms=context.now_ms,
+        )
+    except BrokerError as error:
+        return FetchResponse(error_code=ErrorCode(error.code))
+    await _wait_for_bytes(plan, request, context)
+    answers = plan.to_tell(_read_all(plan, request, services))
+    leaders = (data.current_leader for _, data in answers)
+    return FetchResponse(
+        session_id=plan.session_id,
+        responses=_by_topic(answers),
+        node_endpoints=node_endpoints(services.metadata, leaders),
+    )
+
+
+# ------------------------------------------------------------------------------------------- waiting
+
+
+async def _wait_for_bytes(plan: FetchPlan, request: FetchRequest, context: RequestContext) -> None:
+    services = context.services
+    keys = [key for target in plan.targets if (key := _partition_key(target, services)) is not None]
+    if not keys or request.max_wait_ms <= 0:
+        return
+    await services.purgatory.wait(
+        keys,
+        lambda: _can_answer(plan.targets, request.min_bytes, services),
+        context.now_ms + request.max_wait_ms,
+    )
+
+
+def _partition_key(target: FetchTarget, services: BrokerServices) -> TopicIdPartition | None:
+    try:
+        topic = topic_by_id_or_name(services.metadata, target.topic_id, target.topic)
+    except BrokerError:
+        return None  # answered with this error as soon as the partitions are read
+    return topic.topic_id_partition(target.request.partition)
+
+
+def _can_answer(targets: Sequence[FetchTarget], min_bytes: int, services: BrokerServices) -> bool:
+    missing = min_bytes
+    for target in targets:
+        if missing <= 0:
+            return True
+        try:
+            available = _log_of(target, services).available_bytes(target.request.fetch_offset)
+        except BrokerError:
+            return True  # an error is told at once
+        missing -= min(available, target.request.partition_max_bytes)
+    return missing <= 0
+
+
+# ------------------------------------------------------------------------------------------- reading
+
+
+def _read_all(plan: FetchPlan, request: FetchRequest, services: BrokerServices) -> Answers:
+    left = min(request.max_bytes, services.settings.fetch_max_bytes)
+    aborted: tuple[AbortedTransaction, ...] | None = () if request.isolation_level == _READ_COMMITTED else None
+    answers: Answers = []
+    is_empty = True
+    for target in plan.targets:
+        max_bytes = max(min(left, target.request.partition_max_bytes), 0)
+        data = _read_or_refuse(target, max_bytes, aborted, services, min_one=is_empty)
+        size = len(data.records or b"")
+        left -= size
+        is_empty = is_empty and not size
+        answers.append((target, data))
+    return answers
+
+
+def _read_or_refuse(
+    target: FetchTarget,
+    max_bytes: int,
+    aborted: tuple[AbortedTransaction, ...] | None,
+    services: BrokerServices,
+    *,
+    min_one: bool,
+) -> PartitionData:
+    try:
+        read = _log_of(target, services).read(target.request.fetch_offset, max_bytes, min_one=min_one)
+    except BrokerError as error:
+        return _refusal(target, error, services)
+    return PartitionData(
+        partition_index=target.request.partition,
+        high_watermark=read.high_watermark,
+        last_stable_offset=read.last_stable_offset,
+        log_start_offset=read.log_start_offset,
+        aborted_transactions=aborted,
+        records=read.records,
+    )
+
+
+def _log_of(target: FetchTarget, services: BrokerServices) -> PartitionLog:
+    topic = topic_by_id_or_name(services.metadata, target.topic_id, target.topic)
+    led_partition(services, topic, target.request.partition, target.request.current_leader_epoch)
+    return services.logs.get(topic.topic_id, target.request.partition)
+
+
+def _refusal(target: FetchTarget, error: BrokerError, services: BrokerServices) -> PartitionData:
+    leader = LeaderIdAndEpoch()
+    if isinstance(error, (NotLeaderOrFollowerError, FencedLeaderEpochError)):
+        topic = topic_by_id_or_name(services.metadata, target.topic_id, target.topic)
+        leader = current_leader(topic, target.request.partition)
+    return PartitionData(
+        partition_index=target.request.partition,
+        error_code=ErrorCode(error.code),
+        high_watermark=_UNKNOWN_OFFSET,
+        aborted_transactions=None,
+        current_leader=leader,
+        records=b"",
+    )
+
+
+def _by_topic(answers: Answers) -> tuple[FetchableTopicResponse, ...]:
+    topics: dict[tuple[UUID | None, str], list[PartitionData]] = {}
+    for target, data in answers:
+        topics.setdefault((target.topic_id, target.topic), []).append(data)
+    return tuple(
+        FetchableTopicResponse(topic_id=topic_id, topic=name, partitions=tuple(partitions))
+        for (topic_id, name), partitions in topics.items()
+    )

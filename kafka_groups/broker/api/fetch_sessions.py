@@ -1,0 +1,174 @@
+"""Incremental fetch sessions (KIP-227): the broker remembers what a client fetches, and tells only what changed.
+
+A full request (epoch 0) names all partitions and opens a session; each following one names what changed, in the
+next epoch. Epoch -1 closes the session, or says that there is none.
+"""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from attrs import define, frozen
+
+from kafka_groups.errors import (
+    FetchSessionIdNotFoundError,
+    FetchSessionTopicIdError,
+    InvalidFetchSessionEpochError,
+)
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, PartitionData
+
+__all__ = ["NO_SESSION", "FetchPlan", "FetchSessions", "FetchTarget"]
+
+NO_SESSION = 0
+_INITIAL_EPOCH = 0
+_FINAL_EPOCH = -1
+_MAX_EPOCH = 2**31 - 1
+_MAX_SESSION_ID = 2**31 - 1
+_EVICTABLE_AFTER_MS = 120_000
+
+TargetKey = tuple[UUID | str, int]
+_Seen = tuple[int, int]
+
+
+@frozen
+class FetchTarget:
+    """One partition to fetch, by topic id (v13 on) or by name."""
+
+    topic_id: UUID | None
+    topic: str
+    request: FetchPartition
+
+    @property
+    def key(self) -> TargetKey:
+        """What tells it from the others of a session."""
+        return (self.topic if self.topic_id is None else self.topic_id, self.request.partition)
+
+
+@define
+class _Session:
+    id: int
+    uses_topic_ids: bool
+    next_epoch: int
+    targets: dict[TargetKey, FetchTarget]
+    seen: dict[TargetKey, _Seen]  # high watermark and log start offset that the client was told
+    last_used_ms: int
+
+
+@frozen
+class FetchPlan:
+    """What one request fetches, and in which session.
+
+    Attributes:
+        targets: The partitions, in the order in which they are to be read.
+        session_id: What the response says; 0 without a session.
+    """
+
+    targets: tuple[FetchTarget, ...]
+    session_id: int = NO_SESSION
+    _session: _Session | None = None
+    _is_incremental: bool = False
+
+    def to_tell(self, answers: Iterable[tuple[FetchTarget, PartitionData]]) -> list[tuple[FetchTarget, PartitionData]]:
+        """The answers that belong into the response: all of them, or in a running session those with news.
+
+        A partition that gave records goes to the end of the session's order, so that no partition starves.
+        """
+        answers = list(answers)
+        session = self._session
+        if session is None:
+            return answers
+        news = [(target, data) for target, data in answers if _note(session, target, data)]
+        for target, data in answers:
+            if data.records and target.key in session.targets:
+                session.targets[target.key] = session.targets.pop(target.key)
+        return news if self._is_incremental else answers
+
+
+class FetchSessions:
+    """The fetch sessions of one broker."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[int, _Session] = {}  # in the order of last use
+        self._last_id = NO_SESSION
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def plan(self, request: FetchRequest, *, uses_topic_ids: bool, max_sessions: int, now_ms: int) -> FetchPlan:
+        """What a request fetches; opens, continues or closes its session.
+
+        Raises:
+            FetchSessionIdNotFoundError: The session is not known (any more).
+            InvalidFetchSessionEpochError: The epoch is not the next one.
+            FetchSessionTopicIdError: The session names topics by id and the request does not, or the other way round.
+        """
+        if request.session_epoch in (_INITIAL_EPOCH, _FINAL_EPOCH):
+            return self._full(request, uses_topic_ids=uses_topic_ids, max_sessions=max_sessions, now_ms=now_ms)
+        return self._incremental(request, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
+
+    def _full(self, request: FetchRequest, *, uses_topic_ids: bool, max_sessions: int, now_ms: int) -> FetchPlan:
+        self._sessions.pop(request.session_id, None)
+        targets = {target.key: target for target in _targets(request)}
+        if request.session_epoch == _FINAL_EPOCH or not targets or not self._has_room(max_sessions, now_ms):
+            return FetchPlan(tuple(targets.values()))
+        self._last_id = self._last_id % _MAX_SESSION_ID + 1
+        session = _Session(self._last_id, uses_topic_ids, _INITIAL_EPOCH + 1, targets, {}, now_ms)
+        self._sessions[session.id] = session
+        return FetchPlan(tuple(targets.values()), session.id, session)
+
+    def _incremental(self, request: FetchRequest, *, uses_topic_ids: bool, now_ms: int) -> FetchPlan:
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise FetchSessionIdNotFoundError(f"there is no fetch session {request.session_id}")
+        if request.session_epoch != session.next_epoch:
+            raise InvalidFetchSessionEpochError(
+                f"fetch session {session.id} expects epoch {session.next_epoch}, not {request.session_epoch}"
+            )
+        if session.uses_topic_ids is not uses_topic_ids:
+            raise FetchSessionTopicIdError(f"fetch session {session.id} names topics in the other way")
+        return self._continued(session, request, now_ms)
+
+    def _continued(self, session: _Session, request: FetchRequest, now_ms: int) -> FetchPlan:
+        _update(session, request)
+        if not session.targets:
+            del self._sessions[session.id]
+            return FetchPlan(())
+        session.next_epoch = session.next_epoch % _MAX_EPOCH + 1
+        session.last_used_ms = now_ms
+        self._sessions[session.id] = self._sessions.pop(session.id)
+        return FetchPlan(tuple(session.targets.values()), session.id, session, is_incremental=True)
+
+    def _has_room(self, max_sessions: int, now_ms: int) -> bool:
+        if len(self._sessions) < max_sessions:
+            return True
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None or now_ms - oldest.last_used_ms <= _EVICTABLE_AFTER_MS:
+            return False
+        del self._sessions[oldest.id]
+        return True
+
+
+def _targets(request: FetchRequest) -> list[FetchTarget]:
+    return [FetchTarget(topic.topic_id, topic.topic, part) for topic in request.topics for part in topic.partitions]
+
+
+def _update(session: _Session, request: FetchRequest) -> None:
+    for target in _targets(request):
+        session.targets[target.key] = target
+    for forgotten in request.forgotten_topics_data:
+        topic = forgotten.topic if forgotten.topic_id is None else forgotten.topic_id
+        for partition in forgotten.partitions:
+            session.targets.pop((topic, partition), None)
+            session.seen.pop((topic, partition), None)
+
+
+def _note(session: _Session, target: FetchTarget, data: PartitionData) -> bool:
+    # An error is told each time, until it is over; then the client must hear of the partition again.
+    key = target.key
+    if data.error_code is not ErrorCode.NONE:
+        session.seen.pop(key, None)
+        return True
+    now_seen = (data.high_watermark, data.log_start_offset)
+    changed = session.seen.get(key) != now_seen
+    session.seen[key] = now_seen
+    return changed or bool(data.records)
