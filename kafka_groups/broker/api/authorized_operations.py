@@ -1,0 +1,17 @@
+"""The operations that a client may do, as bit fields: all that a resource has, as there is no authoriser."""
+
+__all__ = ["CLUSTER_OPERATIONS", "NOT_ASKED", "TOPIC_OPERATIONS"]
+
+NOT_ASKED = -(2**31)
+"""What a response says when the request did not ask."""
+
+_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE = 3, 4, 5, 6, 7, 8
+_CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE = 9, 10, 11, 12
+
+_OF_TOPIC = (_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
+_OF_CLUSTER = (
+    _CREATE, _ALTER, _DESCRIBE, _CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE,
+)  # fmt: skip
+
+TOPIC_OPERATIONS = sum(1 << operation for operation in _OF_TOPIC)
+CLUSTER_OPERATIONS = sum(1 << operation for operation in _OF_CLUSTER)

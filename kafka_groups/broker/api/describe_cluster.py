@@ -1,0 +1,45 @@
+"""DescribeCluster (key 60), v0-v2: cluster id, controller and brokers.
+
+Errors of the request: MISMATCHED_ENDPOINT_TYPE (v1: controllers are asked for, and this is a broker),
+UNSUPPORTED_ENDPOINT_TYPE.
+"""
+
+from kafka_groups.broker.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+
+__all__ = ["handle"]
+
+_BROKERS = 1
+_CONTROLLERS = 2
+
+
+async def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
+    """Cluster id, controller and brokers."""
+    metadata = context.services.metadata
+    if request.endpoint_type != _BROKERS:
+        return _refusal(request, metadata.cluster_id)
+    return DescribeClusterResponse(
+        cluster_id=metadata.cluster_id,
+        controller_id=metadata.controller_id,
+        brokers=tuple(
+            DescribeClusterBroker(broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
+            for broker in metadata.brokers.values()
+        ),
+        cluster_authorized_operations=CLUSTER_OPERATIONS
+        if request.include_cluster_authorized_operations
+        else NOT_ASKED,
+    )
+
+
+def _refusal(request: DescribeClusterRequest, cluster_id: str) -> DescribeClusterResponse:
+    if request.endpoint_type == _CONTROLLERS:
+        code, why = ErrorCode.MISMATCHED_ENDPOINT_TYPE, "The request was sent to an endpoint of type BROKER"
+    else:
+        code, why = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}"
+    return DescribeClusterResponse(error_code=code, error_message=why, cluster_id=cluster_id)

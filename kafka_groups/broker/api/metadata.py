@@ -1,0 +1,119 @@
+"""Metadata (key 3), v0-v13: brokers, controller, and topics with their leaders.
+
+Topics come by name, or by id (v12). All topics are told for null (v1) or an empty list (v0). A topic of an unknown,
+legal name is created when the request allows it (always before v4) and `auto.create.topics.enable` is set; the
+response then has it at once, where Kafka lets the client ask again.
+
+Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION, INVALID_REPLICATION_FACTOR
+(of an automatic creation), INVALID_REQUEST (an id before v12, or neither name nor id).
+Errors per partition: LEADER_NOT_AVAILABLE.
+"""
+
+from kafka_groups.broker.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from kafka_groups.broker.api.context import BrokerServices, RequestContext
+from kafka_groups.broker.api.leadership import topic_by_id_or_name
+from kafka_groups.broker.metadata import (
+    NO_LEADER,
+    BrokerEndpoint,
+    ClusterMetadata,
+    PartitionMetadata,
+    TopicMetadata,
+    check_topic_name,
+)
+from kafka_groups.errors import BrokerError, InvalidRequestError, UnknownTopicOrPartitionError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+__all__ = ["handle"]
+
+_FIRST_WITH_TOPIC_IDS = 12
+
+
+async def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+    """Brokers and topics."""
+    metadata = context.services.metadata
+    return MetadataResponse(
+        brokers=tuple(_broker(broker) for broker in metadata.brokers.values()),
+        cluster_id=metadata.cluster_id,
+        controller_id=metadata.controller_id,
+        topics=_topics(request, context),
+        cluster_authorized_operations=CLUSTER_OPERATIONS
+        if request.include_cluster_authorized_operations
+        else NOT_ASKED,
+    )
+
+
+def _broker(broker: BrokerEndpoint) -> MetadataResponseBroker:
+    return MetadataResponseBroker(node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
+
+
+def _topics(request: MetadataRequest, context: RequestContext) -> tuple[MetadataResponseTopic, ...]:
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+    metadata = context.services.metadata
+    if request.topics is None or (context.version == 0 and not request.topics):
+        return tuple(_topic(topic, metadata, operations) for topic in metadata.topics())
+    wanted = dict.fromkeys(request.topics)
+    return tuple(_find_or_refuse(topic, request, context, operations) for topic in wanted)
+
+
+def _find_or_refuse(
+    wanted: MetadataRequestTopic, request: MetadataRequest, context: RequestContext, operations: int
+) -> MetadataResponseTopic:
+    try:
+        topic = _find_or_create(wanted, context, may_create=request.allow_auto_topic_creation)
+    except BrokerError as error:
+        name = wanted.name
+        if name is None and context.version < _FIRST_WITH_TOPIC_IDS:
+            name = ""  # null is for v12
+        return MetadataResponseTopic(error_code=ErrorCode(error.code), name=name, topic_id=wanted.topic_id)
+    return _topic(topic, context.services.metadata, operations)
+
+
+def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, may_create: bool) -> TopicMetadata:
+    services = context.services
+    if context.version < _FIRST_WITH_TOPIC_IDS and (wanted.topic_id is not None or wanted.name is None):
+        raise InvalidRequestError(f"Metadata v{context.version} names topics by name")
+    if wanted.topic_id is None and wanted.name is None:
+        raise InvalidRequestError("a topic has neither name nor id")
+    try:
+        return topic_by_id_or_name(services.metadata, wanted.topic_id, wanted.name or "")
+    except UnknownTopicOrPartitionError:
+        check_topic_name(wanted.name or "")
+        if not (may_create and services.settings.auto_create_topics_enable):
+            raise
+    return _create(wanted.name or "", services)
+
+
+def _create(name: str, services: BrokerServices) -> TopicMetadata:
+    settings = services.settings
+    return services.metadata.create_topic(name, settings.num_partitions, settings.default_replication_factor)
+
+
+def _topic(topic: TopicMetadata, metadata: ClusterMetadata, operations: int) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=tuple(_partition(partition, metadata) for partition in topic.partitions),
+        topic_authorized_operations=operations,
+    )
+
+
+def _partition(partition: PartitionMetadata, metadata: ClusterMetadata) -> MetadataResponsePartition:
+    alive = metadata.brokers
+    return MetadataResponsePartition(
+        error_code=ErrorCode.LEADER_NOT_AVAILABLE if partition.leader_id == NO_LEADER else ErrorCode.NONE,
+        partition_index=partition.partition,
+        leader_id=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=partition.replicas,
+        isr_nodes=tuple(node_id for node_id in partition.replicas if node_id in alive),
+        offline_replicas=tuple(node_id for node_id in partition.replicas if node_id not in alive),
+    )
