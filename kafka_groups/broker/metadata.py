@@ -220,8 +220,17 @@ class ClusterMetadata:
         num_partitions: int = 1,
         replication_factor: int = 1,
         configs: Mapping[str, str] = MappingProxyType({}),
+        assignment: Sequence[tuple[int, ...]] = (),
     ) -> TopicMetadata:
         """Create a topic; leaders go round the brokers, from topic to topic and from partition to partition.
+
+        Args:
+            name: The topic.
+            num_partitions: How many partitions it gets.
+            replication_factor: How many replicas each of them gets.
+            configs: What is set on the topic.
+            assignment: The replicas of each partition, the leader first, in place of a choice; the two numbers
+                must be those of the assignment.
 
         Raises:
             InvalidTopicError: The name is not legal, or differs from another topic's only in `.` and `_`.
@@ -230,8 +239,8 @@ class ClusterMetadata:
             InvalidReplicationFactorError: Less than 1 or more than there are brokers.
         """
         self.check_new_topic(name, num_partitions, replication_factor)
-        replicas = (self._next_replicas(replication_factor) for _ in range(num_partitions))
-        topic = self._add_topic(name, list(replicas))
+        replicas = assignment or [self._next_replicas(replication_factor) for _ in range(num_partitions)]
+        topic = self._add_topic(name, replicas)
         self.configs.alter(TOPIC_RESOURCE, name, configs)
         self._announce_created(topic, topic.partitions)
         return topic
@@ -248,8 +257,8 @@ class ClusterMetadata:
             raise InvalidPartitionsError("Number of partitions was set to an invalid non-positive value.")
         self._check_replication_factor(replication_factor)
 
-    def create_partitions(self, name: str, count: int) -> TopicMetadata:
-        """Grow a topic to `count` partitions.
+    def create_partitions(self, name: str, count: int, assignment: Sequence[tuple[int, ...]] = ()) -> TopicMetadata:
+        """Grow a topic to `count` partitions; `assignment` names the replicas of the new ones, if it names any.
 
         Raises:
             UnknownTopicOrPartitionError: There is no such topic.
@@ -258,7 +267,7 @@ class ClusterMetadata:
         topic = self._known(name)
         self.check_new_partitions(name, count)
         factor = len(topic.partitions[0].replicas)
-        added = [self._next_replicas(factor) for _ in range(count - topic.num_partitions)]
+        added = assignment or [self._next_replicas(factor) for _ in range(count - topic.num_partitions)]
         grown = _partitions(added, first=topic.num_partitions)
         topic = self._store(attrs.evolve(topic, partitions=topic.partitions + grown))
         self._announce_created(topic, grown)
