@@ -166,7 +166,7 @@ class MemoryListener:
         """The port."""
         return self._port
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Stop accepting; connections that were accepted stay open."""
         self._listeners.pop((self._host, self._port), None)
 

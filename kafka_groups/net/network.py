@@ -73,7 +73,7 @@ class Listener(Protocol):
         """The port, also when 0 was asked for."""
         ...
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Stop accepting; connections that were accepted stay open."""
         ...
 

@@ -96,7 +96,7 @@ class TcpListener:
         """Port that is bound."""
         return self._port
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Stop accepting; connections that were accepted stay open."""
         self._server.close()
 

@@ -78,7 +78,7 @@ def test_ports_count_up_from_one() -> None:
         assert (first.port, second.port, other.port) == (1, 2, 1)
         with pytest.raises(NetworkError, match="in use"):
             await network.listen("a", 2, Recorder)
-        await second.close()
+        second.close()
         assert (await network.listen("a", 2, Recorder)).port == 2
 
     run_simulated(program, 1)
@@ -90,7 +90,7 @@ def test_unknown_hosts_and_closed_ports_are_told_apart() -> None:
         with pytest.raises(NameResolutionError, match="nowhere:1"):
             await network.connect("nowhere", 1, Recorder())
         listener = await network.listen("broker", 0, Recorder)
-        await listener.close()
+        listener.close()
         with pytest.raises(NetworkError, match="refused") as caught:
             await network.connect("broker", listener.port, Recorder())
         assert not isinstance(caught.value, NameResolutionError)

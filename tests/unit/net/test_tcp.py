@@ -48,7 +48,7 @@ class Server:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.listener.close()
+        self.listener.close()
 
     def accept(self, transport: FrameTransport) -> Recorder:
         handler = Recorder(transport)

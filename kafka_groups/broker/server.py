@@ -1,0 +1,221 @@
+"""One broker's connections: frames in, requests to their handlers one at a time and in order, responses out."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any
+
+from kafka_groups.broker.api.api_versions import unsupported_version
+from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo, RequestContext
+from kafka_groups.broker.faults import Action, Answer, Delay, Drop, Faults
+from kafka_groups.errors import MalformedFrameError, UnknownApiError
+from kafka_groups.net.network import FrameTransport, Listener, Network
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.codec import decode_request, decode_request_header, encode_response
+
+__all__ = ["BrokerServer", "Handler"]
+
+_log = logging.getLogger(__name__)
+
+Handler = Callable[[Any, RequestContext], Awaitable[Any]]
+"""Handles the requests of one API; the response, or None when there is none."""
+
+# A client that sends more requests than it waits for is not read any further until these are handled.
+_MOST_QUEUED = 32
+
+
+class BrokerServer:
+    """Serves the connections of one broker.
+
+    Args:
+        services: What the handlers are given.
+        handlers: By API; an API without a handler is not served.
+        faults: Looked up for every request.
+    """
+
+    def __init__(self, services: BrokerServices, handlers: Mapping[ApiKey, Handler], faults: Faults) -> None:
+        self.services = services
+        self.handlers: Mapping[int, Handler] = {**handlers}
+        self.faults = faults
+        self.on_request_done: Callable[[], None] = lambda: None
+        self.on_connection_closed: Callable[[ConnectionInfo], None] = lambda _info: None
+        self.on_failure: Callable[[BaseException], None] = lambda _error: None
+        self._connections: set[_Connection] = set()
+        self._connection_count = 0
+        self._listener: Listener | None = None
+
+    def __repr__(self) -> str:
+        where = f"on {self._listener.host}:{self._listener.port}" if self._listener else "stopped"
+        return f"<BrokerServer {self.services.node_id} {where}: {len(self._connections)} connections>"
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open."""
+        return len(self._connections)
+
+    async def start(self, network: Network, host: str, port: int) -> Listener:
+        """Listen; port 0 picks a free one.
+
+        Raises:
+            NetworkError: The address cannot be bound.
+        """
+        self._listener = await network.listen(host, port, self._accept)
+        return self._listener
+
+    async def stop(self) -> None:
+        """Stop listening, break all connections and wait until their handlers have ended."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        tasks = [connection.abort() for connection in self._connections]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def ended(self, connection: "_Connection", error: BaseException | None) -> None:
+        """Called by a connection whose task has ended; the error is one that nobody expected."""
+        self._connections.discard(connection)
+        if error is not None:
+            _log.error("broker %d: connection %s", self.services.node_id, connection.info, exc_info=error)
+            self.on_failure(error)
+        self.on_connection_closed(connection.info)
+        self.on_request_done()
+
+    def _accept(self, transport: FrameTransport) -> "_Connection":
+        self._connection_count += 1
+        host = transport.peer.rpartition(":")[0]
+        connection = _Connection(self, transport, ConnectionInfo(self._connection_count, f"/{host}"))
+        self._connections.add(connection)
+        return connection
+
+
+class _Connection:
+    """One connection: a queue of frames and the task that works on them."""
+
+    def __init__(self, server: BrokerServer, transport: FrameTransport, info: ConnectionInfo) -> None:
+        self._server = server
+        self._transport = transport
+        self.info = info
+        self._frames: deque[memoryview] = deque()
+        self._arrival: asyncio.Future[None] | None = None
+        self._reading_paused = False
+        self._muted = False
+        self._lost_in_good_order = False
+        name = f"broker {server.services.node_id}, connection {info.id}"
+        self._task = asyncio.get_running_loop().create_task(self._serve(), name=name)
+        self._task.add_done_callback(self._ended)
+
+    # --------------------------------------------------------------------------------------- FrameHandler
+
+    def frame_received(self, frame: memoryview) -> None:
+        self._frames.append(frame)
+        if self._arrival is not None:
+            arrival, self._arrival = self._arrival, None
+            arrival.set_result(None)
+        elif len(self._frames) >= _MOST_QUEUED and not self._reading_paused:
+            self._reading_paused = True
+            self._transport.pause_reading()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if isinstance(error, MalformedFrameError):
+            _log.debug("broker %d closed %s: %s", self._server.services.node_id, self.info, error)
+        self._lost_in_good_order = error is None
+        self._arrival = None
+        self._task.cancel()
+
+    def abort(self) -> "asyncio.Task[None]":
+        self._frames.clear()
+        self._arrival = None
+        self._transport.abort()
+        self._task.cancel()
+        return self._task
+
+    # ------------------------------------------------------------------------------------------- serving
+
+    async def _serve(self) -> None:
+        while True:
+            if not self._frames:
+                self._arrival = asyncio.get_running_loop().create_future()
+                await self._arrival
+            try:
+                await self._serve_one(self._frames.popleft())
+            except (MalformedFrameError, UnknownApiError) as error:
+                # As Kafka does: who sends this cannot be answered in a way that it is sure to understand.
+                _log.debug("broker %d closes %s: %s", self._server.services.node_id, self.info, error)
+                self._transport.abort()
+                return
+
+    async def _serve_one(self, frame: memoryview) -> None:
+        response = await self._response_to(frame)
+        if response is not None and not self._muted:
+            self._transport.send(response)
+            await self._transport.drain()
+        self._server.on_request_done()
+        if self._reading_paused and len(self._frames) < _MOST_QUEUED // 2:
+            self._reading_paused = False
+            self._transport.resume_reading()
+
+    async def _response_to(self, frame: memoryview) -> bytes | None:
+        header = decode_request_header(frame)
+        if header.body_start < 0 and header.api_key == ApiKey.API_VERSIONS:
+            return encode_response(unsupported_version(), 0, header.correlation_id)
+        handler = self._server.handlers.get(header.api_key)
+        if handler is None:
+            raise UnknownApiError(f"API key {header.api_key} is not served")
+        request = decode_request(frame, header)
+        context = RequestContext(header, self.info, self._server.services)
+        if self._server.faults.active:
+            response = await self._faulty_response(handler, request, context)
+        else:
+            response = await handler(request, context)
+        return None if response is None else encode_response(response, header.version, header.correlation_id)
+
+    async def _faulty_response(self, handler: Handler, request: Any, context: RequestContext) -> Any:
+        action = self._server.faults.action_for(context.services.node_id, context.header.api_key, request)
+        if isinstance(action, Answer):
+            return action.response_to(request)
+        if isinstance(action, Delay):
+            await asyncio.sleep(action.ms / 1000)
+        if action is Drop.REPEAT:
+            await handler(request, context)
+        response = None if action is Drop.CONNECTION else await handler(request, context)
+        return self._unless_dropped(action, response)
+
+    def _unless_dropped(self, action: Action | None, response: Any) -> Any:
+        if action in (Drop.CONNECTION, Drop.LOSE_RESPONSE):
+            self._frames.clear()
+            self._transport.abort()
+            return None
+        if action is Drop.RESPONSE:
+            self._muted = True
+        return response
+
+    # ------------------------------------------------------------------------------------------ the end
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._transport.abort()
+        elif self._lost_in_good_order:
+            error = self._finish_queue()
+        self._frames.clear()
+        self._server.ended(self, error)
+
+    def _finish_queue(self) -> BaseException | None:
+        # A client may send and close, as with acks=0: what came before the end is handled, as far as it need not wait.
+        while self._frames:
+            error = _run_without_waiting(self._response_to(self._frames.popleft()))
+            if error is not None:
+                return None if isinstance(error, (MalformedFrameError, UnknownApiError)) else error
+        return None
+
+
+def _run_without_waiting(coroutine: Coroutine[Any, Any, object]) -> BaseException | None:
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return None
+    except Exception as error:
+        return error  # for the done callback, out of which it could not be raised
+    coroutine.close()
+    return None
