@@ -1,0 +1,136 @@
+"""Configs as responses tell them: the value in effect, where it comes from, and what it hides (its synonyms)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.broker.api.context import BrokerServices
+from kafka_groups.broker.api.effective_configs import ALL_BROKERS, DYNAMIC_BROKER_KEYS
+from kafka_groups.broker.metadata import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
+from kafka_groups.config.keys import Key
+from kafka_groups.config.settings import KeyTable
+from kafka_groups.config.topic import TopicConfig
+
+__all__ = [
+    "ConfigEntry",
+    "ConfigValue",
+    "broker_entries",
+    "default_broker_entries",
+    "group_entries",
+    "topic_entries",
+]
+
+TOPIC_CONFIG = 1
+DYNAMIC_BROKER_CONFIG = 2
+DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+STATIC_BROKER_CONFIG = 4
+DEFAULT_CONFIG = 5
+GROUP_CONFIG = 8
+
+_BROKER_KEYS = KeyTable(BrokerSettings, dotted_only=True)
+_BROKER_NAME_OF_TOPIC_KEY = {"max.message.bytes": "message.max.bytes"}
+
+
+@frozen
+class ConfigValue:
+    """A value that a key has somewhere; `source` is Kafka's number of the place."""
+
+    name: str
+    value: str | None
+    source: int
+
+
+@frozen
+class ConfigEntry:
+    """One config of a resource; `values` has the one in effect first, then those that it hides."""
+
+    key: Key
+    values: tuple[ConfigValue, ...]
+    is_read_only: bool
+
+    @property
+    def name(self) -> str:
+        """The dotted name."""
+        return self.key.name
+
+    @property
+    def value(self) -> str | None:
+        """The value in effect."""
+        return self.values[0].value
+
+    @property
+    def source(self) -> int:
+        """Where the value in effect comes from."""
+        return self.values[0].source
+
+
+def topic_entries(services: BrokerServices, topic: str) -> list[ConfigEntry]:
+    """The configs of a topic."""
+    overrides = services.metadata.configs.overrides(TOPIC_RESOURCE, topic)
+    return _resource_entries(services, TopicConfig, overrides, TOPIC_CONFIG, _BROKER_NAME_OF_TOPIC_KEY.get)
+
+
+def group_entries(services: BrokerServices, group_id: str) -> list[ConfigEntry]:
+    """The configs of a group."""
+    overrides = services.metadata.configs.overrides(GROUP_RESOURCE, group_id)
+    return _resource_entries(services, ShareGroupConfig, overrides, GROUP_CONFIG, lambda name: f"group.{name}")
+
+
+def broker_entries(services: BrokerServices) -> list[ConfigEntry]:
+    """The configs of the broker that answers."""
+    entries = (
+        ConfigEntry(key, tuple(_broker_values(services, key.name)), key.name not in DYNAMIC_BROKER_KEYS)
+        for _, key in _BROKER_KEYS
+    )
+    return list(entries)
+
+
+def default_broker_entries(services: BrokerServices) -> list[ConfigEntry]:
+    """What was set for all brokers while they run, and nothing else."""
+    overrides = services.metadata.configs.overrides(BROKER_RESOURCE, ALL_BROKERS)
+    return [
+        ConfigEntry(
+            key, (ConfigValue(key.name, overrides[key.name], DYNAMIC_DEFAULT_BROKER_CONFIG),), is_read_only=False
+        )
+        for _, key in _BROKER_KEYS
+        if key.name in overrides
+    ]
+
+
+def _resource_entries(
+    services: BrokerServices,
+    config_class: type[Any],
+    overrides: Mapping[str, str],
+    source: int,
+    broker_name: Callable[[str], str | None],
+) -> list[ConfigEntry]:
+    entries: list[ConfigEntry] = []
+    for _, key in KeyTable(config_class):
+        own = [ConfigValue(key.name, overrides[key.name], source)] if key.name in overrides else []
+        behind = list(_broker_values(services, broker_name(key.name)))
+        default = ConfigValue(key.name, key.format(key.default), DEFAULT_CONFIG)
+        entries.append(ConfigEntry(key, (*own, *(behind or [default])), is_read_only=False))
+    return entries
+
+
+def _broker_values(services: BrokerServices, name: str | None) -> Iterator[ConfigValue]:
+    attribute = _BROKER_KEYS.attribute(name) if name is not None else None
+    if name is None or attribute is None:
+        return
+    key = _BROKER_KEYS.key(attribute)
+    yield from _dynamic_values(services, name)
+    static = getattr(services.settings, attribute)
+    if static != key.default:
+        yield ConfigValue(name, key.format(static), STATIC_BROKER_CONFIG)
+    yield ConfigValue(name, key.format(key.default), DEFAULT_CONFIG)
+
+
+def _dynamic_values(services: BrokerServices, name: str) -> Iterable[ConfigValue]:
+    configs = services.metadata.configs
+    places = ((str(services.node_id), DYNAMIC_BROKER_CONFIG), (ALL_BROKERS, DYNAMIC_DEFAULT_BROKER_CONFIG))
+    for resource, source in places:
+        value = configs.config_value(BROKER_RESOURCE, resource, name)
+        if value is not None:
+            yield ConfigValue(name, value, source)

@@ -1,0 +1,95 @@
+"""DescribeConfigs (key 32), v1-v4: the configs of topics, brokers and groups, with where their values come from.
+
+A broker tells its own configs, under its node id; the empty name stands for what was set for all brokers.
+
+Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, a group
+without a name, a resource type that has no configs here).
+"""
+
+from kafka_groups.broker.api.config_entries import (
+    ConfigEntry,
+    broker_entries,
+    default_broker_entries,
+    group_entries,
+    topic_entries,
+)
+from kafka_groups.broker.api.context import BrokerServices, RequestContext
+from kafka_groups.broker.api.effective_configs import ALL_BROKERS
+from kafka_groups.broker.api.leadership import topic_by_id_or_name
+from kafka_groups.broker.metadata import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, check_topic_name
+from kafka_groups.errors import BrokerError, InvalidRequestError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+__all__ = ["handle"]
+
+
+async def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+    """The configs of each resource."""
+    results = (_describe_or_refuse(resource, request, context.services) for resource in request.resources)
+    return DescribeConfigsResponse(results=tuple(results))
+
+
+def _describe_or_refuse(
+    resource: DescribeConfigsResource, request: DescribeConfigsRequest, services: BrokerServices
+) -> DescribeConfigsResult:
+    try:
+        entries = _entries(resource, services)
+    except BrokerError as error:
+        return DescribeConfigsResult(
+            error_code=ErrorCode(error.code),
+            error_message=str(error),
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )
+    wanted = resource.configuration_keys
+    configs = (_told(entry, request) for entry in entries if not wanted or entry.name in wanted)
+    return DescribeConfigsResult(
+        resource_type=resource.resource_type, resource_name=resource.resource_name, configs=tuple(configs)
+    )
+
+
+def _entries(resource: DescribeConfigsResource, services: BrokerServices) -> list[ConfigEntry]:
+    name = resource.resource_name
+    if resource.resource_type == TOPIC_RESOURCE:
+        check_topic_name(name)
+        topic_by_id_or_name(services.metadata, None, name)
+        return topic_entries(services, name)
+    if resource.resource_type == GROUP_RESOURCE:
+        if not name:
+            raise InvalidRequestError("The group name is empty.")
+        return group_entries(services, name)
+    if resource.resource_type == BROKER_RESOURCE:
+        return _of_broker(name, services)
+    raise InvalidRequestError(f"Unsupported resource type: {resource.resource_type}")
+
+
+def _of_broker(name: str, services: BrokerServices) -> list[ConfigEntry]:
+    if name == ALL_BROKERS:
+        return default_broker_entries(services)
+    if name != str(services.node_id):
+        raise InvalidRequestError(
+            f"Unexpected broker id, expected {services.node_id} or empty string, but received {name}"
+        )
+    return broker_entries(services)
+
+
+def _told(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    synonyms = entry.values if request.include_synonyms else ()
+    return DescribeConfigsResourceResult(
+        name=entry.name,
+        value=entry.value,
+        read_only=entry.is_read_only,
+        config_source=entry.source,
+        is_sensitive=entry.key.secret,
+        synonyms=tuple(DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source) for s in synonyms),
+        config_type=int(entry.key.type),
+        documentation=entry.key.doc if request.include_documentation else None,
+    )

@@ -1,0 +1,169 @@
+"""IncrementalAlterConfigs (key 44), v0-v1: sets and takes back configs of topics, brokers and groups.
+
+Operations: SET, DELETE, and for lists APPEND and SUBTRACT. A resource is altered as a whole or not at all; with
+`validate_only` it is only checked. Groups need not exist. Of a broker's configs only some can be altered while it
+runs (`effective_configs.DYNAMIC_BROKER_KEYS`); an empty name stands for all brokers.
+
+Errors per resource: INVALID_CONFIG (unknown name, a value that does not fit or lies outside the broker's bounds, a
+list operation on something else, a config that cannot change while the broker runs), INVALID_REQUEST (resource or
+config named twice, SET without a value, unknown operation or resource type, unknown broker, group without a name),
+UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from kafka_groups.broker.api.context import BrokerServices, RequestContext
+from kafka_groups.broker.api.effective_configs import ALL_BROKERS, DYNAMIC_BROKER_KEYS
+from kafka_groups.broker.api.leadership import topic_by_id_or_name
+from kafka_groups.broker.metadata import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, check_topic_name
+from kafka_groups.config.broker import broker_keys, group_keys, share_group_config, validate_broker_config
+from kafka_groups.config.keys import Key, KeyType
+from kafka_groups.config.topic import topic_config, topic_keys
+from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidRequestError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+__all__ = ["handle"]
+
+SET = 0
+DELETE = 1
+APPEND = 2
+SUBTRACT = 3
+
+
+@frozen
+class _ResourceKind:
+    """How resources of one type are altered: do they exist, which keys they have, what values go together."""
+
+    check_resource: Callable[[str, BrokerServices], None]
+    keys: Callable[[], Mapping[str, Key]]
+    check_values: Callable[[BrokerServices, Mapping[str, str]], None]
+
+
+async def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> IncrementalAlterConfigsResponse:
+    """One answer per resource."""
+    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    responses: list[AlterConfigsResourceResponse] = []
+    for resource in request.resources:
+        key = (resource.resource_type, resource.resource_name)
+        error = _alter(resource, context.services, times[key], validate_only=request.validate_only)
+        responses.append(_response(resource, error))
+    return IncrementalAlterConfigsResponse(responses=tuple(responses))
+
+
+def _response(resource: AlterConfigsResource, error: BrokerError | None) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        error_code=ErrorCode.NONE if error is None else ErrorCode(error.code),
+        error_message=None if error is None else str(error),
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
+
+
+def _alter(
+    resource: AlterConfigsResource, services: BrokerServices, times: int, *, validate_only: bool
+) -> BrokerError | None:
+    try:
+        if times > 1:
+            raise InvalidRequestError("Each resource must appear at most once.")
+        changes = _checked_changes(resource, services)
+    except BrokerError as error:
+        return error
+    if not validate_only:
+        services.metadata.configs.alter(resource.resource_type, resource.resource_name, changes)
+    return None
+
+
+def _checked_changes(resource: AlterConfigsResource, services: BrokerServices) -> dict[str, str | None]:
+    kind = _KINDS.get(resource.resource_type)
+    if kind is None:
+        raise InvalidRequestError(f"Unsupported resource type: {resource.resource_type}")
+    kind.check_resource(resource.resource_name, services)
+    repeated = [name for name, count in Counter(config.name for config in resource.configs).items() if count > 1]
+    if repeated:
+        raise InvalidRequestError(f"Error due to duplicate config keys: {', '.join(repeated)}")
+    current = services.metadata.configs.overrides(resource.resource_type, resource.resource_name)
+    keys = kind.keys()
+    changes = {config.name: _changed(config, keys, current) for config in resource.configs}
+    merged = {**current, **changes}
+    kind.check_values(services, {name: value for name, value in merged.items() if value is not None})
+    return changes
+
+
+def _changed(config: AlterableConfig, keys: Mapping[str, Key], current: Mapping[str, str]) -> str | None:
+    key = keys.get(config.name)
+    if key is None:
+        raise InvalidConfigError(f"there is no configuration {config.name} of this resource")
+    if config.config_operation == DELETE:
+        return None
+    if config.config_operation not in (SET, APPEND, SUBTRACT):
+        raise InvalidRequestError(f"Unknown operation {config.config_operation} on {config.name}")
+    if config.value is None:
+        raise InvalidRequestError(f"Null value not supported for: {config.name}")
+    if config.config_operation == SET:
+        return config.value
+    return _changed_list(key, config.value, current.get(config.name), adds=config.config_operation == APPEND)
+
+
+def _changed_list(key: Key, items: str, current: str | None, *, adds: bool) -> str:
+    if key.type is not KeyType.LIST:
+        raise InvalidConfigError(f"Can't append to or subtract from {key.name}, as its type is not LIST.")
+    before = _items(current if current is not None else key.format(key.default) or "")
+    named = _items(items)
+    if adds:
+        return ",".join(dict.fromkeys([*before, *named]))
+    return ",".join(item for item in before if item not in named)
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+# ------------------------------------------------------------------------------------- kinds of resources
+
+
+def _check_topic(name: str, services: BrokerServices) -> None:
+    check_topic_name(name)
+    topic_by_id_or_name(services.metadata, None, name)
+
+
+def _check_topic_values(services: BrokerServices, values: Mapping[str, str]) -> None:
+    topic_config(services.settings, values)
+
+
+def _check_group(name: str, _services: BrokerServices) -> None:
+    if not name:
+        raise InvalidRequestError("The group name is empty.")
+
+
+def _check_group_values(services: BrokerServices, values: Mapping[str, str]) -> None:
+    share_group_config(services.settings, values)
+
+
+def _check_broker(name: str, services: BrokerServices) -> None:
+    if name != ALL_BROKERS and name not in map(str, services.metadata.brokers):
+        raise InvalidRequestError(f"Unexpected broker id: {name}")
+
+
+def _check_broker_values(services: BrokerServices, values: Mapping[str, str]) -> None:
+    fixed = sorted(set(values) - DYNAMIC_BROKER_KEYS)
+    if fixed:
+        raise InvalidConfigError(f"Cannot update these configs dynamically: {', '.join(fixed)}")
+    for name, value in values.items():
+        validate_broker_config(services.settings, name, value)
+
+
+_KINDS: Mapping[int, _ResourceKind] = {
+    TOPIC_RESOURCE: _ResourceKind(_check_topic, topic_keys, _check_topic_values),
+    GROUP_RESOURCE: _ResourceKind(_check_group, group_keys, _check_group_values),
+    BROKER_RESOURCE: _ResourceKind(_check_broker, broker_keys, _check_broker_values),
+}
