@@ -1,7 +1,9 @@
 """A real Kafka in a container, through testcontainers, with the settings that share groups need."""
 
 import contextlib
+import gc
 import random
+import warnings
 from collections.abc import Mapping
 from importlib.util import find_spec
 from types import TracebackType
@@ -134,12 +136,17 @@ def missing_engine() -> str | None:
     from docker.client import DockerClient  # noqa: PLC0415 - comes with testcontainers
     from docker.errors import DockerException  # noqa: PLC0415
 
-    try:
-        with contextlib.closing(DockerClient.from_env()) as client:
-            client.ping()
-    except DockerException as error:
-        return f"no container engine answers: {error}"
-    return None
+    reason = None
+    with warnings.catch_warnings():
+        # docker leaves the socket of a connection that failed to the garbage collector, which warns of it.
+        warnings.simplefilter("ignore", ResourceWarning)
+        try:
+            with contextlib.closing(DockerClient.from_env()) as client:
+                client.ping()
+        except DockerException as error:
+            reason = f"no container engine answers: {error}"
+        gc.collect()
+    return reason
 
 
 def missing_image(image: str) -> str | None:
