@@ -1,0 +1,65 @@
+"""CreatePartitions (key 37), v0-v3: grows topics, or with `validate_only` says whether it would.
+
+Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not an increase), INVALID_REPLICA_ASSIGNMENT,
+INVALID_REQUEST (named twice).
+"""
+
+from collections import Counter
+
+from kafka_groups.broker.api.assignments import checked_replicas
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.api.leadership import topic_by_id_or_name
+from kafka_groups.broker.metadata import ClusterMetadata
+from kafka_groups.errors import BrokerError, InvalidReplicaAssignmentError, InvalidRequestError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+__all__ = ["handle"]
+
+
+async def handle(request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
+    """One result per topic."""
+    times = Counter(topic.name for topic in request.topics)
+    results: dict[str, CreatePartitionsTopicResult] = {}
+    for topic in request.topics:
+        error = _grow(topic, context.services.metadata, times[topic.name], validate_only=request.validate_only)
+        results[topic.name] = CreatePartitionsTopicResult(
+            name=topic.name,
+            error_code=ErrorCode.NONE if error is None else ErrorCode(error.code),
+            error_message=None if error is None else str(error),
+        )
+    return CreatePartitionsResponse(results=tuple(results.values()))
+
+
+def _grow(
+    topic: CreatePartitionsTopic, metadata: ClusterMetadata, times: int, *, validate_only: bool
+) -> BrokerError | None:
+    try:
+        if times > 1:
+            raise InvalidRequestError("Duplicate topic name.")
+        metadata.check_new_partitions(topic.name, topic.count)
+        assignment = _checked_assignment(topic, metadata)
+    except BrokerError as error:
+        return error
+    if not validate_only:
+        metadata.create_partitions(topic.name, topic.count, assignment)
+    return None
+
+
+def _checked_assignment(topic: CreatePartitionsTopic, metadata: ClusterMetadata) -> list[tuple[int, ...]]:
+    if not topic.assignments:
+        return []
+    partitions = topic_by_id_or_name(metadata, None, topic.name).partitions
+    added = topic.count - len(partitions)
+    if len(topic.assignments) != added:
+        raise InvalidReplicaAssignmentError(
+            f"Attempted to add {added} additional partition(s), but only {len(topic.assignments)} assignment(s) "
+            "were specified."
+        )
+    lists = [assignment.broker_ids for assignment in topic.assignments]
+    return checked_replicas(lists, metadata.brokers, factor=len(partitions[0].replicas))

@@ -1,0 +1,69 @@
+"""DeleteTopics (key 20), v1-v6: deletes topics with their logs, by name, or by id (v6).
+
+Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, or by both name and id,
+or by neither), TOPIC_DELETION_DISABLED (INVALID_REQUEST before v3), INVALID_TOPIC_EXCEPTION (internal topics).
+"""
+
+from collections import Counter
+
+from kafka_groups.broker.api.context import BrokerServices, RequestContext
+from kafka_groups.broker.api.leadership import topic_by_id_or_name
+from kafka_groups.broker.metadata import TopicMetadata
+from kafka_groups.errors import BrokerError, InvalidRequestError, InvalidTopicError, TopicDeletionDisabledError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+__all__ = ["handle"]
+
+_FIRST_WITH_DELETION_DISABLED = 3
+
+
+async def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
+    """One result per topic."""
+    wanted = request.topics or tuple(DeleteTopicState(name=name) for name in request.topic_names)
+    times = Counter(wanted)
+    return DeleteTopicsResponse(responses=tuple(_delete_or_refuse(topic, n, context) for topic, n in times.items()))
+
+
+def _delete_or_refuse(wanted: DeleteTopicState, times: int, context: RequestContext) -> DeletableTopicResult:
+    try:
+        topic = _deletable(wanted, times, context)
+    except BrokerError as error:
+        return DeletableTopicResult(
+            name=wanted.name,
+            topic_id=wanted.topic_id,
+            error_code=ErrorCode(error.code),
+            error_message=str(error),
+        )
+    _delete(topic, context.services)
+    return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id)
+
+
+def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) -> TopicMetadata:
+    services = context.services
+    if not services.settings.delete_topic_enable:
+        if context.version < _FIRST_WITH_DELETION_DISABLED:
+            raise InvalidRequestError("Topic deletion is disabled.")
+        raise TopicDeletionDisabledError
+    if wanted.name is not None and wanted.topic_id is not None:
+        raise InvalidRequestError("You may not specify both topic name and topic id.")
+    if wanted.name is None and wanted.topic_id is None:
+        raise InvalidRequestError("Neither topic name nor id were specified.")
+    if times > 1:
+        raise InvalidRequestError("Duplicate topic name.")
+    topic = topic_by_id_or_name(services.metadata, wanted.topic_id, wanted.name or "")
+    if topic.is_internal:
+        raise InvalidTopicError(f"the internal topic '{topic.name}' cannot be deleted")
+    return topic
+
+
+def _delete(topic: TopicMetadata, services: BrokerServices) -> None:
+    services.metadata.delete_topic(topic.name)
+    services.logs.delete_topic(topic.topic_id)
+    for partition in topic.partitions:
+        services.purgatory.notify(topic.topic_id_partition(partition.partition))
