@@ -1,0 +1,156 @@
+"""The group coordinator: a shard, its journal, and the share coordinator that it asks.
+
+Every operation goes the same way: the shard answers with records, the journal takes them, the shard replays them, and
+then the answer is given.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+from uuid import UUID
+
+from kafka_groups.broker.coordinator.journal import GroupJournal
+from kafka_groups.broker.coordinator.records import StatePartitions
+from kafka_groups.broker.coordinator.result import Result
+from kafka_groups.broker.coordinator.sessions import SessionKey
+from kafka_groups.broker.coordinator.shard import GroupShard
+from kafka_groups.broker.coordinator.share_group.group import ShareGroup
+from kafka_groups.broker.coordinator.share_group.members import MemberClient
+from kafka_groups.broker.coordinator.share_group.responses import describe_group
+from kafka_groups.broker.coordinator.share_group.state_partitions import pending_initializations, share_partitions
+from kafka_groups.broker.coordinator.topics import ShareState, TopicsImage
+from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.protocol.messages.share_group_describe import DescribedGroup
+from kafka_groups.protocol.messages.share_group_heartbeat import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
+
+__all__ = ["GroupCoordinator", "MemberClient"]
+
+Response = TypeVar("Response")
+
+
+class GroupCoordinator:
+    """All share groups of a broker, or of a cluster whose brokers share it.
+
+    Args:
+        topics: The topics of the cluster.
+        share_state: Where the state of share-partitions is initialised and deleted.
+        config_of: The configuration in effect for a group id.
+        max_size: How many members a group may have (`group.share.max.size`).
+        journal: Where records are kept; give an old coordinator's journal and call `load` to take over from it.
+    """
+
+    def __init__(
+        self,
+        topics: TopicsImage,
+        share_state: ShareState,
+        config_of: Callable[[str], ShareGroupConfig],
+        max_size: int,
+        journal: GroupJournal | None = None,
+    ) -> None:
+        self._topics = topics
+        self._share_state = share_state
+        self._journal = GroupJournal() if journal is None else journal
+        self._shard = GroupShard(topics, config_of, max_size)
+
+    def __repr__(self) -> str:
+        return f"<GroupCoordinator of {self._shard!r}>"
+
+    def load(self, now_ms: int) -> None:
+        """Replay the journal and give every member a full session."""
+        for record in self._journal:
+            self._shard.replay(record)
+        self._shard.start_sessions(now_ms)
+
+    # -------------------------------------------------------------------------------------- questions
+
+    @property
+    def groups(self) -> Mapping[str, ShareGroup]:
+        """The groups by id, to be read only."""
+        return self._shard.groups
+
+    def describe(self, group_id: str) -> DescribedGroup:
+        """A group as ShareGroupDescribe shows it.
+
+        Raises:
+            GroupIdNotFoundError: There is no such group.
+        """
+        return describe_group(self._shard.group(group_id), self._topics)
+
+    def initialized_partitions(self, group_id: str) -> Mapping[UUID, frozenset[int]]:
+        """The share-partitions of a group that have state, by topic id; none when there is no such group."""
+        group = self._shard.groups.get(group_id)
+        return {} if group is None else group.state_partitions.initialized
+
+    # ------------------------------------------------------------------------------------- operations
+
+    def heartbeat(
+        self, request: ShareGroupHeartbeatRequest, client: MemberClient, now_ms: int
+    ) -> ShareGroupHeartbeatResponse:
+        """A heartbeat: a member joins, stays or leaves.
+
+        The state of new share-partitions is initialised after the answer is made, so they come into the assignment
+        of a later heartbeat.
+
+        Raises:
+            InvalidRequestError: The request is malformed.
+            GroupIdNotFoundError: There is no such group, and the member does not join.
+            UnknownMemberIdError: The group has no such member, and it does not join.
+            FencedMemberEpochError: The epoch is neither the member's epoch nor the previous one.
+            GroupMaxSizeReachedError: The group is full.
+        """
+        response = self._commit(self._shard.heartbeat(request, client, now_ms))
+        self._settle_share_state(request.group_id)
+        return response
+
+    def delete_group(self, group_id: str) -> None:
+        """Delete a group and the state of its share-partitions.
+
+        Raises:
+            GroupIdNotFoundError: There is no such group.
+            NonEmptyGroupError: It has members.
+        """
+        deletion = self._shard.delete_group(group_id)
+        state = self._shard.group(group_id).state_partitions
+        for topics in (state.initialized, state.initializing, state.deleting):
+            self._delete_share_state(group_id, topics)
+        self._commit(deletion)
+
+    def topics_deleted(self) -> None:
+        """Delete the share state of topics that do not exist any more; to be called when a topic was deleted."""
+        for group_id in tuple(self._shard.groups):
+            self._commit(self._shard.drop_deleted_topics(group_id))
+            self._settle_share_state(group_id)
+
+    def next_deadline_ms(self) -> int | None:
+        """When `expire` will have something to do; None while nobody is in a group."""
+        return self._shard.next_deadline_ms()
+
+    def expire(self, now_ms: int) -> tuple[SessionKey, ...]:
+        """Remove the members whose session timed out; returns which."""
+        return self._commit(self._shard.expire(now_ms))
+
+    # ---------------------------------------------------------------------------------------- insides
+
+    def _commit(self, result: Result[Response]) -> Response:
+        for record in result.records:
+            self._journal.append(record)
+            self._shard.replay(record)
+        return result.response
+
+    def _settle_share_state(self, group_id: str) -> None:
+        state = self._shard.group(group_id).state_partitions
+        if not state.initializing and not state.deleting:
+            return
+        self._initialize_share_state(group_id, state)
+        self._delete_share_state(group_id, state.deleting)
+        self._commit(self._shard.share_state_settled(group_id))
+
+    def _initialize_share_state(self, group_id: str, state: StatePartitions) -> None:
+        for pending in pending_initializations(state):
+            self._share_state.initialize(group_id, pending.topic_id, pending.partition, pending.start_offset)
+
+    def _delete_share_state(self, group_id: str, topics: Mapping[UUID, frozenset[int]]) -> None:
+        for topic_id, partition in share_partitions(topics):
+            self._share_state.delete(group_id, topic_id, partition)

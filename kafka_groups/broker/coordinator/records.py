@@ -1,0 +1,164 @@
+"""The records in which a share group's hard state is kept: types 10 to 15 of `__consumer_offsets`.
+
+A record has a key (its type, the group, perhaps a member) and a value; a value of None is a tombstone that takes the
+key back. What a group is follows from the last value of each of its keys alone, so that the log can be compacted.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+from uuid import UUID
+
+from attrs import field, frozen
+
+from kafka_groups.types import TopicIdPartition
+
+__all__ = [
+    "CurrentAssignment",
+    "GroupEpoch",
+    "GroupRecord",
+    "MemberMetadata",
+    "RecordKey",
+    "ShareGroupCurrentMemberAssignment",
+    "ShareGroupMemberMetadata",
+    "ShareGroupMetadata",
+    "ShareGroupStatePartitionMetadata",
+    "ShareGroupTargetAssignmentMember",
+    "ShareGroupTargetAssignmentMetadata",
+    "StatePartitions",
+    "TopicPartitions",
+    "key_of",
+]
+
+TopicPartitions = Mapping[UUID, frozenset[int]]
+"""Partition numbers by topic id; a topic without partitions is left out."""
+
+
+# ------------------------------------------------------------------------------------------------ values
+
+
+@frozen
+class MemberMetadata:
+    """What a member says about itself; `subscribed_topic_names` is sorted and without duplicates."""
+
+    client_id: str
+    client_host: str
+    subscribed_topic_names: tuple[str, ...]
+    rack_id: str | None = None
+
+
+@frozen
+class GroupEpoch:
+    """The group epoch, and the hash of the topics' metadata that it was bumped for."""
+
+    epoch: int
+    metadata_hash: int
+
+
+@frozen
+class CurrentAssignment:
+    """What a member was told.
+
+    Attributes:
+        member_epoch: The epoch that is expected in its next heartbeat.
+        previous_member_epoch: Accepted as well: the response with the newer one may have been lost.
+        partitions: What it was told to fetch.
+    """
+
+    member_epoch: int
+    previous_member_epoch: int
+    partitions: frozenset[TopicIdPartition] = frozenset()
+
+
+@frozen
+class StatePartitions:
+    """Which share-partitions have persistent state in the share coordinator.
+
+    Attributes:
+        initializing: Their initialisation was begun; they cannot be assigned yet.
+        initialized: They have state and can be assigned.
+        deleting: Their topics are gone, and their state has still to be deleted.
+        topic_names: Names of all these topics, for people; a topic id stays true when its name goes to another topic.
+    """
+
+    initializing: TopicPartitions = field(factory=dict)
+    initialized: TopicPartitions = field(factory=dict)
+    deleting: TopicPartitions = field(factory=dict)
+    topic_names: Mapping[UUID, str] = field(factory=dict)
+
+
+# ----------------------------------------------------------------------------------------------- records
+
+
+@frozen
+class ShareGroupMemberMetadata:
+    """A member of the group."""
+
+    TYPE: ClassVar[int] = 10
+    group_id: str
+    member_id: str
+    value: MemberMetadata | None
+
+
+@frozen
+class ShareGroupMetadata:
+    """The group itself; its tombstone is the group's end."""
+
+    TYPE: ClassVar[int] = 11
+    group_id: str
+    value: GroupEpoch | None
+
+
+@frozen
+class ShareGroupTargetAssignmentMetadata:
+    """The assignment epoch: the group epoch that the target assignment was computed for."""
+
+    TYPE: ClassVar[int] = 12
+    group_id: str
+    value: int | None
+
+
+@frozen
+class ShareGroupTargetAssignmentMember:
+    """A member's part of the target assignment."""
+
+    TYPE: ClassVar[int] = 13
+    group_id: str
+    member_id: str
+    value: frozenset[TopicIdPartition] | None
+
+
+@frozen
+class ShareGroupCurrentMemberAssignment:
+    """A member's epoch and current assignment."""
+
+    TYPE: ClassVar[int] = 14
+    group_id: str
+    member_id: str
+    value: CurrentAssignment | None
+
+
+@frozen
+class ShareGroupStatePartitionMetadata:
+    """The share-partitions with persistent state."""
+
+    TYPE: ClassVar[int] = 15
+    group_id: str
+    value: StatePartitions | None
+
+
+GroupRecord = (
+    ShareGroupMemberMetadata
+    | ShareGroupMetadata
+    | ShareGroupTargetAssignmentMetadata
+    | ShareGroupTargetAssignmentMember
+    | ShareGroupCurrentMemberAssignment
+    | ShareGroupStatePartitionMetadata
+)
+
+RecordKey = tuple[int, str, str]
+"""Record type, group id and member id (empty for records of the whole group)."""
+
+
+def key_of(record: GroupRecord) -> RecordKey:
+    """The key under which compaction keeps the last record."""
+    return record.TYPE, record.group_id, getattr(record, "member_id", "")

@@ -1,0 +1,58 @@
+"""Sessions of members: a table of deadlines, which is soft state and lost with the coordinator."""
+
+import heapq
+
+from attrs import frozen
+
+__all__ = ["SessionKey", "SessionTable"]
+
+
+@frozen(order=True)
+class SessionKey:
+    """One member of one group."""
+
+    group_id: str
+    member_id: str
+
+
+class SessionTable:
+    """The deadline of every session.
+
+    Each heartbeat moves one deadline. The heap keeps the overtaken ones until they come up, so both steps are cheap.
+    """
+
+    def __init__(self) -> None:
+        self._deadlines_ms: dict[SessionKey, int] = {}
+        self._heap: list[tuple[int, SessionKey]] = []
+
+    def __len__(self) -> int:
+        return len(self._deadlines_ms)
+
+    def extend(self, key: SessionKey, deadline_ms: int) -> None:
+        """Begin a session, or move the deadline of one."""
+        if self._deadlines_ms.get(key) != deadline_ms:
+            self._deadlines_ms[key] = deadline_ms
+            heapq.heappush(self._heap, (deadline_ms, key))
+
+    def end(self, key: SessionKey) -> None:
+        """Forget a session, if there is one."""
+        self._deadlines_ms.pop(key, None)
+
+    def next_deadline_ms(self) -> int | None:
+        """When the next session times out; None without sessions."""
+        while self._heap and self._is_overtaken(self._heap[0]):
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def take_expired(self, now_ms: int) -> list[SessionKey]:
+        """End the sessions whose deadline has come, the earliest first."""
+        expired = []
+        while (deadline_ms := self.next_deadline_ms()) is not None and deadline_ms <= now_ms:
+            _, key = heapq.heappop(self._heap)
+            self.end(key)
+            expired.append(key)
+        return expired
+
+    def _is_overtaken(self, entry: tuple[int, SessionKey]) -> bool:
+        deadline_ms, key = entry
+        return self._deadlines_ms.get(key) != deadline_ms

@@ -1,0 +1,68 @@
+"""Target assignment and reconciliation (KIP-932, "Rebalance process"; KIP-1263).
+
+There is no fencing in a share group: a member goes straight to its part of the target assignment with its next
+heartbeat, whatever the others still fetch.
+"""
+
+from kafka_groups.broker.coordinator.assignors import simple
+from kafka_groups.broker.coordinator.records import (
+    CurrentAssignment,
+    ShareGroupCurrentMemberAssignment,
+    ShareGroupTargetAssignmentMember,
+    ShareGroupTargetAssignmentMetadata,
+)
+from kafka_groups.broker.coordinator.share_group.draft import Draft
+from kafka_groups.broker.coordinator.share_group.group import ShareGroup
+from kafka_groups.broker.coordinator.share_group.subscriptions import assignable_partitions, subscribed_topic_ids
+from kafka_groups.broker.coordinator.topics import TopicsImage
+
+__all__ = ["ASSIGNOR_NAME", "needs_target", "reconcile", "settle_empty_group", "update_target"]
+
+ASSIGNOR_NAME = simple.NAME
+
+_NO_EPOCH = 0
+
+
+def needs_target(group: ShareGroup) -> bool:
+    """Whether the target assignment is older than the group epoch."""
+    return group.assignment_epoch < group.epoch
+
+
+def update_target(draft: Draft, topics: TopicsImage) -> None:
+    """Compute the target assignment for the group epoch, starting from the one there is."""
+    group = draft.group
+    specs = {member: _spec(group, member, topics) for member in group.members}
+    target = simple.assign(specs, assignable_partitions(group, topics))
+    for member, partitions in sorted(target.items()):
+        if group.target.get(member) != partitions:
+            draft.write(ShareGroupTargetAssignmentMember(group.group_id, member, partitions))
+    draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, group.epoch))
+
+
+def _spec(group: ShareGroup, member: str, topics: TopicsImage) -> simple.MemberSpec:
+    return simple.MemberSpec(subscribed_topic_ids(group, member, topics), group.target.get(member, frozenset()))
+
+
+def settle_empty_group(draft: Draft) -> None:
+    """An empty group has nothing to compute: its target assignment is up to date at once."""
+    group = draft.group
+    if not group.members:
+        draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, group.epoch))
+
+
+def reconcile(draft: Draft, member: str, topics: TopicsImage) -> None:
+    """Move a member to the target epoch and its part of the target assignment, if it is not there.
+
+    While the target is behind the group (KIP-1263), the member gets of it what it still subscribes to, and of topics
+    that still exist.
+    """
+    group = draft.group
+    topic_ids = subscribed_topic_ids(group, member, topics)
+    partitions = frozenset(p for p in group.target.get(member, frozenset()) if p.topic_id in topic_ids)
+    known = group.current.get(member)
+    previous = _NO_EPOCH if known is None else known.member_epoch
+    if known is not None and known.member_epoch == group.assignment_epoch:
+        previous = known.previous_member_epoch
+    reached = CurrentAssignment(group.assignment_epoch, previous, partitions)
+    if reached != known:
+        draft.write(ShareGroupCurrentMemberAssignment(group.group_id, member, reached))

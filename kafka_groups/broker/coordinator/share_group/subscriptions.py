@@ -1,0 +1,69 @@
+"""What a group subscribes to: topics that exist, partitions that can be assigned, and when the group epoch moves on."""
+
+import hashlib
+from collections.abc import Iterator
+from uuid import UUID
+
+from kafka_groups.broker.coordinator.records import GroupEpoch, ShareGroupMetadata
+from kafka_groups.broker.coordinator.share_group.draft import Draft
+from kafka_groups.broker.coordinator.share_group.group import ShareGroup
+from kafka_groups.broker.coordinator.topics import TopicImage, TopicsImage
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["assignable_partitions", "bump_group_epoch", "metadata_hash", "subscribed_topic_ids", "subscribed_topics"]
+
+_NO_TOPICS_HASH = 0
+_HASH_BYTES = 8
+
+
+def subscribed_topics(group: ShareGroup, topics: TopicsImage) -> list[TopicImage]:
+    """The topics that exist and that at least one member subscribes to, by name."""
+    names = {name for member in group.members.values() for name in member.subscribed_topic_names}
+    return list(_existing(sorted(names), topics))
+
+
+def subscribed_topic_ids(group: ShareGroup, member_id: str, topics: TopicsImage) -> frozenset[UUID]:
+    """The ids of the existing topics that a member subscribes to."""
+    names = group.members[member_id].subscribed_topic_names
+    return frozenset(topic.topic_id for topic in _existing(names, topics))
+
+
+def assignable_partitions(group: ShareGroup, topics: TopicsImage) -> list[TopicIdPartition]:
+    """The share-partitions that can be assigned: of subscribed topics, and with initialised state."""
+    initialized = group.state_partitions.initialized
+    return [
+        TopicIdPartition(topic.topic_id, partition, topic.name)
+        for topic in subscribed_topics(group, topics)
+        for partition in sorted(initialized.get(topic.topic_id, ()))
+    ]
+
+
+def metadata_hash(group: ShareGroup, topics: TopicsImage) -> int:
+    """A number that changes whenever other partitions could be assigned than before.
+
+    It covers the subscribed topics with their ids, their numbers of partitions, and the partitions that have
+    initialised state.
+    """
+    initialized = group.state_partitions.initialized
+    facts = [
+        (topic.name, topic.topic_id.hex, topic.num_partitions, sorted(initialized.get(topic.topic_id, ())))
+        for topic in subscribed_topics(group, topics)
+    ]
+    if not facts:
+        return _NO_TOPICS_HASH
+    return int.from_bytes(hashlib.blake2b(repr(facts).encode(), digest_size=_HASH_BYTES).digest(), "big")
+
+
+def bump_group_epoch(draft: Draft, topics: TopicsImage, *, membership_changed: bool) -> None:
+    """Move the group epoch on by one, if members, subscriptions or the topics' metadata changed."""
+    group = draft.group
+    current_hash = metadata_hash(group, topics)
+    if membership_changed or current_hash != group.metadata.metadata_hash:
+        draft.write(ShareGroupMetadata(group.group_id, GroupEpoch(group.epoch + 1, current_hash)))
+
+
+def _existing(names: "list[str] | tuple[str, ...]", topics: TopicsImage) -> Iterator[TopicImage]:
+    for name in names:
+        topic = topics.topic(name)
+        if topic is not None:
+            yield topic
