@@ -1,1 +1,1 @@
-"""TODO."""
+"""The `kafka-groups` command."""

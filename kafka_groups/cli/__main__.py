@@ -1,0 +1,5 @@
+"""`python -m kafka_groups.cli` is the `kafka-groups` command."""
+
+from kafka_groups.cli.main import main
+
+main()

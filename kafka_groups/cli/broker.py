@@ -1,0 +1,68 @@
+"""`kafka-groups broker`: an embedded cluster that runs until it is told to stop."""
+
+import asyncio
+import signal
+import sys
+
+import click
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.cli.output import BOOTSTRAP_PREFIX, say
+from kafka_groups.config.broker import BrokerSettings, broker_settings
+from kafka_groups.errors import InvalidConfigError, NetworkError
+
+__all__ = ["broker"]
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the first broker; 0 picks free ones.")
+@click.option("--brokers", type=click.IntRange(1, 100), default=1, help="How many; the ports follow each other.")
+@click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="A broker setting by its Kafka name.")
+@click.option("--until-stdin-closes", is_flag=True, help="End when standard input does, as a child process should.")
+def broker(port: int, brokers: int, given: tuple[str, ...], *, until_stdin_closes: bool) -> None:
+    """Run an embedded Kafka cluster on loopback until Ctrl-C; its data is in memory and gone at the end."""
+    try:
+        cluster = EmbeddedCluster(brokers, port=port, settings=_settings(given))
+        asyncio.run(_serve(cluster, until_stdin_closes=until_stdin_closes))
+    except NetworkError as error:
+        raise click.ClickException(str(error)) from error
+
+
+async def _serve(cluster: EmbeddedCluster, *, until_stdin_closes: bool) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with cluster:
+        say(f"{BOOTSTRAP_PREFIX}{cluster.bootstrap_servers}")
+        closing = asyncio.create_task(_input_closed(stop)) if until_stdin_closes else None
+        await stop.wait()
+        if closing is not None:
+            closing.cancel()
+
+
+async def _input_closed(stop: asyncio.Event) -> None:
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    try:
+        while await reader.read(1024):
+            pass
+        stop.set()
+    finally:
+        transport.close()
+
+
+def _settings(given: tuple[str, ...]) -> BrokerSettings:
+    pairs = dict(_pair(text) for text in given)
+    try:
+        return broker_settings(pairs)
+    except InvalidConfigError as error:
+        raise click.BadParameter(str(error), param_hint="--set") from error
+
+
+def _pair(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
+    return name.strip(), value

@@ -1,0 +1,126 @@
+"""The worker processes of the demo: started, listened to, one of them killed while it holds records, all stopped."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kafka_groups.cli.demo.events import WorkerEvent, read_event
+from kafka_groups.errors import KafkaGroupsError
+
+__all__ = ["WorkerFailedError", "WorkerProcess"]
+
+_CHUNK_BYTES = 65_536
+_ERROR_TAIL_BYTES = 4_000
+
+
+class WorkerFailedError(KafkaGroupsError):
+    """A worker process ended by itself."""
+
+
+class WorkerProcess:
+    """One worker; its events arrive on the event loop, in order.
+
+    Args:
+        number: The worker's number.
+        command: What to run; it writes events to its standard output.
+        log: Where its standard error goes.
+        on_event: Called with the number and each event.
+    """
+
+    def __init__(
+        self, number: int, command: Sequence[str], log: Path, on_event: Callable[[int, WorkerEvent], None]
+    ) -> None:
+        self.number = number
+        self._log = log
+        self._on_event = on_event
+        self._begun = b""
+        self._events_fd, events_end = os.pipe()
+        os.set_blocking(self._events_fd, False)
+        try:
+            self._process = _start(command, events_end, log)
+        finally:
+            os.close(events_end)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._events_fd, self.read_events)
+        self._listening = True
+
+    def __repr__(self) -> str:
+        return f"<WorkerProcess {self.number} pid={self._process.pid} running={self.running}>"
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    def read_events(self) -> None:
+        """Hand over all events that the worker has written so far; never blocks."""
+        while self._listening:
+            try:
+                chunk = os.read(self._events_fd, _CHUNK_BYTES)
+            except BlockingIOError:
+                return
+            if not chunk:
+                self._stop_listening()
+                return
+            *lines, self._begun = (self._begun + chunk).split(b"\n")
+            for line in lines:
+                self._on_event(self.number, read_event(line.decode()))
+
+    def pause(self) -> bool:
+        """Stop the process where it is and wait until it has stopped; `False` if it had ended."""
+        self._process.send_signal(signal.SIGSTOP)
+        if self._process.returncode is not None:
+            return False
+        state = os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        return state is not None and state.si_code == os.CLD_STOPPED
+
+    def resume(self) -> None:
+        """Let the process go on."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End the process at once (SIGKILL) and wait until it has ended."""
+        self._process.kill()
+        self._process.wait()
+
+    def terminate(self) -> None:
+        """Ask the process to end (SIGTERM)."""
+        if self.running:
+            self._process.terminate()
+
+    async def ended(self) -> int:
+        """Wait until the process has ended; its exit status."""
+        return await asyncio.to_thread(self._process.wait)
+
+    def close(self) -> None:
+        """End the process if it runs, and give back what it needed."""
+        if self.running:
+            self.kill()
+        self.read_events()
+        self._stop_listening()
+
+    def failure(self) -> WorkerFailedError:
+        """The error of a worker that ended by itself, with the end of what it wrote to its standard error."""
+        said = self._log.read_bytes()[-_ERROR_TAIL_BYTES:].decode(errors="replace").strip()
+        return WorkerFailedError(f"worker {self.number} ended with status {self._process.poll()}: {said or 'no word'}")
+
+    def _stop_listening(self) -> None:
+        if self._listening:
+            self._listening = False
+            self._loop.remove_reader(self._events_fd)
+            os.close(self._events_fd)
+
+
+def _start(command: Sequence[str], events_fd: int, log: Path) -> "subprocess.Popen[bytes]":
+    with log.open("wb") as errors:
+        return subprocess.Popen(  # noqa: S603 - the demo's own command
+            command, stdin=subprocess.DEVNULL, stdout=events_fd, stderr=errors, start_new_session=True
+        )

@@ -1,0 +1,123 @@
+"""The run as it goes on: a live picture on a terminal, plain lines elsewhere."""
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from attrs import frozen
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from kafka_groups.cli.output import say
+
+__all__ = ["LiveProgress", "PlainProgress", "Progress", "ProgressView", "progress_on"]
+
+_PLAIN_INTERVAL_MS = 1_000
+
+
+@frozen(kw_only=True)
+class ProgressView:
+    """The state of a run at one moment; `None` is not known (yet)."""
+
+    elapsed_ms: int
+    total: int
+    published: int
+    accepted: int
+    rate: float
+    in_flight: int
+    redelivered: int
+    lag: int | None
+    members: int | None
+
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """Names and values, as people read them."""
+        return (
+            ("published", f"{self.published:,}"),
+            ("accepted", f"{self.accepted:,}"),
+            ("rate", f"{self.rate:,.0f}/s"),
+            ("in flight", f"{self.in_flight:,}"),
+            ("redelivered", f"{self.redelivered:,}"),
+            ("lag", "?" if self.lag is None else f"{self.lag:,}"),
+            ("members", "?" if self.members is None else str(self.members)),
+        )
+
+
+class Progress(Protocol):
+    """Where a run shows how it goes; a context manager around the run."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+    def show(self, view: ProgressView) -> None:
+        """Show the state."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Tell what has just happened."""
+        ...
+
+
+class PlainProgress:
+    """A line a second on standard output."""
+
+    def __init__(self) -> None:
+        self._next_ms = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        return None
+
+    def show(self, view: ProgressView) -> None:
+        """Print the state, unless the last line is less than a second old."""
+        if view.elapsed_ms >= self._next_ms:
+            self._next_ms = view.elapsed_ms + _PLAIN_INTERVAL_MS
+            fields = "  ".join(f"{name} {value}" for name, value in view.fields())
+            say(f"{view.elapsed_ms / 1000:5.1f} s  {fields}")
+
+    def note(self, text: str) -> None:
+        """Print the text."""
+        say(text)
+
+
+class LiveProgress:
+    """A picture on the terminal that is drawn again and again."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(console=console, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._live.__exit__(exc_type, exc, traceback)
+
+    def show(self, view: ProgressView) -> None:
+        """Draw the state."""
+        fields = Table.grid(padding=(0, 2))
+        for _ in view.fields():
+            fields.add_column(justify="right", no_wrap=True)
+        fields.add_row(*(f"[dim]{name}[/dim]" for name, _ in view.fields()))
+        fields.add_row(*(f"[bold]{value}[/bold]" for _, value in view.fields()))
+        bar = Table.grid()
+        bar.add_row(ProgressBar(total=max(1, view.total), completed=view.accepted, width=72))
+        self._live.update(Group(bar, fields))
+
+    def note(self, text: str) -> None:
+        """Print the text above the picture."""
+        self._live.console.print(text, highlight=False, markup=False)
+
+
+def progress_on(console: Console) -> Progress:
+    """A live picture if the console is a terminal, plain lines otherwise."""
+    return LiveProgress(console) if console.is_terminal else PlainProgress()

@@ -1,0 +1,136 @@
+"""The producing side of the demo: a topic, the group's starting point, and the flights, by confluent-kafka."""
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+
+from kafka_groups.cli.demo.flights import flight_of_line
+from kafka_groups.errors import KafkaGroupsError
+
+__all__ = ["PublishError", "Publisher", "create_topic", "delete_topic", "start_at_earliest"]
+
+_TIMEOUT_SECONDS = 30.0
+_BROKER_DEFAULT = -1
+
+
+class PublishError(KafkaGroupsError):
+    """The flights could not be written to the topic."""
+
+
+def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
+    """Create the topic with the broker's own replication factor.
+
+    Raises:
+        KafkaException: The broker refuses.
+    """
+    new = NewTopic(topic, num_partitions=partitions, replication_factor=_BROKER_DEFAULT)
+    _wait_for(_admin(bootstrap_servers).create_topics([new], operation_timeout=_TIMEOUT_SECONDS))
+
+
+def delete_topic(bootstrap_servers: str, topic: str) -> None:
+    """Delete the topic.
+
+    Raises:
+        KafkaException: The broker refuses.
+    """
+    _wait_for(_admin(bootstrap_servers).delete_topics([topic], operation_timeout=_TIMEOUT_SECONDS))
+
+
+def start_at_earliest(bootstrap_servers: str, group_id: str) -> None:
+    """Let the share group begin at the start of the log; its default is the end.
+
+    Raises:
+        KafkaException: The broker refuses.
+    """
+    entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.GROUP, group_id, incremental_configs=[entry])
+    _wait_for(_admin(bootstrap_servers).incremental_alter_configs([resource]))
+
+
+class Publisher:
+    """Writes lines to a topic, keyed by the aircraft's tail number; counts what the broker has confirmed.
+
+    `run` blocks and is meant for a thread of its own; the other members may be used from any thread.
+    """
+
+    def __init__(self, bootstrap_servers: str, topic: str) -> None:
+        self._topic = topic
+        self._stop = threading.Event()
+        self._confirmed = 0
+        self._refused: str | None = None
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                "client.id": "kafka-groups-demo",
+                "enable.idempotence": True,
+                "linger.ms": 20,
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"<Publisher to {self._topic}: {self._confirmed} confirmed>"
+
+    @property
+    def confirmed(self) -> int:
+        """Records that the broker has confirmed."""
+        return self._confirmed
+
+    def stop(self) -> None:
+        """Let `run` end early; what is not sent yet is dropped."""
+        self._stop.set()
+
+    def run(self, lines: Iterable[str]) -> int:
+        """Write the lines and wait until the broker has confirmed them.
+
+        Returns:
+            How many were confirmed.
+
+        Raises:
+            PublishError: A record was refused, or not confirmed in time.
+        """
+        for line in lines:
+            if self._stop.is_set() or self._refused is not None:
+                break
+            self._send(line)
+        if self._stop.is_set():
+            self._producer.purge()
+        left = self._producer.flush(_TIMEOUT_SECONDS)
+        if not self._stop.is_set() and (left or self._refused is not None):
+            raise PublishError(self._refused or f"{left} records were not confirmed within {_TIMEOUT_SECONDS:.0f} s")
+        return self._confirmed
+
+    def _send(self, line: str) -> None:
+        key = flight_of_line(line).tail_number
+        while not self._stop.is_set():
+            try:
+                self._producer.produce(self._topic, value=line, key=key, on_delivery=self._delivered)
+            except BufferError:
+                self._producer.poll(0.1)
+            else:
+                self._producer.poll(0)
+                return
+
+    def _delivered(self, error: KafkaError | None, _message: Message) -> None:
+        if error is None:
+            self._confirmed += 1
+        elif not self._stop.is_set():
+            self._refused = f"a record was refused: {error}"
+
+
+def _admin(bootstrap_servers: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap_servers, "client.id": "kafka-groups-demo"})
+
+
+def _wait_for(futures: dict[Any, Any]) -> None:
+    for future in futures.values():
+        future.result(timeout=_TIMEOUT_SECONDS)

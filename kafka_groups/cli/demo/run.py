@@ -1,0 +1,219 @@
+"""One run of the demo: broker, topic, workers, the kill, and the reckoning."""
+
+import asyncio
+import contextlib
+import secrets
+import sys
+import tempfile
+from collections import deque
+from pathlib import Path
+
+from attrs import field, frozen
+
+from kafka_groups.cli.demo import publish
+from kafka_groups.cli.demo.broker_process import BrokerProcess
+from kafka_groups.cli.demo.events import EventKind, WorkerEvent
+from kafka_groups.cli.demo.flights import Delays, delays_by, flight_lines, flight_of_line, flights_path
+from kafka_groups.cli.demo.probe import GroupProbe, GroupView
+from kafka_groups.cli.demo.processes import WorkerProcess
+from kafka_groups.cli.demo.progress import Progress, ProgressView
+from kafka_groups.cli.demo.store import FlightStore
+from kafka_groups.cli.demo.tally import Outcome, Tally
+from kafka_groups.config.readers import read_host_ports
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.tcp import TcpNetwork
+
+__all__ = ["Demo", "DemoOptions"]
+
+_TICK_SECONDS = 0.25
+_RATE_WINDOW_MS = 3_000
+_KILL_AFTER = 0.25
+_STOP_SECONDS = 40.0
+TOTAL_FLIGHTS = 336_776
+
+
+@frozen(kw_only=True)
+class DemoOptions:
+    """What a run is told.
+
+    Attributes:
+        bootstrap_servers: A running Kafka; `None` starts an embedded broker.
+        mode: implicit or explicit acknowledgement.
+        partitions: Partitions of the topic.
+        workers_per_partition: At least two: a killed member keeps its partitions until its session times out.
+        limit: How many flights; `None` for all.
+        timeout_seconds: When the run gives up.
+        brokers: Brokers of the embedded cluster.
+    """
+
+    bootstrap_servers: str | None = None
+    mode: str = "explicit"
+    partitions: int = 4
+    workers_per_partition: int = 2
+    limit: int | None = None
+    timeout_seconds: float = 300.0
+    brokers: int = 1
+    name: str = field(factory=lambda: f"kafka-groups-demo-{secrets.token_hex(4)}")
+
+
+class Demo:
+    """A run; `run` may be called once, inside the progress's context."""
+
+    def __init__(self, options: DemoOptions, progress: Progress) -> None:
+        self._options = options
+        self._progress = progress
+        self._clock = SystemClock()
+        self._tally = Tally()
+        self._workers: dict[int, WorkerProcess] = {}
+        self._rates: deque[tuple[int, int]] = deque()
+        self._view = GroupView()
+        self._killed = False
+        self._changed = asyncio.Event()
+        self._started_ms = self._clock.now_ms()
+        self._total = min(options.limit or TOTAL_FLIGHTS, TOTAL_FLIGHTS)
+
+    def __repr__(self) -> str:
+        return f"<Demo {self._options.name} {self._tally}>"
+
+    async def run(self) -> Outcome:
+        """Publish, work, kill, count.
+
+        Raises:
+            KafkaGroupsError: Something the run needs is missing or ended by itself.
+            KafkaException: The broker refused a topic or a configuration.
+            TimeoutError: The run did not end in time.
+        """
+        flights = flights_path()
+        async with contextlib.AsyncExitStack() as stack:
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-groups-demo-")))
+            servers = await self._kafka(stack, directory)
+            publisher = publish.Publisher(servers, self._options.name)
+            stack.callback(publisher.stop)
+            self._start_workers(stack, servers, directory)
+            async with asyncio.timeout(self._options.timeout_seconds):
+                await self._work(stack, servers, publisher, flights)
+            await self._stop_workers()
+            expected = await asyncio.to_thread(_computed_plainly, flights, self._options.limit)
+            with FlightStore(directory / "flights.sqlite") as store:
+                return self._outcome(publisher.confirmed, store, expected)
+
+    # ------------------------------------------------------------------------------------- the parts of a run
+
+    async def _kafka(self, stack: contextlib.AsyncExitStack, directory: Path) -> str:
+        servers = self._options.bootstrap_servers
+        if servers is None:
+            broker = await stack.enter_async_context(BrokerProcess(self._options.brokers, directory / "broker.log"))
+            servers = broker.bootstrap_servers
+            self._progress.note(f"embedded broker at {servers}")
+        name = self._options.name
+        await asyncio.to_thread(publish.create_topic, servers, name, self._options.partitions)
+        if self._options.bootstrap_servers is not None:
+            stack.push_async_callback(asyncio.to_thread, publish.delete_topic, servers, name)
+        await asyncio.to_thread(publish.start_at_earliest, servers, name)
+        return servers
+
+    def _start_workers(self, stack: contextlib.AsyncExitStack, servers: str, directory: Path) -> None:
+        name, mode = self._options.name, self._options.mode
+        FlightStore(directory / "flights.sqlite").close()
+        command = [sys.executable, "-m", "kafka_groups.cli.demo.worker", "--bootstrap-servers", servers]
+        command += ["--group", name, "--topic", name, "--mode", mode, "--store", str(directory / "flights.sqlite")]
+        for number in range(self._options.partitions * self._options.workers_per_partition):
+            log = directory / f"worker-{number}.log"
+            self._workers[number] = WorkerProcess(number, command, log, self._on_event)
+            stack.callback(self._workers[number].close)
+        self._progress.note(f"{len(self._workers)} workers in share group {name}, {mode} acknowledgement")
+
+    async def _work(
+        self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher, flights: Path
+    ) -> None:
+        probe = GroupProbe(TcpNetwork(), read_host_ports(servers)[0], self._options.name)
+        stack.callback(probe.close)
+        lines = flight_lines(flights, self._options.limit)
+        looking = asyncio.create_task(self._look(probe))
+        stack.callback(looking.cancel)
+        publishing = asyncio.create_task(asyncio.to_thread(publisher.run, lines))
+        while not (publishing.done() and self._tally.accepted >= publishing.result()):
+            await self._tick()
+            self._check_workers()
+            self._progress.show(self._progress_view(publisher.confirmed))
+
+    async def _tick(self) -> None:
+        self._changed.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), _TICK_SECONDS)
+
+    async def _look(self, probe: GroupProbe) -> None:
+        while True:
+            self._view = await probe.look()
+            await asyncio.sleep(_TICK_SECONDS)
+
+    async def _stop_workers(self) -> None:
+        running = [worker for worker in self._workers.values() if worker.running]
+        for worker in running:
+            worker.terminate()
+        async with asyncio.timeout(_STOP_SECONDS):
+            await asyncio.gather(*(worker.ended() for worker in running))
+
+    # ------------------------------------------------------------------------------------------- the workers
+
+    def _on_event(self, number: int, event: WorkerEvent) -> None:
+        self._tally.worker(number).add(event)
+        if event.kind is EventKind.ACCEPTED and self._tally.accepted >= self._total:
+            self._changed.set()
+        if not self._killed and event.kind is EventKind.RECEIVED and self._tally.accepted >= self._total * _KILL_AFTER:
+            asyncio.get_running_loop().call_soon(self._try_to_kill, number)
+
+    def _try_to_kill(self, number: int) -> None:
+        worker, count = self._workers[number], self._tally.worker(number)
+        if self._killed or not worker.pause():
+            return
+        worker.read_events()
+        if not count.holds_unacknowledged:
+            worker.resume()
+            return
+        self._killed, held = True, count.in_flight
+        count.killed = True
+        worker.kill()
+        self._progress.note(f"worker {number} (pid {worker.pid}) killed with SIGKILL while it held {held:,} records")
+
+    def _check_workers(self) -> None:
+        for number, worker in self._workers.items():
+            if not worker.running and not self._tally.worker(number).killed:
+                raise worker.failure()
+
+    # ----------------------------------------------------------------------------------------- the reckoning
+
+    def _progress_view(self, published: int) -> ProgressView:
+        now_ms, accepted = self._clock.now_ms(), self._tally.accepted
+        self._rates.append((now_ms, accepted))
+        while self._rates[0][0] < now_ms - _RATE_WINDOW_MS:
+            self._rates.popleft()
+        first_ms, first_accepted = self._rates[0]
+        return ProgressView(
+            elapsed_ms=now_ms - self._started_ms,
+            total=self._total,
+            published=published,
+            accepted=accepted,
+            rate=(accepted - first_accepted) * 1000 / max(1, now_ms - first_ms),
+            in_flight=self._tally.in_flight,
+            redelivered=self._tally.redelivered,
+            lag=self._view.lag,
+            members=self._view.members,
+        )
+
+    def _outcome(
+        self, published: int, store: FlightStore, expected: tuple[dict[str, Delays], dict[str, Delays]]
+    ) -> Outcome:
+        return Outcome(
+            published=published,
+            stored=store.count(),
+            delivered=self._tally.delivered,
+            accepted=self._tally.accepted,
+            redelivered=self._tally.redelivered,
+            computed=store.delays(),
+            expected=expected,
+        )
+
+
+def _computed_plainly(flights: Path, limit: int | None) -> tuple[dict[str, Delays], dict[str, Delays]]:
+    return delays_by(flight_of_line(line) for line in flight_lines(flights, limit))

@@ -1,0 +1,116 @@
+"""The count of what was delivered, accepted, delivered again and lost, and whether it holds."""
+
+from collections.abc import Iterator, Mapping
+
+from attrs import define, frozen
+
+from kafka_groups.cli.demo.events import EventKind, WorkerEvent
+from kafka_groups.cli.demo.flights import Delays
+
+__all__ = ["Outcome", "Tally", "WorkerCount"]
+
+
+@define
+class WorkerCount:
+    """What one worker has said so far."""
+
+    delivered: int = 0
+    redelivered: int = 0
+    accepted: int = 0
+    failed: int = 0
+    last: EventKind | None = None
+    killed: bool = False
+
+    @property
+    def in_flight(self) -> int:
+        """Records that the worker holds: delivered, and their acknowledgement not yet settled."""
+        return 0 if self.killed else self.delivered - self.accepted - self.failed
+
+    @property
+    def holds_unacknowledged(self) -> bool:
+        """Whether the worker has a batch that it has not begun to acknowledge."""
+        return self.last is EventKind.RECEIVED
+
+    def add(self, event: WorkerEvent) -> None:
+        """Count one event."""
+        self.last = event.kind
+        if event.kind is EventKind.RECEIVED:
+            self.delivered += event.records
+            self.redelivered += event.redelivered
+        elif event.kind is EventKind.ACCEPTED:
+            self.accepted += event.records
+        elif event.kind is EventKind.FAILED:
+            self.failed += event.records
+
+
+class Tally:
+    """The counts of all workers."""
+
+    def __init__(self) -> None:
+        self._workers: dict[int, WorkerCount] = {}
+
+    def __repr__(self) -> str:
+        return f"<Tally delivered={self.delivered} accepted={self.accepted} redelivered={self.redelivered}>"
+
+    def worker(self, number: int) -> WorkerCount:
+        """The count of one worker."""
+        return self._workers.setdefault(number, WorkerCount())
+
+    @property
+    def delivered(self) -> int:
+        """Deliveries of records to workers; a record that came twice counts twice."""
+        return sum(worker.delivered for worker in self._workers.values())
+
+    @property
+    def redelivered(self) -> int:
+        """Deliveries of records that had been delivered before."""
+        return sum(worker.redelivered for worker in self._workers.values())
+
+    @property
+    def accepted(self) -> int:
+        """Records whose acceptance the broker confirmed."""
+        return sum(worker.accepted for worker in self._workers.values())
+
+    @property
+    def failed(self) -> int:
+        """Acknowledgements that the broker refused, or whose outcome is not known."""
+        return sum(worker.failed for worker in self._workers.values())
+
+    @property
+    def in_flight(self) -> int:
+        """Records that living workers hold."""
+        return sum(worker.in_flight for worker in self._workers.values())
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """The end of a run: the tally, and the two computations of the delays."""
+
+    published: int
+    stored: int
+    delivered: int
+    accepted: int
+    redelivered: int
+    computed: tuple[Mapping[str, Delays], Mapping[str, Delays]]
+    expected: tuple[Mapping[str, Delays], Mapping[str, Delays]]
+
+    @property
+    def lost(self) -> int:
+        """Published records that no worker stored."""
+        return self.published - self.stored
+
+    @property
+    def holds(self) -> bool:
+        """Whether every record is accounted for, the kill has bitten and the delays agree exactly."""
+        return not any(self.faults())
+
+    def faults(self) -> Iterator[str]:
+        """What does not hold, in words."""
+        if self.lost:
+            yield f"{self.lost} records were published and not stored"
+        if self.accepted != self.published:
+            yield f"{self.accepted} records were accepted and not {self.published}"
+        if not self.redelivered:
+            yield "no record was delivered again, so that the kill has shown nothing"
+        if self.computed != self.expected:
+            yield "the delays differ from the plain computation over the file"

@@ -1,0 +1,34 @@
+"""The `kafka-groups` command; each sub-command is imported when it is called."""
+
+import importlib
+
+import click
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "broker": ("kafka_groups.cli.broker", "broker"),
+    "demo": ("kafka_groups.cli.demo.command", "demo"),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported on demand, so that `--help` and the broker start at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+
+@click.command(cls=_LazyGroup, context_settings={"show_default": True})
+@click.version_option(package_name="kafka-groups")
+def main() -> None:
+    """Kafka's share groups for Python: an embedded broker and a demonstration."""

@@ -1,0 +1,73 @@
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+COMMAND = [sys.executable, "-m", "kafka_groups.cli", "broker"]
+
+
+def started(*arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def address(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert re.fullmatch(r"bootstrap\.servers=(127\.0\.0\.1:\d+,?)+\n", line), line
+    return line.strip().removeprefix("bootstrap.servers=")
+
+
+@pytest.fixture
+def cluster() -> Iterator["subprocess.Popen[str]"]:
+    process = started("--brokers", "3", "--set", "num.partitions=5")
+    yield process
+    process.kill()
+    process.communicate(timeout=20)
+
+
+def test_brokers_answer_at_the_printed_address(cluster: "subprocess.Popen[str]") -> None:
+    metadata = AdminClient({"bootstrap.servers": address(cluster)}).list_topics(timeout=20)
+    assert len(metadata.brokers) == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_it_in_good_order(cluster: "subprocess.Popen[str]", number: signal.Signals) -> None:
+    address(cluster)
+    cluster.send_signal(number)
+    _, errors = cluster.communicate(timeout=20)
+    assert (cluster.returncode, errors) == (0, "")
+
+
+def test_child_ends_with_its_standard_input() -> None:
+    process = started("--until-stdin-closes")
+    address(process)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--set", "num.partition=5"], "did you mean num.partitions"),
+        (["--set", "num.partitions"], "'num.partitions' is not KEY=VALUE"),
+        (["--set", "num.partitions=0"], "num.partitions is '0': it is below 1"),
+        (["--brokers", "0"], "--brokers"),
+    ],
+)
+def test_bad_argument_is_explained(arguments: list[str], said: str) -> None:
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_port_in_use_is_explained(cluster: "subprocess.Popen[str]") -> None:
+    port = address(cluster).split(",", 1)[0].rsplit(":", 1)[1]
+    done = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert f"127.0.0.1:{port}" in done.stderr
