@@ -3,23 +3,21 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from kafka_groups.broker.api.api_versions import unsupported_version
 from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo, RequestContext
+from kafka_groups.broker.api.handlers import Handler
 from kafka_groups.broker.faults import Action, Answer, Delay, Drop, Faults
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.net.network import FrameTransport, Listener, Network
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import decode_request, decode_request_header, encode_response
 
-__all__ = ["BrokerServer", "Handler"]
+__all__ = ["BrokerServer"]
 
 _log = logging.getLogger(__name__)
-
-Handler = Callable[[Any, RequestContext], Awaitable[Any]]
-"""Handles the requests of one API; the response, or None when there is none."""
 
 # A client that sends more requests than it waits for is not read any further until these are handled.
 _MOST_QUEUED = 32
@@ -36,7 +34,7 @@ class BrokerServer:
 
     def __init__(self, services: BrokerServices, handlers: Mapping[ApiKey, Handler], faults: Faults) -> None:
         self.services = services
-        self.handlers: Mapping[int, Handler] = {**handlers}
+        self.handlers: Mapping[int, Handler] = dict(handlers.items())
         self.faults = faults
         self.on_request_done: Callable[[], None] = lambda: None
         self.on_connection_closed: Callable[[ConnectionInfo], None] = lambda _info: None

@@ -53,14 +53,14 @@ class Binding:
         self._write(buffer, message)
         return buffer.getvalue()
 
-    def decode(self, buffer: bytes | memoryview, start: int = 0) -> Any:
-        """The message whose bytes begin at `start` and end with the buffer.
+    def decode(self, buffer: bytes | memoryview, start: int = 0, *, whole: bool = True) -> Any:
+        """The message whose bytes begin at `start` and, if it is to fill the `whole` rest, end with the buffer.
 
         Raises:
             MalformedFrameError: The bytes are no such message, or there are more of them.
         """
         end = check_bounds(self.schema, buffer, start)
-        if end != len(buffer):
+        if whole and end != len(buffer):
             raise MalformedFrameError(f"{len(buffer) - end} bytes follow the end of the {self.message_class.__name__}")
         try:
             entity, _ = self._read(buffer, start)

@@ -93,12 +93,14 @@ def decode_request_header(frame: bytes | memoryview) -> RequestHeader:
 def decode_request(frame: bytes | memoryview, header: RequestHeader) -> Any:
     """The body of a request whose header was decoded before.
 
+    Bytes after the body are ignored, as Kafka ignores them: librdkafka's Metadata request for all topics has three.
+
     Raises:
         UnknownApiError: The API or the version is not served.
         MalformedFrameError: The body is not what the header says.
     """
     api = _served(header.api_key, header.version)
-    return request_binding(api.key, header.version).decode(frame, header.body_start)
+    return request_binding(api.key, header.version).decode(frame, header.body_start, whole=False)
 
 
 def encode_response(response: object, version: int, correlation_id: int) -> bytes:

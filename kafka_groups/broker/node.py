@@ -1,0 +1,109 @@
+"""One broker of a cluster: its services, its server and its runtime, put together."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo
+from kafka_groups.broker.api.handlers import HANDLERS
+from kafka_groups.broker.faults import Faults
+from kafka_groups.broker.log.store import LogStore
+from kafka_groups.broker.metadata import BrokerEndpoint, ClusterMetadata, LeaderMoved, MetadataEvent, PartitionDeleted
+from kafka_groups.broker.purgatory import Purgatory
+from kafka_groups.broker.runtime import BrokerRuntime
+from kafka_groups.broker.server import BrokerServer
+from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.net.clock import Clock
+from kafka_groups.net.network import Network
+
+__all__ = ["BrokerNode", "ClusterParts"]
+
+
+@frozen
+class ClusterParts:
+    """What the brokers of a cluster share."""
+
+    network: Network
+    clock: Clock
+    settings: BrokerSettings
+    seed: int
+    metadata: ClusterMetadata
+    logs: LogStore
+    faults: Faults
+    failures: list[BaseException]
+
+
+class BrokerNode:
+    """One broker; made anew whenever it starts, as its memory does not survive a stop.
+
+    Args:
+        node_id: Its number.
+        parts: What it shares with the others.
+    """
+
+    def __init__(self, node_id: int, parts: ClusterParts) -> None:
+        self.node_id = node_id
+        self._parts = parts
+        self._services = _services(node_id, parts)
+        self._server = BrokerServer(self._services, HANDLERS, parts.faults)
+        self._runtime = BrokerRuntime(parts.clock, (), parts.failures.append)
+        self._server.on_failure = parts.failures.append
+        self._server.on_request_done = self._runtime.touch
+        self._server.on_connection_closed = self._connection_closed
+        self._stop_listening: Callable[[], None] = lambda: None
+
+    def __repr__(self) -> str:
+        return f"<BrokerNode {self.node_id}: {self._server!r}>"
+
+    @property
+    def open_connections(self) -> int:
+        """How many clients are connected."""
+        return self._server.open_connections
+
+    async def start(self, host: str, port: int) -> BrokerEndpoint:
+        """Listen and join the cluster; port 0 picks a free one.
+
+        Raises:
+            NetworkError: The address cannot be bound.
+        """
+        listener = await self._server.start(self._parts.network, host, port)
+        endpoint = BrokerEndpoint(self.node_id, listener.host, listener.port)
+        self._stop_listening = self._parts.metadata.on_change(self._metadata_changed)
+        self._parts.metadata.register_broker(endpoint)
+        self._runtime.start(f"broker {self.node_id}, expiry")
+        return endpoint
+
+    async def stop(self) -> None:
+        """Leave the cluster, break all connections and forget what is only in memory."""
+        self._parts.metadata.unregister_broker(self.node_id)
+        self._stop_listening()
+        self._services.purgatory.close()
+        await self._server.stop()
+        await self._runtime.stop()
+
+    def _metadata_changed(self, event: MetadataEvent) -> None:
+        if isinstance(event, LeaderMoved | PartitionDeleted):
+            # Whoever waits for the partition here must look again: it is led elsewhere, or gone.
+            self._services.purgatory.notify(event.partition)
+
+    def _connection_closed(self, info: ConnectionInfo) -> None:
+        """Share sessions end with their connection."""
+
+
+def _services(node_id: int, parts: ClusterParts) -> BrokerServices:
+    rng = random.Random(f"{parts.seed}/{node_id}")
+    unwired: Any = None
+    return BrokerServices(
+        node_id=node_id,
+        clock=parts.clock,
+        rng=rng,
+        metadata=parts.metadata,
+        logs=parts.logs,
+        groups=unwired,
+        share=unwired,
+        share_state=unwired,
+        purgatory=Purgatory(parts.clock),
+        settings=parts.settings,
+    )
