@@ -36,10 +36,16 @@ class Node:
 
 
 class Metadata:
-    """What the client knows of the cluster; a later leader epoch beats an earlier one (KIP-320)."""
+    """What the client knows of the cluster; a later leader epoch beats an earlier one (KIP-320).
+
+    Attributes:
+        nodes: Addresses by node id.
+        version: Grows with every change of a topic's id or a partition's leader.
+    """
 
     def __init__(self) -> None:
         self.nodes: dict[int, Node] = {}
+        self.version = 0
         self._leaders: dict[TopicIdPartition, LeaderIdAndEpoch] = {}
         self._ids: dict[str, UUID] = {}
         self._names: dict[UUID, str] = {}
@@ -62,8 +68,11 @@ class Metadata:
                 self._apply_topic(topic.name, topic.topic_id, topic)
 
     def _apply_topic(self, name: str, topic_id: UUID, topic: MetadataResponseTopic) -> None:
-        if self._ids.get(name, topic_id) != topic_id:
-            self._names.pop(self._ids[name], None)  # deleted and created again under its old name
+        known = self._ids.get(name)
+        if known != topic_id:
+            if known is not None:
+                del self._names[known]  # deleted and created again under its old name
+            self.version += 1
         self._ids[name] = topic_id
         self._names[topic_id] = name
         for partition in topic.partitions:
@@ -83,7 +92,9 @@ class Metadata:
         if known is not None and leader.leader_epoch < known.leader_epoch:
             return False
         self._leaders[partition] = leader
-        return known is None or known.leader_id != leader.leader_id
+        changed = known is None or known.leader_id != leader.leader_id
+        self.version += changed
+        return changed
 
 
 class MetadataManager:

@@ -42,6 +42,10 @@ class AcquiredRecords:
         session: The share session that holds the locks.
         ranges: What was acquired, with the delivery counts.
         lock_deadline_ms: When the acquisition locks end, on the monotonic clock.
+
+    Attributes:
+        renewing: Whether a renewal of the locks is under way.
+        renewable: Whether renewing is of any use: False once the broker refused it.
     """
 
     __slots__ = (
@@ -53,6 +57,8 @@ class AcquiredRecords:
         "first_offset",
         "lock_deadline_ms",
         "marks",
+        "renewable",
+        "renewing",
         "session",
         "topic_partition",
     )
@@ -67,6 +73,8 @@ class AcquiredRecords:
         self.topic_partition = partition
         self.session = session
         self.lock_deadline_ms = lock_deadline_ms
+        self.renewing = False
+        self.renewable = True
         self._ranges = tuple(sorted(ranges, key=lambda acquired: acquired.first_offset))
         self.first_offset = self._ranges[0].first_offset
         self.marks = _marks_of(self._ranges)

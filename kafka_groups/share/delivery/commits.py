@@ -50,9 +50,9 @@ class CommitTicket:
         """Whether all results are there."""
         return self._outstanding == 0
 
-    def expect(self) -> None:
-        """One more acknowledgement belongs to this commit."""
-        self._outstanding += 1
+    def expect(self, count: int) -> None:
+        """So many more acknowledgements belong to this commit."""
+        self._outstanding += count
 
     def settle(self, partition: TopicIdPartition, error: KafkaGroupsError | None) -> None:
         """The fate of one acknowledgement is known."""

@@ -39,6 +39,7 @@ class Inbox:
     Attributes:
         on_ready: Called on the loop's side when something came for an application that waits.
         is_waiting: Whether the application waits in a poll.
+        last_poll_ms: When the application last called poll; None before.
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
@@ -51,6 +52,7 @@ class Inbox:
         self.in_hand: tuple[AcquiredRecords, ...] = ()
         self.on_ready: Callable[[], None] | None = None
         self.is_waiting = False
+        self.last_poll_ms: int | None = None
         self.processing_since_ms: int | None = None
         self.processing_ms: int | None = None
         self._unclaimed: dict[int, int] = {}
@@ -102,6 +104,7 @@ class Inbox:
 
     def polled(self, now_ms: int) -> None:
         """The application came back for more."""
+        self.last_poll_ms = now_ms
         if self.processing_since_ms is not None:
             self.processing_ms = now_ms - self.processing_since_ms
             self.processing_since_ms = None

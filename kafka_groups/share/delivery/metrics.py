@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 from attrs import define
 
+from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.leader import Exchange
+
 __all__ = ["ShareMetrics"]
 
 
@@ -21,6 +24,26 @@ class ShareMetrics:
     renewals_send_total: int = 0
     prefetched_released_total: int = 0
     session_lost_total: int = 0
+
+    def sent(self, exchange: Exchange) -> None:
+        """A request leaves."""
+        self.acknowledgements_send_total += sum(not p.is_renewal_in_place for p in exchange.acknowledgements)
+
+    def fetched(self, latency_ms: int, throttle_time_ms: int) -> None:
+        """A fetch was answered."""
+        self.fetch_total += 1
+        self.fetch_latency_total_ms += latency_ms
+        self.fetch_throttle_time_total_ms += throttle_time_ms
+
+    def delivered(self, offsets: int, size_bytes: int) -> None:
+        """A fetch brought records."""
+        self.records_consumed_total += offsets
+        self.bytes_consumed_total += size_bytes
+
+    def acknowledged(self, pending: PendingAcknowledgement, *, failed: bool) -> None:
+        """The fate of acknowledged records is known."""
+        if failed:
+            self.acknowledgements_error_total += sum(b.last_offset - b.first_offset + 1 for b in pending.batches)
 
     def snapshot(self) -> Mapping[str, float]:
         """Name → value; a copy."""

@@ -1,12 +1,10 @@
 """A share session with one leader: its epochs, and which partitions the leader knows to be in it (KIP-932)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Final
-from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.share.delivery.acquired import SessionId
 from kafka_groups.types import TopicIdPartition
 
@@ -71,14 +69,3 @@ class ShareSession:
         self.epoch = OPENING_EPOCH
         self.generation += 1
         self._partitions = {}
-
-
-def by_topic(
-    batches: Mapping[TopicIdPartition, Sequence[AcknowledgementBatch]],
-) -> dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]]:
-    """The batches of each partition, grouped by topic as requests have them; ascending by offset."""
-    topics: dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]] = {}
-    for partition, of_partition in batches.items():
-        ordered = tuple(sorted(of_partition, key=lambda batch: batch.first_offset))
-        topics.setdefault(partition.topic_id, []).append((partition.partition, ordered))
-    return topics

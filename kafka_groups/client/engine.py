@@ -1,0 +1,156 @@
+"""The one loop of a client: asks its request managers what to send, sends it, hands back what comes.
+
+It runs as callbacks on an event loop, not as a task: a turn follows every answer at once, without a switch of
+tasks in between, and the timer is set to the earliest moment that a manager named.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, RequestManager
+from kafka_groups.client.router import Router
+from kafka_groups.errors import BootstrapError, KafkaGroupsError
+from kafka_groups.net.clock import Clock
+
+__all__ = ["Engine"]
+
+_LOG = logging.getLogger(__name__)
+
+
+class Engine:
+    """Drives request managers; lives on one event loop.
+
+    Args:
+        managers: The concerns of the client, asked in this order.
+        router: The way to the brokers.
+        clock: Read once a turn.
+        errors: Where errors go that nobody waits for.
+        on_turn: Called after every turn, to see whether what somebody waits for has happened.
+        bootstrap_timeout_ms: For how long no broker may be reachable before the application is told.
+    """
+
+    def __init__(
+        self,
+        managers: Sequence[RequestManager],
+        router: Router,
+        clock: Clock,
+        *,
+        errors: BackgroundErrors,
+        on_turn: Callable[[], None],
+        bootstrap_timeout_ms: int,
+    ) -> None:
+        self._managers = tuple(managers)
+        self._router = router
+        self._clock = clock
+        self._errors = errors
+        self._on_turn = on_turn
+        self._bootstrap_timeout_ms = bootstrap_timeout_ms
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._in_turn = False
+        self._again = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether `start` was called, and `stop` not yet."""
+        return self._loop is not None
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop that the engine lives on, while it runs."""
+        return self._loop
+
+    def start(self) -> None:
+        """Begin on the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        self.turn()
+
+    async def stop(self) -> None:
+        """Send nothing any more and close all connections."""
+        self._loop = None
+        self._cancel_timer()
+        await self._router.close()
+
+    def turn(self) -> None:
+        """Ask every manager what to send; call on the event loop after anything has changed."""
+        if self._in_turn:
+            self._again = True
+            return
+        if self._loop is None:
+            return
+        self._in_turn = True
+        try:
+            self._set_timer(self._turn_until_quiet())
+        except Exception as error:
+            self._broken(error)
+        finally:
+            self._in_turn = False
+        self._on_turn()
+
+    def _turn_until_quiet(self) -> int:
+        while True:
+            self._again = False
+            wait_ms = self._poll_managers(self._clock.now_ms())
+            if not self._again:
+                return wait_ms
+
+    def _poll_managers(self, now_ms: int) -> int:
+        wait_ms = self._check_reachable(now_ms)
+        for manager in self._managers:
+            result = manager.poll(now_ms)
+            wait_ms = min(wait_ms, result.wait_ms)
+            for request in result.requests:
+                self._send(manager, request)
+        return wait_ms
+
+    def _send(self, manager: RequestManager, request: OutgoingRequest) -> None:
+        self._router.send(
+            request,
+            lambda answer: self._answered(manager, request, answer),
+            lambda error: self._failed(manager, request, error),
+        )
+
+    def _answered(self, manager: RequestManager, request: OutgoingRequest, answer: Answer) -> None:
+        try:
+            manager.on_response(request, answer, self._clock.now_ms())
+        except Exception as error:
+            self._broken(error)
+        self.turn()
+
+    def _failed(self, manager: RequestManager, request: OutgoingRequest, failure: Exception) -> None:
+        _LOG.debug("%s failed: %s", request.api.name, failure)
+        try:
+            manager.on_failure(request, failure, self._clock.now_ms())
+        except Exception as error:
+            self._broken(error)
+        self.turn()
+
+    def _broken(self, error: Exception) -> None:
+        _LOG.error("the client's engine failed", exc_info=error)
+        fatal = KafkaGroupsError(f"the client failed inside and cannot go on: {error!r}")
+        fatal.__cause__ = error
+        self._errors.report_fatal(fatal)
+
+    def _check_reachable(self, now_ms: int) -> int:
+        since_ms = self._router.unreachable_since_ms
+        if since_ms is None:
+            return NEVER_MS
+        remaining_ms = since_ms + self._bootstrap_timeout_ms - now_ms
+        if remaining_ms > 0:
+            return remaining_ms
+        self._router.unreachable_since_ms = None
+        self._errors.report(BootstrapError(f"no broker could be reached for {self._bootstrap_timeout_ms} ms:"
+                                           f" {self._router.last_error}"))  # fmt: skip
+        return NEVER_MS
+
+    def _set_timer(self, wait_ms: int) -> None:
+        self._cancel_timer()
+        if self._loop is not None and wait_ms < NEVER_MS:
+            self._timer = self._loop.call_later(wait_ms / 1000, self.turn)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

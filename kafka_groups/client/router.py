@@ -1,0 +1,250 @@
+"""From a destination to a connection: which broker, is it connected, what does it speak.
+
+Each broker is reached over up to two connections: one for data, whose requests a broker may hold back while it
+waits for records, and one for control, so that heartbeats and look-ups never queue up behind a fetch.
+"""
+
+import asyncio
+import enum
+import random
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from attrs import define, field, frozen
+
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.metadata import Node
+from kafka_groups.client.requests import Answer, OutgoingRequest
+from kafka_groups.errors import DisconnectedError, KafkaGroupsError, NetworkError, OperationTimeoutError
+from kafka_groups.net.clock import Clock
+from kafka_groups.net.connection import ClientConnection
+from kafka_groups.net.handshake import BrokerVersions, negotiate
+from kafka_groups.net.network import Network
+from kafka_groups.protocol.apis import APIS, ApiKey
+
+__all__ = ["ConnectionSettings", "Router"]
+
+OnAnswer = Callable[[Answer], None]
+OnFailure = Callable[[Exception], None]
+
+_DATA_APIS = frozenset({ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE})
+
+
+@frozen
+class ConnectionSettings:
+    """How connections are made.
+
+    Attributes:
+        bootstrap: Addresses that are tried while no broker is known.
+        client_id: Name that the requests carry.
+        setup_timeout_ms: How long connecting and the handshake may take.
+        reconnect_backoff_ms: Wait after the first failure of an address.
+        reconnect_backoff_max_ms: Longest wait.
+    """
+
+    bootstrap: tuple[tuple[str, int], ...]
+    client_id: str | None
+    setup_timeout_ms: int
+    reconnect_backoff_ms: int
+    reconnect_backoff_max_ms: int
+
+
+class _Lane(enum.Enum):
+    DATA = "data"
+    CONTROL = "control"
+
+
+@frozen(eq=False)
+class _Waiting:
+    request: OutgoingRequest
+    on_answer: OnAnswer
+    on_failure: OnFailure
+
+
+@define(eq=False)
+class _Link:
+    host: str
+    port: int
+    backoff: Backoff
+    connection: ClientConnection | None = None
+    versions: BrokerVersions | None = None
+    connecting: "asyncio.Task[None] | None" = None
+    queue: deque[_Waiting] = field(factory=deque)
+
+    @property
+    def load(self) -> int:
+        """How many requests are ahead of a new one."""
+        return len(self.queue) + (self.connection.in_flight if self.connection is not None else 0)
+
+
+class Router:
+    """Sends requests to the brokers that they are for; lives on one event loop.
+
+    Args:
+        network: The way to addresses.
+        settings: How connections are made.
+        nodes: Addresses of the known brokers; read, never written.
+        clock: Time.
+        rng: Picks among brokers, and jitters the back-off.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        settings: ConnectionSettings,
+        nodes: Mapping[int, Node],
+        clock: Clock,
+        rng: random.Random,
+    ) -> None:
+        self._network = network
+        self._settings = settings
+        self._nodes = nodes
+        self._clock = clock
+        self._rng = rng
+        self._links: dict[tuple[str, int, _Lane], _Link] = {}
+        self._closed = False
+        self.unreachable_since_ms: int | None = None
+        self.last_error: KafkaGroupsError | None = None
+
+    def __repr__(self) -> str:
+        connected = [f"{link.host}:{link.port}" for link in self._links.values() if link.connection is not None]
+        return f"<Router connected to {', '.join(connected) or 'nothing'}>"
+
+    def send(self, request: OutgoingRequest, on_answer: OnAnswer, on_failure: OnFailure) -> None:
+        """Send a request, connecting first where that is needed; exactly one of the callbacks follows, later."""
+        link = self._link_for(request)
+        if self._closed or link is None:
+            reason = "the client is closed" if self._closed else f"broker {request.node_id} is not known"
+            asyncio.get_running_loop().call_soon(on_failure, DisconnectedError(reason))
+            return
+        waiting = _Waiting(request, on_answer, on_failure)
+        if link.connection is not None and link.versions is not None:
+            self._transmit(link.connection, link.versions, waiting)
+            return
+        link.queue.append(waiting)
+        if link.connecting is None:
+            link.connecting = asyncio.get_running_loop().create_task(self._connect(link))
+
+    async def close(self) -> None:
+        """Close all connections; requests under way fail."""
+        self._closed = True
+        tasks = [link.connecting for link in self._links.values() if link.connecting is not None]
+        for task in tasks:
+            task.cancel()
+        for link in self._links.values():
+            if link.connection is not None:
+                link.connection.close()
+            self._fail_queue(link, DisconnectedError("the client was closed"))
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # -------------------------------------------------------------------------------------- choosing
+
+    def _link_for(self, request: OutgoingRequest) -> _Link | None:
+        lane = _Lane.DATA if request.api in _DATA_APIS else _Lane.CONTROL
+        if request.node_id is None:
+            return self._any_link()
+        node = self._nodes.get(request.node_id)
+        return None if node is None else self._link(node.host, node.port, lane)
+
+    def _any_link(self) -> _Link:
+        """The control connection that answers soonest: connected with the least load, else the least failures."""
+        now_ms = self._clock.now_ms()
+        links = [self._link(host, port, _Lane.CONTROL) for host, port in self._addresses()]
+        self._rng.shuffle(links)
+        return min(links, key=lambda link: (link.connection is None, link.backoff.remaining_ms(now_ms), link.load))
+
+    def _addresses(self) -> Iterable[tuple[str, int]]:
+        known = {(node.host, node.port) for node in self._nodes.values()}
+        return sorted(known | set(self._settings.bootstrap))
+
+    def _link(self, host: str, port: int, lane: _Lane) -> _Link:
+        link = self._links.get((host, port, lane))
+        if link is None:
+            settings = self._settings
+            backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, self._rng)
+            link = self._links[host, port, lane] = _Link(host, port, backoff)
+        return link
+
+    # ------------------------------------------------------------------------------------ connecting
+
+    async def _connect(self, link: _Link) -> None:
+        try:
+            await asyncio.sleep(link.backoff.remaining_ms(self._clock.now_ms()) / 1000)
+            async with asyncio.timeout(self._settings.setup_timeout_ms / 1000):
+                await self._open(link)
+        except TimeoutError:
+            waited = f"{self._settings.setup_timeout_ms} ms"
+            self._connect_failed(
+                link, OperationTimeoutError(f"no connection to {link.host}:{link.port} within {waited}")
+            )
+        except KafkaGroupsError as error:
+            self._connect_failed(link, error)
+        finally:
+            link.connecting = None
+        self._flush(link)
+
+    async def _open(self, link: _Link) -> None:
+        connection = await ClientConnection.open(
+            self._network,
+            link.host,
+            link.port,
+            self._settings.client_id,
+            on_lost=lambda error: self._lost(link, error),
+        )
+        try:
+            deadline_ms = self._clock.now_ms() + self._settings.setup_timeout_ms
+            link.versions = await negotiate(connection, deadline_ms)
+        except BaseException:
+            connection.abort()
+            raise
+        link.connection = connection
+        link.backoff.succeeded()
+        self.unreachable_since_ms = self.last_error = None
+
+    def _flush(self, link: _Link) -> None:
+        for waiting in _drain(link.queue):
+            if link.connection is None or link.versions is None:
+                waiting.on_failure(self._queue_error(link))
+            else:
+                self._transmit(link.connection, link.versions, waiting)
+
+    def _connect_failed(self, link: _Link, error: KafkaGroupsError) -> None:
+        now_ms = self._clock.now_ms()
+        link.backoff.failed(now_ms)
+        self.last_error = error
+        if not any(other.connection is not None for other in self._links.values()):
+            self.unreachable_since_ms = self.unreachable_since_ms or now_ms
+
+    def _queue_error(self, link: _Link) -> KafkaGroupsError:
+        return NetworkError(f"{link.host}:{link.port} cannot be reached: {self.last_error}")
+
+    def _fail_queue(self, link: _Link, error: KafkaGroupsError) -> None:
+        for waiting in _drain(link.queue):
+            waiting.on_failure(error)
+
+    def _lost(self, link: _Link, _error: KafkaGroupsError | None) -> None:
+        if link.connection is not None:
+            link.connection = None
+            link.versions = None
+            link.backoff.failed(self._clock.now_ms())
+
+    # ---------------------------------------------------------------------------------- transmitting
+
+    def _transmit(self, connection: ClientConnection, versions: BrokerVersions, waiting: _Waiting) -> None:
+        request, sent_ms = waiting.request, self._clock.now_ms()
+        try:
+            version = versions.version_for(APIS[request.api].request_class)
+            connection.send(
+                request.build(version),
+                version,
+                lambda message: waiting.on_answer(Answer(message, version, self._clock.now_ms() - sent_ms)),
+                waiting.on_failure,
+                sent_ms + request.timeout_ms,
+            )
+        except KafkaGroupsError as error:
+            asyncio.get_running_loop().call_soon(waiting.on_failure, error)
+
+
+def _drain(queue: "deque[_Waiting]") -> Iterator[_Waiting]:
+    while queue:
+        yield queue.popleft()

@@ -1,0 +1,348 @@
+"""The asynchronous share consumer."""
+
+import asyncio
+import warnings
+import weakref
+from collections.abc import AsyncIterator, Iterable, Mapping
+from types import TracebackType
+from typing import Self
+
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError, OperationTimeoutError
+from kafka_groups.share.application import AcknowledgementCallback
+from kafka_groups.share.client import ShareClient
+from kafka_groups.share.delivery.commits import CommitTicket
+from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+from kafka_groups.share.parts import Configuration, Environment, configured, put_together
+from kafka_groups.types import AcknowledgeType, TopicIdPartition
+
+__all__ = ["AsyncKafkaShareConsumer", "CommitResult", "checked_topics"]
+
+CommitResult = Mapping[TopicIdPartition, KafkaGroupsError | None]
+"""For each partition that acknowledgements were committed for: None, or why the broker did not take them."""
+
+DEFAULT_CLOSE_TIMEOUT_S = 30.0
+
+
+class AsyncKafkaShareConsumer:
+    """A consumer of a share group (KIP-932), for asyncio.
+
+    The members of a share group share the records of their topics, and not the partitions: each record is
+    acquired for one member, for the time of the acquisition lock, and is delivered again, to this member or another,
+    unless it is acknowledged by then. Delivery is at least once.
+
+    A consumer belongs to one event loop and one task at a time. Heartbeats go on while the application works, as
+    long as it lets the event loop run.
+
+    Args:
+        config: Keys by Kafka's dotted names, or confluent-kafka's where the two mean the same.
+        environment: Another network or clock, for tests.
+        **keywords: Keys by their Python names, such as `bootstrap_servers`, `group_id`, `acknowledgement_mode`; the
+            configuration reference lists them all.
+
+    Raises:
+        ConfigurationError: A key is unknown or forbidden, or a value is bad.
+    """
+
+    def __init__(
+        self, config: Configuration = None, /, *, environment: Environment | None = None, **keywords: object
+    ) -> None:
+        parts = put_together(configured(config, keywords), environment or Environment())
+        self._config = parts.config
+        self._clock = parts.clock
+        self._inbox = parts.inbox
+        self._application = parts.application
+        self._client = parts.client
+        self._ready = asyncio.Event()
+        self._inbox.on_ready = self._ready.set
+        self._finalizer = weakref.finalize(self, _abandon, parts.client)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._application.is_closed else self._client.membership.state.value
+        return f"<AsyncKafkaShareConsumer group {self._config.group_id} {state}>"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        finalizer = getattr(self, "_finalizer", None)
+        if finalizer is not None and finalizer.alive and self._client.loop is not None:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
+
+    # -------------------------------------------------------------------------------- subscription
+
+    async def subscribe(self, topics: Iterable[str]) -> None:
+        """Join the group with these topics, in place of those of an earlier call; without any, `unsubscribe`.
+
+        Does not wait for the assignment, which the coordinator sends with one of the next heartbeats.
+
+        Raises:
+            ConfigurationError: Not a collection of topic names.
+        """
+        wanted = checked_topics(topics)
+        if not wanted:
+            await self.unsubscribe()
+            return
+        with self._application.entered():
+            if self._client.loop is None:
+                await self._client.start()
+            self._application.subscription = wanted
+            self._client.subscribe(wanted)
+
+    async def unsubscribe(self) -> None:
+        """Leave the group; records that were not acknowledged are released, acknowledgements are still sent."""
+        with self._application.entered():
+            self._application.send_acknowledged()
+            self._application.drop_all()
+            self._application.subscription = frozenset()
+            self._client.unsubscribe()
+
+    def subscription(self) -> frozenset[str]:
+        """The topics that the consumer is subscribed to."""
+        return self._application.subscription
+
+    # ------------------------------------------------------------------------------------- records
+
+    async def poll(self, timeout: float | None = None) -> ShareRecords:  # noqa: ASYNC109 - Kafka's surface
+        """Wait for records.
+
+        In implicit mode this accepts all records of the poll before. In explicit mode each of them must have been
+        acknowledged.
+
+        Args:
+            timeout: Longest wait, in seconds; None waits for as long as it takes.
+
+        Returns:
+            The records that were acquired; empty when the time was up. The size of one fetch: `max.poll.records` is a
+            limit in the `record_limit` mode only, as otherwise whole batches of the log are acquired.
+
+        Raises:
+            IllegalStateError: Not subscribed, or records of the last poll are not acknowledged (explicit mode).
+            CorruptRecordError: A batch failed its checksum and was rejected; the next poll goes on after it.
+            RecordDeserializationError: With `on_deserialization_error="raise"`; the record was released.
+            WakeupError: `wakeup` was called.
+            BrokerError: The broker refused the group or a topic (authorisation, invalid names, group size).
+            BootstrapError: No broker could be reached for `default.api.timeout.ms`; the next poll tries on.
+        """
+        with self._application.entered():
+            self._application.begin_poll()
+            records = self._application.take()
+            if records or timeout == 0:
+                self._client.turn()
+                return records
+            return await self._wait_for_records(timeout)
+
+    async def _wait_for_records(self, timeout_s: float | None) -> ShareRecords:
+        self._inbox.is_waiting = True
+        try:
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    self._ready.clear()
+                    self._client.turn()
+                    if not self._inbox.ready:
+                        await self._ready.wait()
+                    self._application.raise_waiting()
+                    records = self._application.take()
+                    if records:
+                        return records
+                    self._application.send_acknowledged()
+        except TimeoutError:
+            return ShareRecords()
+        finally:
+            self._inbox.is_waiting = False
+
+    def __aiter__(self) -> AsyncIterator[ShareRecord]:
+        """Records one after the other, for ever; in implicit mode a record counts as done when its batch is."""
+        return self._iterate()
+
+    async def _iterate(self) -> AsyncIterator[ShareRecord]:
+        while True:
+            for record in await self.poll():
+                yield record
+
+    # ----------------------------------------------------------------------------- acknowledgement
+
+    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
+        """Say what becomes of a record; local, sent with the next poll or commit. The last call before that counts.
+
+        `RENEW` extends the lock and has the record come back from a later poll; `renew` extends it in place.
+
+        Raises:
+            IllegalStateError: In implicit mode, or the record is not in flight any more.
+        """
+        self._application.acknowledge(record, kind)
+
+    def acknowledge_offset(
+        self, topic: str, partition: int, offset: int, kind: AcknowledgeType = AcknowledgeType.ACCEPT
+    ) -> None:
+        """Say what becomes of the record at an offset, such as one that could not be deserialised.
+
+        Raises:
+            IllegalStateError: In implicit mode, or the record is not in flight.
+        """
+        self._application.acknowledge_offset(topic, partition, offset, kind)
+
+    def acknowledge_range(
+        self,
+        topic: str,
+        partition: int,
+        first_offset: int,
+        last_offset: int,
+        kind: AcknowledgeType = AcknowledgeType.ACCEPT,
+    ) -> int:
+        """Say what becomes of all records in hand from the first to the last offset, both included.
+
+        Returns:
+            How many records those are; offsets that are not in hand are passed over.
+
+        Raises:
+            IllegalStateError: In implicit mode.
+        """
+        return self._application.acknowledge_range(topic, partition, first_offset, last_offset, kind)
+
+    def acknowledge_all(self, records: ShareRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
+        """Say what becomes of all records of a batch; how many are still in hand.
+
+        Raises:
+            IllegalStateError: In implicit mode.
+        """
+        return self._application.acknowledge_all(records, kind)
+
+    async def commit_sync(self, timeout: float | None = None) -> CommitResult:  # noqa: ASYNC109
+        """Send the acknowledgements and wait for the brokers' answers.
+
+        In implicit mode this accepts all records that were delivered.
+
+        Args:
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            None or an error for each partition; an error means that its records will be delivered again.
+
+        Raises:
+            OperationTimeoutError: Answers are missing; what becomes of those acknowledgements is told to the callback.
+        """
+        ticket = CommitTicket()
+        with self._application.entered():
+            if self._application.commit(ticket):
+                await self._settled(ticket, timeout)
+            self._application.run_callback()
+        return ticket.results
+
+    def commit_async(self) -> None:
+        """Send the acknowledgements without waiting; the callback is told of the outcome in a later call.
+
+        In implicit mode this accepts all records that were delivered.
+        """
+        with self._application.entered():
+            if self._application.commit(None):
+                self._client.turn()
+
+    async def renew(
+        self,
+        target: ShareRecord | ShareRecords | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> CommitResult:
+        """Extend the acquisition locks of records in hand, which stay in hand (KIP-1222).
+
+        Args:
+            target: A record, a batch, or None for all records that are not acknowledged yet.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            None or an error for each partition: `UnsupportedVersionError` when the broker cannot renew (before Kafka
+            4.2), `InvalidRecordStateError` when the lock was lost already or the group does not allow renewing.
+
+        Raises:
+            IllegalStateError: In implicit mode.
+            OperationTimeoutError: Answers are missing.
+        """
+        ticket = CommitTicket()
+        with self._application.entered():
+            if self._application.renew(target, ticket):
+                await self._settled(ticket, timeout)
+        return ticket.results
+
+    async def _settled(self, ticket: CommitTicket, timeout_s: float | None) -> None:
+        settled = asyncio.Event()
+        ticket.on_done = settled.set
+        self._client.turn()
+        timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                if not ticket.is_done:
+                    await settled.wait()
+        except TimeoutError:
+            raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s") from None
+
+    def set_acknowledgement_callback(self, callback: AcknowledgementCallback | None) -> None:
+        """Have the fate of acknowledgements told to a function, from within poll, commit and close.
+
+        Only `wakeup` may be called from within it.
+        """
+        self._application.check_usable()
+        self._application.callback = callback
+
+    # --------------------------------------------------------------------------------- the consumer
+
+    @property
+    def acquisition_lock_timeout(self) -> float | None:
+        """How long acquisition locks last, in seconds; None before the first fetch was answered."""
+        timeout_ms = self._client.fetcher.lock_timeout_ms
+        return None if timeout_ms is None else timeout_ms / 1000
+
+    def wakeup(self) -> None:
+        """Have the poll that waits, or else the next one, raise `WakeupError`; may be called from any task."""
+        self._application.wake()
+
+    def metrics(self) -> Mapping[str, float]:
+        """Totals since the consumer was made, by Kafka's names where it has them; a copy."""
+        return self._client.metrics()
+
+    async def close(self, timeout: float = DEFAULT_CLOSE_TIMEOUT_S) -> None:  # noqa: ASYNC109
+        """Send what was acknowledged, release the rest, leave the group and close all connections.
+
+        A second call does nothing.
+
+        Args:
+            timeout: Longest wait for the brokers, in seconds; also bounded by `request.timeout.ms`.
+        """
+        if self._application.is_closed:
+            return
+        with self._application.entered():
+            self._application.send_acknowledged()
+        self._finalizer.detach()
+        try:
+            await self._client.close(round(timeout * 1000))
+        finally:
+            await self._client.abort()
+            self._application.is_closed = True
+        self._application.run_callback()
+
+
+def checked_topics(topics: Iterable[object]) -> frozenset[str]:
+    """The topics of a subscription.
+
+    Raises:
+        ConfigurationError: A single string, or something else than names.
+    """
+    if isinstance(topics, str):
+        raise ConfigurationError(f"topics={topics!r}: give a list of topic names, [{topics!r}]")
+    wanted: set[str] = set()
+    for topic in topics:
+        if not isinstance(topic, str) or not topic:
+            raise ConfigurationError(f"topics: {topic!r} is no topic name")
+        wanted.add(topic)
+    return frozenset(wanted)
+
+
+def _abandon(client: ShareClient) -> None:
+    """The consumer was garbage-collected without having been closed: let go of its connections."""
+    loop = client.loop
+    if loop is not None and not loop.is_closed():
+        loop.call_soon_threadsafe(lambda: loop.create_task(client.abort()))

@@ -1,0 +1,287 @@
+"""The half of a share consumer that lives with the application: what it holds, and what it said of it.
+
+Everything here is local and at once; nothing waits and nothing crosses a thread but through the inbox.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import ClosedError, ConcurrentUseError, IllegalStateError, KafkaGroupsError, WakeupError
+from kafka_groups.net.clock import Clock
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
+from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.inbox import Inbox
+from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["AcknowledgementCallback", "Application"]
+
+AcknowledgementCallback = Callable[[Acknowledged], object]
+"""Told the fate of acknowledgements, one partition at a time, from within poll, commit or close."""
+
+
+class Application:
+    """State and rules of the application's side; the two facades add nothing but the way to wait.
+
+    Args:
+        config: The consumer's configuration.
+        inbox: The hand-over from and to the event loop.
+        errors: Errors of the background.
+        clock: Time.
+    """
+
+    def __init__(self, config: ShareConsumerConfig, inbox: Inbox, errors: BackgroundErrors, clock: Clock) -> None:
+        self._config = config
+        self._inbox = inbox
+        self._errors = errors
+        self._clock = clock
+        self._decoder = Decoder(
+            check_crcs=config.check_crcs,
+            key_deserializer=config.key_deserializer,
+            value_deserializer=config.value_deserializer,
+            raise_errors=config.on_deserialization_error == "raise",
+        )
+        self._decoded: deque[AcquiredRecords | KafkaGroupsError] = deque()
+        self._in_hand: list[AcquiredRecords] = []
+        self._user: int | None = None
+        self._in_callback = False
+        self._woken = False
+        self.is_closed = False
+        self.subscription: frozenset[str] = frozenset()
+        self.callback: AcknowledgementCallback | None = None
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether the application acknowledges each record itself."""
+        return self._config.acknowledgement_mode == "explicit"
+
+    # ------------------------------------------------------------------------------------ entering
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Guard of every call: one at a time, not from the callback, not after close.
+
+        Raises:
+            ClosedError: The consumer was closed.
+            ConcurrentUseError: Another thread or task is in a call.
+            IllegalStateError: Called from the acknowledgement callback.
+        """
+        self.check_usable()
+        if self._user is not None:
+            raise ConcurrentUseError(
+                f"another call is under way in thread {self._user}; a share consumer is not safe for use by several"
+                " threads or tasks at once: give each its own"
+            )
+        self._user = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._user = None
+
+    def check_usable(self) -> None:
+        """Raise when the consumer cannot be used now.
+
+        Raises:
+            ClosedError: The consumer was closed.
+            IllegalStateError: Called from the acknowledgement callback.
+        """
+        if self.is_closed:
+            raise ClosedError("the consumer was closed")
+        if self._in_callback:
+            raise IllegalStateError("only wakeup() may be called from the acknowledgement callback")
+
+    def wake(self) -> None:
+        """Have the current or the next poll raise `WakeupError`."""
+        self._woken = True
+        self._inbox.notify()
+
+    # ---------------------------------------------------------------------------------------- poll
+
+    def begin_poll(self) -> None:
+        """What a poll does before it looks for records.
+
+        Raises:
+            KafkaGroupsError: An error of the background, or of the last delivery.
+            IllegalStateError: Not subscribed; or a record of the last poll was not acknowledged (explicit mode).
+            WakeupError: `wakeup` was called.
+        """
+        self._inbox.polled(self._clock.now_ms())
+        self.raise_waiting()
+        if not self.is_explicit:
+            self._accept_all()
+        elif any(delivery.has_open for delivery in self._in_hand):
+            raise IllegalStateError("all records must be acknowledged before the next poll in explicit mode")
+        self.send_acknowledged()
+        if not self.subscription:
+            raise IllegalStateError("the consumer is not subscribed to any topic: call subscribe() first")
+
+    def raise_waiting(self) -> None:
+        """Raise what waits to be raised, and tell the callback what waits to be told.
+
+        Raises:
+            KafkaGroupsError: An error of the background.
+            WakeupError: `wakeup` was called.
+        """
+        self.run_callback()
+        if self._woken:
+            self._woken = False
+            raise WakeupError("wakeup() was called")
+        self._errors.raise_first()
+
+    def take(self) -> ShareRecords:
+        """The records that are there, decoded; empty when there are none.
+
+        Raises:
+            KafkaGroupsError: An error stands before the next records: a corrupt batch, or a record that cannot be
+                deserialised.
+        """
+        for fetched in self._inbox.take(self._clock.now_ms()):
+            if fetched.blob is None:
+                self._decoded.append(fetched.acquired)
+            else:
+                self._decoded.extend(self._decoder.decode(fetched.acquired, fetched.blob))
+        deliveries = self._up_to_error()
+        self._in_hand.extend(deliveries)
+        self._publish_in_hand()
+        return ShareRecords([delivery for delivery in deliveries if len(delivery)])
+
+    def _up_to_error(self) -> list[AcquiredRecords]:
+        deliveries: list[AcquiredRecords] = []
+        while self._decoded:
+            item = self._decoded[0]
+            if isinstance(item, AcquiredRecords):
+                deliveries.append(item)
+            elif any(map(len, deliveries)):
+                break
+            else:
+                self._decoded.popleft()
+                self._in_hand.extend(deliveries)
+                raise item
+            self._decoded.popleft()
+        return deliveries
+
+    def run_callback(self) -> None:
+        """Tell the callback the fate of acknowledgements that has become known."""
+        fates = self._inbox.fates
+        while fates:
+            fate = fates.popleft()
+            if self.callback is None:
+                continue
+            self._in_callback = True
+            try:
+                self.callback(fate)
+            finally:
+                self._in_callback = False
+
+    # ----------------------------------------------------------------------------- acknowledgement
+
+    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType) -> None:
+        """Acknowledge one record."""
+        self._check_kind(kind)
+        record.acquired.acknowledge(record.offset, kind)
+
+    def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
+        """Acknowledge the record at an offset."""
+        self._check_kind(kind)
+        for delivery in self._in_hand:
+            if delivery.topic == topic and delivery.partition == partition and offset in delivery:
+                delivery.acknowledge(offset, kind)
+                return
+        raise IllegalStateError(f"the record {topic}-{partition}@{offset} cannot be acknowledged: it is not in flight")
+
+    def acknowledge_range(self, topic: str, partition: int, first: int, last: int, kind: AcknowledgeType) -> int:
+        """Acknowledge all records in hand from the first to the last offset; how many those are."""
+        self._check_kind(kind)
+        return sum(
+            delivery.acknowledge_range(first, last, kind)
+            for delivery in self._in_hand
+            if delivery.topic == topic and delivery.partition == partition
+        )
+
+    def acknowledge_all(self, records: ShareRecords, kind: AcknowledgeType) -> int:
+        """Acknowledge all records of a batch that are still in hand; how many those are."""
+        self._check_kind(kind)
+        return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind) for d in records.deliveries)
+
+    def _check_kind(self, kind: AcknowledgeType) -> None:
+        self.check_usable()
+        if not self.is_explicit:
+            raise IllegalStateError(
+                "implicit acknowledgement is in use: set acknowledgement_mode='explicit' to acknowledge records"
+            )
+        if kind == AcknowledgeType.GAP:
+            raise IllegalStateError("GAP is for offsets without a record; ACCEPT, RELEASE, REJECT or RENEW a record")
+
+    def _accept_all(self) -> None:
+        for delivery in self._in_hand:
+            delivery.accept_open()
+
+    def send_acknowledged(self, ticket: CommitTicket | None = None) -> bool:
+        """Pass on what was acknowledged; whether there was anything."""
+        deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
+        pending: list[PendingAcknowledgement] = []
+        for delivery in self._in_hand:
+            taken = delivery.take_acknowledged()
+            batches = m.encode_batches(taken, delivery.first_offset)
+            if batches:
+                pending.append(PendingAcknowledgement(delivery, batches, taken, deadline_ms, ticket))
+        self._in_hand = [delivery for delivery in self._in_hand if not delivery.is_done]
+        self._publish_in_hand()
+        return self._send(pending, ticket)
+
+    def commit(self, ticket: CommitTicket | None) -> bool:
+        """What a commit does before it waits: in implicit mode everything delivered is accepted."""
+        self.raise_waiting()
+        if not self.is_explicit:
+            self._accept_all()
+        return self.send_acknowledged(ticket)
+
+    def renew(self, target: ShareRecord | ShareRecords | None, ticket: CommitTicket) -> bool:
+        """Ask for new locks on records in hand that are not acknowledged yet; whether there are any.
+
+        Raises:
+            IllegalStateError: In implicit mode.
+        """
+        self._check_kind(AcknowledgeType.RENEW)
+        deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
+        renewals = ((delivery, _renewal_batches(delivery, target)) for delivery in self._targets(target))
+        pending = [PendingAcknowledgement(d, batches, None, deadline_ms, ticket) for d, batches in renewals if batches]
+        return self._send(pending, ticket)
+
+    def _targets(self, target: ShareRecord | ShareRecords | None) -> list[AcquiredRecords]:
+        if target is None:
+            return list(self._in_hand)
+        return [target.acquired] if isinstance(target, ShareRecord) else list(target.deliveries)
+
+    def _send(self, pending: list[PendingAcknowledgement], ticket: CommitTicket | None) -> bool:
+        if ticket is not None:
+            ticket.expect(len(pending))  # before the loop's side can settle the first of them
+        self._inbox.outbox.extend(pending)
+        return bool(pending)
+
+    def drop_all(self) -> None:
+        """Nothing is in hand any more (unsubscribed): what was not acknowledged is released with its session."""
+        self._in_hand = []
+        self._decoded.clear()
+        self._publish_in_hand()
+
+    def _publish_in_hand(self) -> None:
+        self._inbox.in_hand = tuple(self._in_hand)
+
+
+def _renewal_batches(
+    delivery: AcquiredRecords, target: ShareRecord | ShareRecords | None
+) -> tuple[AcknowledgementBatch, ...]:
+    if isinstance(target, ShareRecord):
+        marks = bytearray([m.NOT_ACQUIRED]) * len(delivery.marks)
+        position = target.offset - delivery.first_offset
+        marks[position] = m.RENEW if delivery.marks[position] == m.OPEN else m.NOT_ACQUIRED
+        return m.encode_batches(marks, delivery.first_offset)
+    return delivery.renewal_batches()

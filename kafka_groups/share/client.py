@@ -1,0 +1,166 @@
+"""The half of a share consumer that lives on the event loop: all request managers and the engine that drives them."""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Mapping
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.engine import Engine
+from kafka_groups.client.membership.heartbeat import HeartbeatTimer
+from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
+from kafka_groups.client.metadata import Metadata, MetadataManager
+from kafka_groups.client.router import ConnectionSettings, Router
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.net.clock import Clock
+from kafka_groups.net.network import Network
+from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
+from kafka_groups.share.delivery.inbox import Inbox
+from kafka_groups.share.delivery.metrics import ShareMetrics
+from kafka_groups.types import member_id_of, random_uuid
+
+__all__ = ["ShareClient"]
+
+
+class ShareClient:
+    """Everything of a share consumer that sends and receives; all methods are for the event loop's thread.
+
+    Args:
+        config: The consumer's configuration.
+        network: The way to the brokers.
+        clock: Time.
+        rng: Source of the member id, and of jitter.
+        inbox: The hand-over to the application.
+        errors: Errors that the application is to see.
+    """
+
+    def __init__(
+        self,
+        config: ShareConsumerConfig,
+        network: Network,
+        clock: Clock,
+        rng: random.Random,
+        inbox: Inbox,
+        errors: BackgroundErrors,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._rng = rng
+        self._inbox = inbox
+        self._errors = errors
+        self._metrics = ShareMetrics()
+        self._changed: Callable[[], None] | None = None
+        metadata = Metadata()
+        self._metadata = MetadataManager(
+            metadata,
+            errors,
+            max_age_ms=config.metadata_max_age_ms,
+            timeout_ms=config.request_timeout_ms,
+            backoff=self._backoff(),
+            allow_auto_create=config.allow_auto_create_topics,
+        )
+        self._coordinator = CoordinatorManager(
+            config.group_id, metadata, errors, backoff=self._backoff(), timeout_ms=config.request_timeout_ms
+        )
+        self.membership = ShareMembership(
+            MemberIdentity(config.group_id, member_id_of(random_uuid(rng)), config.client_rack or None),
+            coordinator=self._coordinator,
+            errors=errors,
+            timer=HeartbeatTimer(self._backoff()),
+            timeout_ms=config.request_timeout_ms,
+            max_poll_interval_ms=config.max_poll_interval_ms,
+        )
+        around = Surroundings(self.membership, self._metadata, errors, inbox, self._metrics, rng)
+        self.fetcher = ShareFetchManager(config, around)
+        router = Router(network, _connection_settings(config), metadata.nodes, clock, rng)
+        self._engine = Engine(
+            (self.fetcher, self.membership, self._coordinator, self._metadata),
+            router,
+            clock,
+            errors=errors,
+            on_turn=self._after_turn,
+            bootstrap_timeout_ms=config.default_api_timeout_ms,
+        )
+
+    def __repr__(self) -> str:
+        return f"<ShareClient {self.membership!r} {self.fetcher!r}>"
+
+    def _backoff(self) -> Backoff:
+        return Backoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._rng)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop that the client lives on, while it runs."""
+        return self._engine.loop
+
+    async def start(self) -> None:
+        """Begin; nothing is sent before `subscribe`."""
+        self._engine.start()
+
+    def turn(self) -> None:
+        """See what the application did, and act on it."""
+        self._engine.turn()
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Join the group with these topics, or change the subscription to them."""
+        topics = frozenset(topics)
+        self._metadata.set_topics(topics)
+        self.fetcher.reopen()
+        self.membership.subscribe(topics)
+        self._engine.turn()
+
+    def unsubscribe(self) -> None:
+        """Send what is pending, close the sessions, leave the group."""
+        self.fetcher.close()
+        self.membership.leave()
+        self._engine.turn()
+
+    async def close(self, timeout_ms: int) -> None:
+        """Unsubscribe, wait until the brokers know, and drop all connections; never longer than the timeout."""
+        if self._engine.is_running:
+            deadline_ms = self._clock.now_ms() + min(timeout_ms, self._config.request_timeout_ms)
+            self.fetcher.close()
+            await self._until(lambda: self.fetcher.is_closed, deadline_ms)
+            self.membership.leave()
+            await self._until(lambda: self.membership.has_left, deadline_ms)
+            self.membership.give_up_leaving()
+            await self._engine.stop()
+
+    async def abort(self) -> None:
+        """Drop all connections and tell nobody: the brokers release the records and the session times out."""
+        await self._engine.stop()
+
+    def metrics(self) -> Mapping[str, float]:
+        """Name → value."""
+        return {**self._metrics.snapshot(), "rebalance-total": float(self.membership.rebalances)}
+
+    async def _until(self, condition: Callable[[], bool], deadline_ms: int) -> None:
+        changed = asyncio.Event()
+        self._changed = changed.set
+        self._engine.turn()
+        try:
+            async with asyncio.timeout(max(0, deadline_ms - self._clock.now_ms()) / 1000):
+                while not condition() and self._errors.fatal is None:
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            return  # closing is best effort: the broker finds out by itself
+        finally:
+            self._changed = None
+
+    def _after_turn(self) -> None:
+        if self._changed is not None:
+            self._changed()
+        if self._errors or self._inbox.fates:
+            self._inbox.notify()
+
+
+def _connection_settings(config: ShareConsumerConfig) -> ConnectionSettings:
+    return ConnectionSettings(
+        bootstrap=config.bootstrap_servers,
+        client_id=config.client_id,
+        setup_timeout_ms=config.socket_connection_setup_timeout_ms,
+        reconnect_backoff_ms=config.reconnect_backoff_ms,
+        reconnect_backoff_max_ms=config.reconnect_backoff_max_ms,
+    )

@@ -1,0 +1,325 @@
+"""The blocking share consumer: the asynchronous engine on a background thread."""
+
+import threading
+import warnings
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Self
+
+from kafka_groups.errors import OperationTimeoutError
+from kafka_groups.net.loop_thread import LoopThread
+from kafka_groups.share.aio import DEFAULT_CLOSE_TIMEOUT_S, CommitResult, checked_topics
+from kafka_groups.share.application import AcknowledgementCallback
+from kafka_groups.share.client import ShareClient
+from kafka_groups.share.delivery.commits import CommitTicket
+from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+from kafka_groups.share.parts import Configuration, Environment, configured, put_together
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["KafkaShareConsumer"]
+
+
+class KafkaShareConsumer:
+    """A consumer of a share group (KIP-932); its methods block.
+
+    The members of a share group share the records of their topics, and not the partitions: each record is
+    acquired for one member, for the time of the acquisition lock, and is delivered again, to this member or another,
+    unless it is acknowledged by then. Delivery is at least once.
+
+    A background thread heartbeats and fetches ahead while the application works. A consumer is not safe for use by
+    several threads at once; `wakeup` alone may be called from any.
+
+    Args:
+        config: Keys by Kafka's dotted names, or confluent-kafka's where the two mean the same.
+        environment: Another network or clock, for tests.
+        **keywords: Keys by their Python names, such as `bootstrap_servers`, `group_id`, `acknowledgement_mode`; the
+            configuration reference lists them all.
+
+    Raises:
+        ConfigurationError: A key is unknown or forbidden, or a value is bad.
+    """
+
+    def __init__(
+        self, config: Configuration = None, /, *, environment: Environment | None = None, **keywords: object
+    ) -> None:
+        parts = put_together(configured(config, keywords), environment or Environment())
+        self._config = parts.config
+        self._clock = parts.clock
+        self._inbox = parts.inbox
+        self._application = parts.application
+        self._client = parts.client
+        self._thread = LoopThread(f"share-consumer-{parts.config.group_id}")
+        self._ready = threading.Event()
+        self._inbox.on_ready = self._ready.set
+        self._finalizer = weakref.finalize(self, _abandon, self._thread, parts.client)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._application.is_closed else self._client.membership.state.value
+        return f"<KafkaShareConsumer group {self._config.group_id} {state}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        finalizer = getattr(self, "_finalizer", None)
+        if finalizer is not None and finalizer.alive and self._thread.is_running:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
+
+    # -------------------------------------------------------------------------------- subscription
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Join the group with these topics, in place of those of an earlier call; without any, `unsubscribe`.
+
+        Does not wait for the assignment, which the coordinator sends with one of the next heartbeats.
+
+        Raises:
+            ConfigurationError: Not a collection of topic names.
+        """
+        wanted = checked_topics(topics)
+        if not wanted:
+            self.unsubscribe()
+            return
+        with self._application.entered():
+            if not self._thread.is_running:
+                self._thread.start()
+                self._thread.run(self._client.start())
+            self._application.subscription = wanted
+            self._thread.call_soon(self._client.subscribe, wanted)
+
+    def unsubscribe(self) -> None:
+        """Leave the group; records that were not acknowledged are released, acknowledgements are still sent."""
+        with self._application.entered():
+            self._application.send_acknowledged()
+            self._application.drop_all()
+            self._application.subscription = frozenset()
+            if self._thread.is_running:
+                self._thread.call_soon(self._client.unsubscribe)
+
+    def subscription(self) -> frozenset[str]:
+        """The topics that the consumer is subscribed to."""
+        return self._application.subscription
+
+    # ------------------------------------------------------------------------------------- records
+
+    def poll(self, timeout: float | None = None) -> ShareRecords:
+        """Wait for records; see `AsyncKafkaShareConsumer.poll`.
+
+        Args:
+            timeout: Longest wait, in seconds; None waits for as long as it takes.
+
+        Returns:
+            The records that were acquired; empty when the time was up.
+
+        Raises:
+            IllegalStateError: Not subscribed, or records of the last poll are not acknowledged (explicit mode).
+            CorruptRecordError: A batch failed its checksum and was rejected; the next poll goes on after it.
+            RecordDeserializationError: With `on_deserialization_error="raise"`; the record was released.
+            WakeupError: `wakeup` was called.
+            BrokerError: The broker refused the group or a topic (authorisation, invalid names, group size).
+            BootstrapError: No broker could be reached for `default.api.timeout.ms`; the next poll tries on.
+        """
+        with self._application.entered():
+            self._application.begin_poll()
+            records = self._application.take()
+            if records or timeout == 0:
+                self._thread.call_soon(self._client.turn)
+                return records
+            return self._wait_for_records(timeout)
+
+    def _wait_for_records(self, timeout_s: float | None) -> ShareRecords:
+        deadline_ms = None if timeout_s is None else self._clock.now_ms() + round(timeout_s * 1000)
+        self._inbox.is_waiting = True
+        try:
+            while True:
+                self._ready.clear()
+                self._thread.call_soon(self._client.turn)
+                if not self._inbox.ready and not self._wait(deadline_ms):
+                    return ShareRecords()
+                self._application.raise_waiting()
+                records = self._application.take()
+                if records:
+                    return records
+                self._application.send_acknowledged()
+        finally:
+            self._inbox.is_waiting = False
+
+    def _wait(self, deadline_ms: int | None) -> bool:
+        if deadline_ms is None:
+            return self._ready.wait()
+        return self._ready.wait(max(0, deadline_ms - self._clock.now_ms()) / 1000)
+
+    def __iter__(self) -> Iterator[ShareRecord]:
+        """Records one after the other, for ever; in implicit mode a record counts as done when its batch is."""
+        while True:
+            yield from self.poll()
+
+    # ----------------------------------------------------------------------------- acknowledgement
+
+    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
+        """Say what becomes of a record; local, sent with the next poll or commit. The last call before that counts.
+
+        `RENEW` extends the lock and has the record come back from a later poll; `renew` extends it in place.
+
+        Raises:
+            IllegalStateError: In implicit mode, or the record is not in flight any more.
+        """
+        self._application.acknowledge(record, kind)
+
+    def acknowledge_offset(
+        self, topic: str, partition: int, offset: int, kind: AcknowledgeType = AcknowledgeType.ACCEPT
+    ) -> None:
+        """Say what becomes of the record at an offset, such as one that could not be deserialised.
+
+        Raises:
+            IllegalStateError: In implicit mode, or the record is not in flight.
+        """
+        self._application.acknowledge_offset(topic, partition, offset, kind)
+
+    def acknowledge_range(
+        self,
+        topic: str,
+        partition: int,
+        first_offset: int,
+        last_offset: int,
+        kind: AcknowledgeType = AcknowledgeType.ACCEPT,
+    ) -> int:
+        """Say what becomes of all records in hand from the first to the last offset, both included.
+
+        Returns:
+            How many records those are; offsets that are not in hand are passed over.
+
+        Raises:
+            IllegalStateError: In implicit mode.
+        """
+        return self._application.acknowledge_range(topic, partition, first_offset, last_offset, kind)
+
+    def acknowledge_all(self, records: ShareRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
+        """Say what becomes of all records of a batch; how many are still in hand.
+
+        Raises:
+            IllegalStateError: In implicit mode.
+        """
+        return self._application.acknowledge_all(records, kind)
+
+    def commit_sync(self, timeout: float | None = None) -> CommitResult:
+        """Send the acknowledgements and wait for the brokers' answers; see `AsyncKafkaShareConsumer.commit_sync`.
+
+        Args:
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            None or an error for each partition; an error means that its records will be delivered again.
+
+        Raises:
+            OperationTimeoutError: Answers are missing; what becomes of those acknowledgements is told to the callback.
+        """
+        ticket, settled = _ticket()
+        with self._application.entered():
+            if self._application.commit(ticket):
+                self._settled(ticket, settled, timeout)
+            self._application.run_callback()
+        return ticket.results
+
+    def commit_async(self) -> None:
+        """Send the acknowledgements without waiting; the callback is told of the outcome in a later call.
+
+        In implicit mode this accepts all records that were delivered.
+        """
+        with self._application.entered():
+            if self._application.commit(None):
+                self._thread.call_soon(self._client.turn)
+
+    def renew(self, target: ShareRecord | ShareRecords | None = None, *, timeout: float | None = None) -> CommitResult:
+        """Extend the acquisition locks of records in hand, which stay in hand; see `AsyncKafkaShareConsumer.renew`.
+
+        Args:
+            target: A record, a batch, or None for all records that are not acknowledged yet.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            None or an error for each partition.
+
+        Raises:
+            IllegalStateError: In implicit mode.
+            OperationTimeoutError: Answers are missing.
+        """
+        ticket, settled = _ticket()
+        with self._application.entered():
+            if self._application.renew(target, ticket):
+                self._settled(ticket, settled, timeout)
+        return ticket.results
+
+    def _settled(self, ticket: CommitTicket, settled: threading.Event, timeout_s: float | None) -> None:
+        timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
+        self._thread.call_soon(self._client.turn)
+        if not settled.wait(timeout_s) and not ticket.is_done:
+            raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s")
+
+    def set_acknowledgement_callback(self, callback: AcknowledgementCallback | None) -> None:
+        """Have the fate of acknowledgements told to a function, from within poll, commit and close.
+
+        It runs on the application's thread. Only `wakeup` may be called from within it.
+        """
+        self._application.check_usable()
+        self._application.callback = callback
+
+    # --------------------------------------------------------------------------------- the consumer
+
+    @property
+    def acquisition_lock_timeout(self) -> float | None:
+        """How long acquisition locks last, in seconds; None before the first fetch was answered."""
+        timeout_ms = self._client.fetcher.lock_timeout_ms
+        return None if timeout_ms is None else timeout_ms / 1000
+
+    def wakeup(self) -> None:
+        """Have the poll that waits, or else the next one, raise `WakeupError`; may be called from any thread."""
+        self._application.wake()
+
+    def metrics(self) -> Mapping[str, float]:
+        """Totals since the consumer was made, by Kafka's names where it has them; a copy."""
+        return self._client.metrics()
+
+    def close(self, timeout: float = DEFAULT_CLOSE_TIMEOUT_S) -> None:
+        """Send what was acknowledged, release the rest, leave the group, close all connections and end the thread.
+
+        A second call does nothing.
+
+        Args:
+            timeout: Longest wait for the brokers, in seconds; also bounded by `request.timeout.ms`.
+        """
+        if self._application.is_closed:
+            return
+        with self._application.entered():
+            self._application.send_acknowledged()
+        self._finalizer.detach()
+        try:
+            if self._thread.is_running:
+                self._thread.run(self._client.close(round(timeout * 1000)))
+        finally:
+            _abandon(self._thread, self._client)
+            self._application.is_closed = True
+        self._application.run_callback()
+
+
+def _ticket() -> tuple[CommitTicket, threading.Event]:
+    settled = threading.Event()
+    return CommitTicket(on_done=settled.set), settled
+
+
+def _abandon(thread: LoopThread, client: ShareClient) -> None:
+    """Drop the connections and end the thread; runs where the consumer was closed or garbage-collected."""
+    if thread.is_running:
+        thread.call_soon(_abort_on_loop, client)
+        thread.stop()
+
+
+def _abort_on_loop(client: ShareClient) -> None:
+    loop = client.loop
+    if loop is not None:
+        loop.create_task(client.abort())

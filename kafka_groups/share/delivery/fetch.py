@@ -1,0 +1,286 @@
+"""Fetching, acknowledging and renewing: one request manager for all leaders of a share consumer.
+
+Whatever goes to a leader goes in one order, as the session's epoch counts the requests: there is never more than
+one request under way to each leader. Acknowledgements ride on the next fetch to the leader if one is due, and go
+alone otherwise.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+
+from attrs import define
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.membership.share import ShareMembership
+from kafka_groups.client.metadata import MetadataManager
+from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import DisconnectedError, NotLeaderOrFollowerError, ShareSessionNotFoundError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.inbox import Inbox
+from kafka_groups.share.delivery.leader import Exchange, FetchLimits, Leader, Purpose
+from kafka_groups.share.delivery.metrics import ShareMetrics
+from kafka_groups.share.delivery.renewal import Renewer
+from kafka_groups.share.delivery.settlement import Settlement
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["ShareFetchManager", "Surroundings"]
+
+_ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
+
+
+@define
+class Surroundings:
+    """What a fetch manager works with."""
+
+    membership: ShareMembership
+    metadata: MetadataManager
+    errors: BackgroundErrors
+    inbox: Inbox
+    metrics: ShareMetrics
+    rng: random.Random
+
+
+class ShareFetchManager:
+    """Keeps the application supplied and its acknowledgements going; a request manager.
+
+    Args:
+        config: The consumer's configuration.
+        around: What it works with.
+    """
+
+    def __init__(self, config: ShareConsumerConfig, around: Surroundings) -> None:
+        self._config = config
+        self._around = around
+        self._inbox = around.inbox
+        self._leaders: dict[int, Leader] = {}
+        self._wanted: dict[int, tuple[TopicIdPartition, ...]] = {}
+        self._wanted_for: tuple[frozenset[TopicIdPartition], int] | None = None
+        self._closing = False
+        self._noted_poll_ms: int | None = None
+        self._settlement = Settlement(config, around.metadata, around.errors, around.inbox, around.metrics)
+        self._renewer = Renewer(config, around.errors, around.inbox, around.metrics)
+
+    def __repr__(self) -> str:
+        return f"<ShareFetchManager {list(self._leaders.values())}>"
+
+    @property
+    def lock_timeout_ms(self) -> int | None:
+        """How long acquisition locks last; None before the first fetch was answered."""
+        return self._settlement.lock_timeout_ms
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no session is open and nothing is under way."""
+        return self._closing and not any(
+            leader.exchange is not None or leader.pending or leader.session.is_open for leader in self._leaders.values()
+        )
+
+    def close(self) -> None:
+        """Send what is pending and close all sessions, which releases the records that are still acquired."""
+        self._closing = True
+
+    def reopen(self) -> None:
+        """Fetch again after `close`, with new sessions."""
+        self._closing = False
+
+    # ---------------------------------------------------------------------------------- the manager
+
+    def poll(self, now_ms: int) -> PollResult:
+        """The next request to each leader that can take one."""
+        self._note_application(now_ms)
+        self._accept_outbox(now_ms)
+        self._follow_assignment()
+        requests: list[OutgoingRequest] = []
+        wait_ms = NEVER_MS
+        for leader in self._in_turn():
+            request, leader_wait_ms = self._next(leader, now_ms)
+            wait_ms = min(wait_ms, leader_wait_ms)
+            if request is not None:
+                requests.append(request)
+        return PollResult(tuple(requests), wait_ms)
+
+    def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
+        """Take over what a leader answered."""
+        exchange: Exchange = request.context
+        exchange.leader.exchange = None
+        exchange.leader.version = answer.version
+        if exchange.purpose is Purpose.FETCH:
+            self._settlement.fetched(exchange, answer, now_ms)
+        else:
+            self._settlement.acknowledged(exchange, answer, now_ms)
+
+    def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
+        """The request is lost, and with the connection the session and all of its locks."""
+        exchange: Exchange = request.context
+        exchange.leader.exchange = None
+        self._settlement.lost(exchange, error, now_ms)
+
+    def _note_application(self, now_ms: int) -> None:
+        """Tell the membership that the application is alive: it polled, or waits in a poll right now."""
+        polled_ms = now_ms if self._inbox.is_waiting else self._inbox.last_poll_ms
+        if polled_ms is not None and polled_ms != self._noted_poll_ms:
+            self._noted_poll_ms = polled_ms
+            self._around.membership.application_polled(polled_ms)
+
+    # ------------------------------------------------------------------------- what the leaders hold
+
+    def _follow_assignment(self) -> None:
+        assignment = self._around.membership.assignment
+        metadata = self._around.metadata.metadata
+        if self._wanted_for is not None and self._wanted_for == (assignment, metadata.version):
+            return
+        self._wanted_for = (assignment, metadata.version)
+        self._wanted = self._by_leader(assignment)
+        for node_id in self._wanted:
+            self._leader(node_id)
+        self._settlement.withdraw_moved()
+
+    def _by_leader(self, assignment: Iterable[TopicIdPartition]) -> dict[int, tuple[TopicIdPartition, ...]]:
+        metadata = self._around.metadata.metadata
+        by_leader: dict[int, list[TopicIdPartition]] = {}
+        for partition in sorted(assignment, key=lambda tip: (tip.topic_id, tip.partition)):
+            leader, topic = metadata.leader_of(partition), metadata.name_of(partition.topic_id)
+            if leader is None or topic is None:
+                self._around.metadata.request_update()
+                continue
+            by_leader.setdefault(leader, []).append(TopicIdPartition(partition.topic_id, partition.partition, topic))
+        return {node_id: tuple(partitions) for node_id, partitions in by_leader.items()}
+
+    def _leader(self, node_id: int) -> Leader:
+        leader = self._leaders.get(node_id)
+        if leader is None:
+            config = self._config
+            backoff = Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms, self._around.rng)
+            leader = self._leaders[node_id] = Leader(node_id, backoff)
+        return leader
+
+    def _in_turn(self) -> Sequence[Leader]:
+        leaders = list(self._leaders.values())
+        if self._config.acquire_mode == "record_limit" and len(leaders) > 1:
+            # One leader at a time may acquire; the one that was asked last comes last.
+            leaders.sort(key=lambda leader: leader.last_fetch_ms)
+        return leaders
+
+    # -------------------------------------------------------------------------- acknowledgements in
+
+    def _accept_outbox(self, now_ms: int) -> None:
+        outbox = self._inbox.outbox
+        while outbox:
+            pending = outbox.popleft()
+            leader = self._leaders.get(pending.delivery.session.node_id)
+            if leader is None or leader.session.id != pending.delivery.session:
+                self._settlement.fail(pending, ShareSessionNotFoundError(_SESSION_GONE))
+            elif self._has_moved(pending):
+                self._settlement.fail(pending, NotLeaderOrFollowerError(_LEADER_MOVED))
+            else:
+                self._renewer.admit(leader, pending, self._settlement.fail)
+        self._expire_pending(now_ms)
+
+    def _has_moved(self, pending: PendingAcknowledgement) -> bool:
+        leader = self._around.metadata.metadata.leader_of(pending.partition)
+        return leader is not None and leader != pending.delivery.session.node_id
+
+    def _expire_pending(self, now_ms: int) -> None:
+        for leader in self._leaders.values():
+            for pending in [p for p in leader.pending if p.deadline_ms <= now_ms]:
+                leader.pending.remove(pending)
+                self._settlement.fail(pending, DisconnectedError("the leader could not be reached in time"))
+
+    # ---------------------------------------------------------------------------------- requests out
+
+    def _next(self, leader: Leader, now_ms: int) -> tuple[OutgoingRequest | None, int]:
+        if leader.exchange is not None:
+            return None, NEVER_MS
+        wait_ms = leader.backoff.remaining_ms(now_ms)
+        if self._closing:
+            return self._closing_request(leader, now_ms), NEVER_MS
+        if wait_ms > 0:
+            return None, wait_ms
+        renewal_wait_ms = self._renewer.renew(leader, self._settlement.lock_timeout_ms, now_ms)
+        if self._must_go_alone(leader):
+            return self._acknowledge(leader, now_ms), NEVER_MS
+        max_wait_ms = self._fetch_wait(leader, now_ms)
+        if max_wait_ms is not None:
+            return self._fetch(leader, max_wait_ms, now_ms), NEVER_MS
+        if leader.pending:
+            return self._acknowledge(leader, now_ms), NEVER_MS
+        return None, renewal_wait_ms
+
+    def _must_go_alone(self, leader: Leader) -> bool:
+        """Whether an acknowledgement cannot ride on a fetch: renewals, and partitions that are fetched no more."""
+        wanted = self._wanted.get(leader.node_id, ())
+        return any(pending.renews or pending.partition not in wanted for pending in leader.pending)
+
+    def _fetch_wait(self, leader: Leader, now_ms: int) -> int | None:
+        """How long the leader may wait for records in a fetch that is due now; None when none is."""
+        if not self._wanted.get(leader.node_id) or self._another_acquires(leader):
+            return None
+        if self._inbox.is_hungry:
+            return self._config.fetch_max_wait_ms
+        if leader.dry or self._inbox.unclaimed(leader.node_id) >= self._prefetch_batches(now_ms):
+            return None
+        return 0
+
+    def _another_acquires(self, leader: Leader) -> bool:
+        if self._config.acquire_mode != "record_limit":
+            return False
+        others = (other.exchange for other in self._leaders.values() if other is not leader)
+        return bool(self._inbox.ready) or any(exchange is not None for exchange in others)
+
+    def _prefetch_batches(self, now_ms: int) -> int:
+        """How many responses may wait for the application: none while it takes a quarter of the lock for each.
+
+        What is fetched ahead is locked while it waits, and a slow application would lose it and burn its delivery
+        count. How slow it is shows after its first delivery.
+        """
+        inbox, lock_timeout_ms = self._inbox, self._settlement.lock_timeout_ms
+        if inbox.processing_ms is None or lock_timeout_ms is None or self._config.acquire_mode == "record_limit":
+            return 0
+        since_ms = inbox.processing_since_ms
+        current_ms = 0 if since_ms is None else now_ms - since_ms
+        is_slow = max(inbox.processing_ms, current_ms) * 4 > lock_timeout_ms
+        return 0 if is_slow else self._config.prefetch_batches
+
+    def _fetch(self, leader: Leader, max_wait_ms: int, now_ms: int) -> OutgoingRequest:
+        config, identity = self._config, self._around.membership.identity
+        limits = FetchLimits(
+            max_wait_ms=max_wait_ms,
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=config.fetch_max_bytes,
+            max_records=config.max_poll_records,
+            acquire_mode=_ACQUIRE_MODES[config.acquire_mode],
+        )
+        taken = leader.take_pending()
+        wanted = self._wanted[leader.node_id]
+        leader.last_fetch_ms = now_ms
+        request = leader.fetch_request(identity.group_id, identity.member_id, wanted, taken, limits)
+        exchange = Exchange(Purpose.FETCH, leader, taken, now_ms, max_wait_ms)
+        return self._outgoing(ApiKey.SHARE_FETCH, request, exchange)
+
+    def _acknowledge(self, leader: Leader, now_ms: int, *, closing: bool = False) -> OutgoingRequest:
+        identity = self._around.membership.identity
+        taken = leader.take_pending()
+        request = leader.acknowledge_request(identity.group_id, identity.member_id, taken, closing=closing)
+        exchange = Exchange(Purpose.CLOSE if closing else Purpose.ACKNOWLEDGE, leader, taken, now_ms)
+        return self._outgoing(ApiKey.SHARE_ACKNOWLEDGE, request, exchange)
+
+    def _closing_request(self, leader: Leader, now_ms: int) -> OutgoingRequest | None:
+        return self._acknowledge(leader, now_ms, closing=True) if leader.session.is_open else None
+
+    def _outgoing(self, api: ApiKey, request: object, exchange: Exchange) -> OutgoingRequest:
+        exchange.leader.exchange = exchange
+        self._around.metrics.sent(exchange)
+        return OutgoingRequest(
+            api,
+            lambda _version: request,
+            node_id=exchange.leader.node_id,
+            timeout_ms=self._config.request_timeout_ms + exchange.max_wait_ms,
+            context=exchange,
+        )
+
+
+_SESSION_GONE = "the share session in which the records were acquired has ended; they will be delivered again"
+_LEADER_MOVED = "another broker leads the partition now; the records will be delivered again"

@@ -1,0 +1,192 @@
+"""What a share consumer has to do with one leader: a session, and at most one request under way."""
+
+import enum
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.protocol.messages.share_acknowledge import (
+    AcknowledgementBatch,
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from kafka_groups.protocol.messages.share_fetch import FetchPartition, FetchTopic, ForgottenTopic, ShareFetchRequest
+from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.session import CLOSING_EPOCH, SessionChange, ShareSession
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["Exchange", "FetchLimits", "Leader", "Purpose"]
+
+
+class Purpose(enum.Enum):
+    """What a request to a leader is for."""
+
+    FETCH = "fetch"
+    ACKNOWLEDGE = "acknowledge"
+    CLOSE = "close"
+
+
+@frozen(eq=False)
+class Exchange:
+    """A request that is under way.
+
+    Attributes:
+        purpose: What it is for.
+        leader: Whom it went to.
+        acknowledgements: What it carries.
+        sent_ms: When it left; locks count from here, as the broker cannot have acquired anything earlier.
+        max_wait_ms: How long the leader may wait for records.
+    """
+
+    purpose: Purpose
+    leader: "Leader"
+    acknowledgements: tuple[PendingAcknowledgement, ...]
+    sent_ms: int
+    max_wait_ms: int = 0
+
+
+@frozen
+class FetchLimits:
+    """How much a fetch may bring."""
+
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    acquire_mode: int
+
+
+class Leader:
+    """One leader.
+
+    Attributes:
+        session: The share session with it.
+        backoff: When the next request may go.
+        pending: Acknowledgements that wait for the next request.
+        exchange: The request under way, or None.
+        version: Version of ShareFetch that it speaks; None before its first answer.
+        dry: Whether the last fetch brought nothing, so that fetching ahead is of no use.
+        last_fetch_ms: When it was last asked for records.
+    """
+
+    def __init__(self, node_id: int, backoff: Backoff) -> None:
+        self.session = ShareSession(node_id)
+        self.backoff = backoff
+        self.pending: deque[PendingAcknowledgement] = deque()
+        self.exchange: Exchange | None = None
+        self.version: int | None = None
+        self.dry = False
+        self.last_fetch_ms = 0
+
+    def __repr__(self) -> str:
+        under_way = self.exchange.purpose.value if self.exchange else "nothing"
+        return f"<Leader {self.session!r} under way: {under_way}, pending {len(self.pending)}>"
+
+    @property
+    def node_id(self) -> int:
+        """The leader's node id."""
+        return self.session.node_id
+
+    @property
+    def can_renew(self) -> bool:
+        """Whether it knows the acknowledgement type RENEW (ShareFetch and ShareAcknowledge version 2, KIP-1222)."""
+        return self.version is None or self.version >= 2
+
+    def take_pending(self) -> tuple[PendingAcknowledgement, ...]:
+        """All acknowledgements that wait; they go with the next request."""
+        taken = tuple(self.pending)
+        self.pending.clear()
+        return taken
+
+    def fetch_request(
+        self,
+        group_id: str,
+        member_id: str,
+        wanted: Sequence[TopicIdPartition],
+        acknowledgements: Iterable[PendingAcknowledgement],
+        limits: FetchLimits,
+    ) -> ShareFetchRequest:
+        """The ShareFetch that turns the session to the wanted partitions and carries the acknowledgements."""
+        change = self.session.change_to(wanted)
+        return ShareFetchRequest(
+            group_id=group_id,
+            member_id=member_id,
+            share_session_epoch=self.session.epoch,
+            max_wait_ms=limits.max_wait_ms,
+            min_bytes=limits.min_bytes,
+            max_bytes=limits.max_bytes,
+            max_records=limits.max_records,
+            batch_size=limits.max_records,
+            share_acquire_mode=limits.acquire_mode,
+            topics=_fetch_topics(change, _batches(acknowledgements)),
+            forgotten_topics_data=_forgotten_topics(change),
+        )
+
+    def acknowledge_request(
+        self, group_id: str, member_id: str, acknowledgements: Sequence[PendingAcknowledgement], *, closing: bool
+    ) -> ShareAcknowledgeRequest:
+        """The ShareAcknowledge that carries the acknowledgements, and closes the session if it is the last one."""
+        batches = _batches(acknowledgements)
+        topics = tuple(
+            AcknowledgeTopic(
+                topic_id=topic_id,
+                partitions=tuple(
+                    AcknowledgePartition(partition_index=index, acknowledgement_batches=of_partition)
+                    for index, of_partition in partitions
+                ),
+            )
+            for topic_id, partitions in _by_topic(batches).items()
+        )
+        return ShareAcknowledgeRequest(
+            group_id=group_id,
+            member_id=member_id,
+            share_session_epoch=CLOSING_EPOCH if closing else self.session.epoch,
+            is_renew_ack=any(pending.renews for pending in acknowledgements),
+            topics=topics,
+        )
+
+
+Batches = Mapping[TopicIdPartition, tuple[AcknowledgementBatch, ...]]
+
+
+def _batches(acknowledgements: Iterable[PendingAcknowledgement]) -> Batches:
+    collected: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
+    for pending in acknowledgements:
+        collected.setdefault(pending.partition, []).extend(pending.batches)
+    return {
+        partition: tuple(sorted(batches, key=lambda batch: batch.first_offset))
+        for partition, batches in collected.items()
+    }
+
+
+def _by_topic(batches: Batches) -> dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]]:
+    topics: dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]] = {}
+    for partition, of_partition in batches.items():
+        topics.setdefault(partition.topic_id, []).append((partition.partition, of_partition))
+    return topics
+
+
+def _fetch_topics(change: SessionChange, batches: Batches) -> tuple[FetchTopic, ...]:
+    listed: Batches = {**dict.fromkeys(change.added, ()), **batches}
+    return tuple(
+        FetchTopic(
+            topic_id=topic_id,
+            partitions=tuple(
+                FetchPartition(partition_index=index, acknowledgement_batches=of_partition)
+                for index, of_partition in partitions
+            ),
+        )
+        for topic_id, partitions in _by_topic(listed).items()
+    )
+
+
+def _forgotten_topics(change: SessionChange) -> tuple[ForgottenTopic, ...]:
+    grouped = _by_topic(dict.fromkeys(change.forgotten, ()))
+    return tuple(
+        ForgottenTopic(topic_id=topic_id, partitions=tuple(index for index, _ in partitions))
+        for topic_id, partitions in grouped.items()
+    )

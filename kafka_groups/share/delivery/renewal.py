@@ -1,0 +1,104 @@
+"""Keeping locks alive: of deliveries that wait for the application, and of those in its hands (KIP-1222)."""
+
+from collections.abc import Callable, Iterator
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError
+from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.inbox import Fetched, Inbox
+from kafka_groups.share.delivery.leader import Leader
+from kafka_groups.share.delivery.metrics import ShareMetrics
+
+__all__ = ["NO_RENEWAL", "Renewer"]
+
+NO_RENEWAL = (
+    "the broker cannot renew acquisition locks: it speaks version 1 of ShareFetch and ShareAcknowledge, and RENEW"
+    " needs version 2 (Kafka 4.2, KIP-1222)"
+)
+
+Fail = Callable[[PendingAcknowledgement, KafkaGroupsError], None]
+
+
+class Renewer:
+    """Decides which locks are to be renewed when.
+
+    A lock is renewed when half of it is spent. A delivery that waits and cannot be renewed is released, so that
+    it is never handed out stale.
+
+    Args:
+        config: The consumer's configuration.
+        errors: Where the application is told that `auto_renew` cannot be had.
+        inbox: The deliveries.
+        metrics: Counts what is given back.
+    """
+
+    def __init__(
+        self, config: ShareConsumerConfig, errors: BackgroundErrors, inbox: Inbox, metrics: ShareMetrics
+    ) -> None:
+        self._config = config
+        self._errors = errors
+        self._inbox = inbox
+        self._metrics = metrics
+
+    def admit(self, leader: Leader, pending: PendingAcknowledgement, fail: Fail) -> None:
+        """Let an acknowledgement wait for the leader's next request, unless it asks for what the leader cannot do."""
+        if pending.renews and not leader.can_renew:
+            fail(pending, UnsupportedVersionError(NO_RENEWAL))
+        else:
+            leader.pending.append(pending)
+
+    def renew(self, leader: Leader, lock_timeout_ms: int | None, now_ms: int) -> int:
+        """Add the renewals that are due to the leader's pending acknowledgements; the wait until the next one."""
+        if lock_timeout_ms is None:
+            return NEVER_MS
+        wait_ms = NEVER_MS
+        for delivery, fetched in self._candidates(leader):
+            due_ms = delivery.lock_deadline_ms - lock_timeout_ms // 2
+            if due_ms > now_ms:
+                wait_ms = min(wait_ms, due_ms - now_ms)
+            elif leader.can_renew:
+                leader.pending.append(self._renewal(delivery))
+            elif fetched is not None:
+                self._give_back(leader, fetched)
+            else:
+                self._refuse(delivery)
+        return wait_ms
+
+    def _candidates(self, leader: Leader) -> Iterator[tuple[AcquiredRecords, Fetched | None]]:
+        session = leader.session.id
+        for fetched in list(self._inbox.ready):
+            if _renewable(fetched.acquired, session):
+                yield fetched.acquired, fetched
+        if self._config.auto_renew:
+            for delivery in self._inbox.in_hand:
+                if _renewable(delivery, session):
+                    yield delivery, None
+
+    def _renewal(self, delivery: AcquiredRecords) -> PendingAcknowledgement:
+        delivery.renewing = True
+        return PendingAcknowledgement(
+            delivery, delivery.renewal_batches(), marks=None, deadline_ms=delivery.lock_deadline_ms
+        )
+
+    def _give_back(self, leader: Leader, fetched: Fetched) -> None:
+        if not self._inbox.withdraw(fetched):
+            return  # the application took it meanwhile
+        delivery = fetched.acquired
+        m.replace(delivery.marks, bytes([m.OPEN]), m.RELEASE)
+        taken = delivery.take_acknowledged()
+        batches = m.encode_batches(taken, delivery.first_offset)
+        self._metrics.prefetched_released_total += 1
+        leader.pending.append(PendingAcknowledgement(delivery, batches, None, delivery.lock_deadline_ms))
+
+    def _refuse(self, delivery: AcquiredRecords) -> None:
+        delivery.renewable = False
+        self._errors.report(UnsupportedVersionError(NO_RENEWAL))
+        self._inbox.notify()
+
+
+def _renewable(delivery: AcquiredRecords, session: object) -> bool:
+    return delivery.session == session and delivery.renewable and not delivery.renewing and delivery.has_open

@@ -1,0 +1,284 @@
+"""What the answers of leaders mean: records delivered, acknowledgements settled, sessions lost, leaders moved."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from uuid import UUID
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.metadata import MetadataManager
+from kafka_groups.client.requests import Answer
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import (
+    BrokerError,
+    InvalidRecordStateError,
+    KafkaGroupsError,
+    UnsupportedVersionError,
+    error_for,
+    is_retriable,
+)
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
+from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
+from kafka_groups.protocol.messages.share_fetch import PartitionData, ShareFetchResponse
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.inbox import Fetched, Inbox
+from kafka_groups.share.delivery.leader import Exchange, Leader, Purpose
+from kafka_groups.share.delivery.metrics import ShareMetrics
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["Settlement"]
+
+_LOG = logging.getLogger(__name__)
+
+_SESSION_LOST = frozenset({
+    ErrorCode.SHARE_SESSION_NOT_FOUND,
+    ErrorCode.INVALID_SHARE_SESSION_EPOCH,
+    ErrorCode.SHARE_SESSION_LIMIT_REACHED,
+})  # fmt: skip
+_LEADER_CHANGED = frozenset({
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+})  # fmt: skip
+"""With the leader the locks are gone: acknowledgements that meet one of these are not tried again."""
+_REFRESH = _LEADER_CHANGED | {
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+}
+_ONLY_LOGGED = frozenset({ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_SERVER_ERROR})
+_FATAL = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.GROUP_AUTHORIZATION_FAILED})
+
+Condition = Callable[[Fetched], bool]
+Results = dict[TopicIdPartition, tuple[ErrorCode, str | None]]
+
+
+class Settlement:
+    """Applies answers to the leaders, the inbox and the metadata.
+
+    Args:
+        config: The consumer's configuration.
+        metadata: Learns of leaders that moved.
+        errors: Where errors go that the application is to see.
+        inbox: Where records and the fates of acknowledgements go.
+        metrics: Counts.
+    """
+
+    def __init__(
+        self,
+        config: ShareConsumerConfig,
+        metadata: MetadataManager,
+        errors: BackgroundErrors,
+        inbox: Inbox,
+        metrics: ShareMetrics,
+    ) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._errors = errors
+        self._inbox = inbox
+        self._metrics = metrics
+        self.lock_timeout_ms: int | None = None
+
+    # ----------------------------------------------------------------------------------------- fetch
+
+    def fetched(self, exchange: Exchange, answer: Answer, now_ms: int) -> None:
+        """A ShareFetch response."""
+        response: ShareFetchResponse = answer.message
+        leader = exchange.leader
+        self._metrics.fetched(answer.latency_ms, response.throttle_time_ms)
+        leader.backoff.wait(response.throttle_time_ms, now_ms)
+        if response.error_code is not ErrorCode.NONE:
+            self._refused(exchange, response.error_code, response.error_message, now_ms)
+            return
+        self._learn_lock_timeout(response.acquisition_lock_timeout_ms)
+        leader.session.answered()
+        parts = list(_parts(response))
+        results: Results = {tip: (p.acknowledge_error_code, p.acknowledge_error_message) for tip, p in parts}
+        self._settle_all(exchange, results, now_ms)
+        failed = [self._partition_failed(tip, p, response.node_endpoints) for tip, p in parts if p.error_code]
+        self._deliver(exchange, parts, now_ms)
+        if any(failed):
+            leader.backoff.failed(now_ms)
+        else:
+            leader.backoff.succeeded()
+
+    def _deliver(
+        self, exchange: Exchange, parts: Iterable[tuple[TopicIdPartition, PartitionData]], now_ms: int
+    ) -> None:
+        fetched = [self._fetched_part(exchange, tip, data) for tip, data in parts if data.acquired_records]
+        exchange.leader.dry = not fetched
+        if fetched:
+            self._inbox.deliver(exchange.leader.node_id, fetched)
+            self._metrics.delivered(
+                sum(len(f.acquired.marks) for f in fetched), sum(len(f.blob or b"") for f in fetched)
+            )
+
+    def _fetched_part(self, exchange: Exchange, tip: TopicIdPartition, data: PartitionData) -> Fetched:
+        named = TopicIdPartition(tip.topic_id, tip.partition, self._metadata.metadata.name_of(tip.topic_id))
+        deadline_ms = exchange.sent_ms + (self.lock_timeout_ms or 0)
+        acquired = AcquiredRecords(named, exchange.leader.session.id, data.acquired_records, deadline_ms)
+        return Fetched(acquired, data.records or b"")
+
+    def _partition_failed(self, tip: TopicIdPartition, data: PartitionData, endpoints: Sequence[NodeEndpoint]) -> bool:
+        """Do what the error of a partition asks for; whether the leader is to be left alone for a while."""
+        code = data.error_code
+        if code in _REFRESH:
+            return not self._follow_leader(tip, data.current_leader, endpoints)
+        if code in _ONLY_LOGGED or is_retriable(error_for(code)):
+            _LOG.warning("fetching %s failed with %s %s", tip, code.name, data.error_message or "")
+        else:
+            self._report(error_for(code, data.error_message))
+        return True
+
+    def _follow_leader(
+        self, tip: TopicIdPartition, leader: LeaderIdAndEpoch, endpoints: Sequence[NodeEndpoint]
+    ) -> bool:
+        """Whether the response named the new leader, so that no metadata request is needed (KIP-951)."""
+        if self._metadata.metadata.apply_hint(tip, leader, endpoints):
+            return True
+        self._metadata.request_update()
+        return False
+
+    # ------------------------------------------------------------------------------- acknowledgement
+
+    def acknowledged(self, exchange: Exchange, answer: Answer, now_ms: int) -> None:
+        """A ShareAcknowledge response, also the one that closes a session."""
+        response: ShareAcknowledgeResponse = answer.message
+        leader = exchange.leader
+        leader.backoff.wait(response.throttle_time_ms, now_ms)
+        if response.error_code is not ErrorCode.NONE:
+            self._refused(exchange, response.error_code, response.error_message, now_ms)
+        else:
+            self._learn_lock_timeout(response.acquisition_lock_timeout_ms)
+            leader.session.answered()
+            self._settle_response(exchange, response, now_ms)
+        if exchange.purpose is Purpose.CLOSE:
+            self._end_session(leader, InvalidRecordStateError("the share session was closed"))
+
+    def _settle_response(self, exchange: Exchange, response: ShareAcknowledgeResponse, now_ms: int) -> None:
+        results: Results = {}
+        for topic in response.responses:
+            for p in topic.partitions:
+                tip = TopicIdPartition(topic.topic_id or UUID(int=0), p.partition_index)
+                results[tip] = (p.error_code, p.error_message)
+                if p.error_code in _LEADER_CHANGED:
+                    self._follow_leader(tip, p.current_leader, response.node_endpoints)
+        self._settle_all(exchange, results, now_ms)
+
+    def _settle_all(self, exchange: Exchange, results: Results, now_ms: int) -> None:
+        missing = (ErrorCode.INVALID_RECORD_STATE, "the broker's response does not mention the partition")
+        for pending in exchange.acknowledgements:
+            code, message = results.get(pending.partition, missing)
+            if code is ErrorCode.NONE:
+                self._succeed(pending, exchange.sent_ms)
+            else:
+                self._fail_or_retry(exchange, pending, error_for(code, message), now_ms)
+
+    def _fail_or_retry(
+        self, exchange: Exchange, pending: PendingAcknowledgement, error: BrokerError, now_ms: int
+    ) -> None:
+        leader = exchange.leader
+        may_retry = error.retriable and error.code not in _LEADER_CHANGED and exchange.purpose is not Purpose.CLOSE
+        if may_retry and now_ms < pending.deadline_ms:
+            leader.pending.appendleft(pending)
+            leader.backoff.failed(now_ms)
+        else:
+            self.fail(pending, error)
+
+    def _succeed(self, pending: PendingAcknowledgement, sent_ms: int) -> None:
+        delivery = pending.delivery
+        if pending.renews:
+            delivery.renewing = False
+            delivery.lock_deadline_ms = sent_ms + (self.lock_timeout_ms or 0)
+            self._metrics.renewals_send_total += 1
+            runs = pending.renewed_runs()
+            if runs:
+                again = Fetched(delivery.redelivery(runs), None)
+                self._inbox.deliver(delivery.session.node_id, [again])
+        self._settled(pending, None)
+
+    def fail(self, pending: PendingAcknowledgement, error: KafkaGroupsError) -> None:
+        """The acknowledgement came to nothing: tell the application, whose records will be delivered again."""
+        delivery = pending.delivery
+        if pending.is_renewal_in_place:
+            delivery.renewing = False
+            delivery.renewable = False
+            self._withdraw(lambda fetched: fetched.acquired is delivery)
+            _LOG.warning("the locks of %r were not renewed: %s", delivery, error)
+        self._settled(pending, error)
+
+    def _settled(self, pending: PendingAcknowledgement, error: KafkaGroupsError | None) -> None:
+        if not pending.is_renewal_in_place:
+            self._metrics.acknowledged(pending, failed=error is not None)
+            self._inbox.fates.append(pending.fate(error))
+        if pending.ticket is not None:
+            pending.ticket.settle(pending.partition, error)
+
+    # --------------------------------------------------------------------------------------- failures
+
+    def lost(self, exchange: Exchange, error: Exception, now_ms: int) -> None:
+        """The request will never be answered: the session is over, as the broker closes it with the connection."""
+        failure = error if isinstance(error, KafkaGroupsError) else KafkaGroupsError(str(error))
+        if isinstance(failure, UnsupportedVersionError):
+            self._errors.report_fatal(failure)
+        for pending in exchange.acknowledgements:
+            self.fail(pending, failure)
+        self._end_session(exchange.leader, failure)
+        exchange.leader.backoff.failed(now_ms)
+        self._metadata.request_update()
+        self._inbox.notify()
+
+    def _refused(self, exchange: Exchange, code: ErrorCode, message: str | None, now_ms: int) -> None:
+        error = error_for(code, message)
+        if code in _FATAL:
+            self._errors.report_fatal(error)
+        elif code not in _SESSION_LOST and not error.retriable:
+            self._report(error)
+        if code in _SESSION_LOST:
+            for pending in exchange.acknowledgements:
+                self.fail(pending, error)
+            self._end_session(exchange.leader, error)
+        else:
+            exchange.leader.session.answered()
+            for pending in exchange.acknowledgements:
+                self._fail_or_retry(exchange, pending, error, now_ms)
+        exchange.leader.backoff.failed(now_ms)
+        self._inbox.notify()
+
+    def _end_session(self, leader: Leader, error: KafkaGroupsError) -> None:
+        ended = leader.session.id
+        leader.session.lost()
+        self._metrics.session_lost_total += 1
+        self._withdraw(lambda fetched: fetched.acquired.session == ended)
+        for pending in leader.take_pending():
+            self.fail(pending, error)
+
+    def withdraw_moved(self) -> None:
+        """Take back what waits for the application and was acquired from a broker that leads the partition no more."""
+        leader_of = self._metadata.metadata.leader_of
+        self._withdraw(
+            lambda fetched: leader_of(fetched.acquired.topic_partition) not in (None, fetched.acquired.session.node_id)
+        )
+
+    def _withdraw(self, condition: Condition) -> None:
+        for fetched in list(self._inbox.ready):
+            if condition(fetched):
+                self._inbox.withdraw(fetched)
+
+    def _report(self, error: KafkaGroupsError) -> None:
+        self._errors.report(error)
+        self._inbox.notify()
+
+    def _learn_lock_timeout(self, timeout_ms: int) -> None:
+        if timeout_ms > 0:
+            self.lock_timeout_ms = timeout_ms
+
+
+def _parts(response: ShareFetchResponse) -> Iterable[tuple[TopicIdPartition, PartitionData]]:
+    for topic in response.responses:
+        for data in topic.partitions:
+            yield TopicIdPartition(topic.topic_id or UUID(int=0), data.partition_index), data

@@ -1,0 +1,83 @@
+"""What a share consumer is made of, put together once for both facades."""
+
+import random
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.net.clock import Clock, SystemClock
+from kafka_groups.net.network import Network
+from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.net.tls import TlsSettings, client_tls_context
+from kafka_groups.share.application import Application
+from kafka_groups.share.client import ShareClient
+from kafka_groups.share.delivery.inbox import Inbox
+
+__all__ = ["Configuration", "Environment", "Parts", "configured", "put_together"]
+
+
+@frozen
+class Environment:
+    """Where a consumer runs; tests and simulations give their own.
+
+    Attributes:
+        network: The way to the brokers; None for TCP, with TLS if the configuration says so.
+        clock: Time.
+        rng: Source of the member id and of jitter; None for one of its own.
+    """
+
+    network: Network | None = None
+    clock: Clock = field(factory=SystemClock)
+    rng: random.Random | None = None
+
+
+@frozen(eq=False)
+class Parts:
+    """The parts of one consumer."""
+
+    config: ShareConsumerConfig
+    clock: Clock
+    inbox: Inbox
+    application: Application
+    client: ShareClient
+
+
+Configuration = ShareConsumerConfig | Mapping[str, object] | None
+
+
+def configured(config: Configuration, keywords: Mapping[str, object]) -> ShareConsumerConfig:
+    """The configuration out of what a constructor was given.
+
+    Raises:
+        ConfigurationError: A key is unknown or forbidden, or a value is bad.
+    """
+    if not isinstance(config, ShareConsumerConfig):
+        return share_consumer_config(config, **keywords)
+    if keywords:
+        raise ConfigurationError(f"{', '.join(keywords)}: give keywords or a finished ShareConsumerConfig, not both")
+    return config
+
+
+def put_together(config: ShareConsumerConfig, environment: Environment) -> Parts:
+    """All parts of a consumer; opens nothing and starts nothing."""
+    inbox, errors = Inbox(), BackgroundErrors()
+    clock = environment.clock
+    network = environment.network or _tcp(config)
+    client = ShareClient(config, network, clock, environment.rng or random.Random(), inbox, errors)
+    return Parts(config, clock, inbox, Application(config, inbox, errors, clock), client)
+
+
+def _tcp(config: ShareConsumerConfig) -> TcpNetwork:
+    if config.security_protocol != "SSL":
+        return TcpNetwork()
+    settings = TlsSettings(
+        config.ssl_ca_location,
+        config.ssl_certificate_location,
+        config.ssl_key_location,
+        config.ssl_key_password,
+        verify_hostname=config.ssl_endpoint_identification_algorithm == "https",
+    )
+    return TcpNetwork(client_tls=client_tls_context(settings))
