@@ -122,11 +122,14 @@ class _Connection:
         self._task.cancel()
 
     def abort(self) -> "asyncio.Task[None]":
+        self._drop()
+        self._task.cancel()
+        return self._task
+
+    def _drop(self) -> None:
         self._frames.clear()
         self._arrival = None
         self._transport.abort()
-        self._task.cancel()
-        return self._task
 
     # ------------------------------------------------------------------------------------------- serving
 
@@ -140,7 +143,7 @@ class _Connection:
             except (MalformedFrameError, UnknownApiError) as error:
                 # As Kafka does: who sends this cannot be answered in a way that it is sure to understand.
                 _log.debug("broker %d closes %s: %s", self._server.services.node_id, self.info, error)
-                self._transport.abort()
+                self._drop()
                 return
 
     async def _serve_one(self, frame: memoryview) -> None:
@@ -181,8 +184,7 @@ class _Connection:
 
     def _unless_dropped(self, action: Action | None, response: Any) -> Any:
         if action in (Drop.CONNECTION, Drop.LOSE_RESPONSE):
-            self._frames.clear()
-            self._transport.abort()
+            self._drop()
             return None
         if action is Drop.RESPONSE:
             self._muted = True
