@@ -1,6 +1,6 @@
 """The operations that a client may do, as bit fields: all that a resource has, as there is no authoriser."""
 
-__all__ = ["CLUSTER_OPERATIONS", "NOT_ASKED", "TOPIC_OPERATIONS"]
+__all__ = ["CLUSTER_OPERATIONS", "GROUP_OPERATIONS", "NOT_ASKED", "TOPIC_OPERATIONS"]
 
 NOT_ASKED = -(2**31)
 """What a response says when the request did not ask."""
@@ -12,6 +12,8 @@ _OF_TOPIC = (_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE, _DESCRIBE_CONFI
 _OF_CLUSTER = (
     _CREATE, _ALTER, _DESCRIBE, _CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE,
 )  # fmt: skip
+_OF_GROUP = (_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
 
 TOPIC_OPERATIONS = sum(1 << operation for operation in _OF_TOPIC)
 CLUSTER_OPERATIONS = sum(1 << operation for operation in _OF_CLUSTER)
+GROUP_OPERATIONS = sum(1 << operation for operation in _OF_GROUP)

@@ -1,0 +1,31 @@
+"""DeleteGroups (key 42), v0-v2: deletes groups without members, with the state of their share-partitions.
+
+Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
+"""
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.api.group_coordination import check_coordinator
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+
+__all__ = ["handle"]
+
+
+async def handle(request: DeleteGroupsRequest, context: RequestContext) -> DeleteGroupsResponse:
+    """One result per group; a group that is named twice is deleted once."""
+    results = tuple(_delete(group_id, context) for group_id in dict.fromkeys(request.groups_names))
+    return DeleteGroupsResponse(results=results)
+
+
+def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
+    try:
+        check_coordinator(context.services, group_id)
+        context.services.groups.delete_group(group_id)
+    except BrokerError as error:
+        return DeletableGroupResult(group_id=group_id, error_code=ErrorCode(error.code))
+    return DeletableGroupResult(group_id=group_id)

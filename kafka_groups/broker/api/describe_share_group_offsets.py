@@ -1,0 +1,104 @@
+"""DescribeShareGroupOffsets (key 90), v0-v1: start offsets of share-partitions, and their lag (v1, KIP-1226).
+
+The lag is the log's end offset, less the start offset, less the records behind it whose delivery is complete; -1 when
+one of them is not known. As in Kafka, a group, topic or partition without share state is no error: its start offset
+is -1. Errors per group: UNSUPPORTED_VERSION (share.version=0), NOT_COORDINATOR.
+"""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from kafka_groups.broker.api.context import BrokerServices, RequestContext
+from kafka_groups.broker.api.group_coordination import check_coordinator, check_share_groups_enabled
+from kafka_groups.broker.metadata import TopicMetadata
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
+    DescribeShareGroupOffsetsResponsePartition,
+    DescribeShareGroupOffsetsResponseTopic,
+)
+
+__all__ = ["handle"]
+
+_UNKNOWN = -1
+
+
+async def handle(
+    request: DescribeShareGroupOffsetsRequest, context: RequestContext
+) -> DescribeShareGroupOffsetsResponse:
+    """One answer per group."""
+    return DescribeShareGroupOffsetsResponse(
+        groups=tuple(_describe_or_refuse(group, context.services) for group in request.groups)
+    )
+
+
+def _describe_or_refuse(
+    group: DescribeShareGroupOffsetsRequestGroup, services: BrokerServices
+) -> DescribeShareGroupOffsetsResponseGroup:
+    try:
+        check_share_groups_enabled(services)
+        check_coordinator(services, group.group_id)
+    except BrokerError as error:
+        return DescribeShareGroupOffsetsResponseGroup(
+            group_id=group.group_id, error_code=ErrorCode(error.code), error_message=str(error)
+        )
+    topics = _all_topics(group.group_id, services) if group.topics is None else _named_topics(group, services)
+    return DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id, topics=tuple(topics))
+
+
+def _all_topics(group_id: str, services: BrokerServices) -> Iterable[DescribeShareGroupOffsetsResponseTopic]:
+    for topic_id, partitions in services.groups.initialized_partitions(group_id).items():
+        topic = services.metadata.topic_by_id(topic_id)
+        if topic is not None:
+            yield _topic(group_id, topic, sorted(partitions), services)
+
+
+def _named_topics(
+    group: DescribeShareGroupOffsetsRequestGroup, services: BrokerServices
+) -> Iterable[DescribeShareGroupOffsetsResponseTopic]:
+    for named in group.topics or ():
+        topic = services.metadata.topic(named.topic_name)
+        if topic is None:
+            unknown = tuple(_unknown_partition(partition) for partition in named.partitions)
+            yield DescribeShareGroupOffsetsResponseTopic(topic_name=named.topic_name, partitions=unknown)
+        else:
+            yield _topic(group.group_id, topic, named.partitions, services)
+
+
+def _topic(
+    group_id: str, topic: TopicMetadata, partitions: Iterable[int], services: BrokerServices
+) -> DescribeShareGroupOffsetsResponseTopic:
+    return DescribeShareGroupOffsetsResponseTopic(
+        topic_name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=tuple(_partition(group_id, topic.topic_id, partition, services) for partition in partitions),
+    )
+
+
+def _partition(
+    group_id: str, topic_id: UUID, partition: int, services: BrokerServices
+) -> DescribeShareGroupOffsetsResponsePartition:
+    state = services.share_state.summary(group_id, topic_id, partition)
+    if state is None or services.metadata.partition(topic_id, partition) is None:
+        return _unknown_partition(partition)
+    end_offset = services.logs.get(topic_id, partition).high_watermark
+    return DescribeShareGroupOffsetsResponsePartition(
+        partition_index=partition,
+        start_offset=state.start_offset,
+        leader_epoch=state.leader_epoch,
+        lag=_lag(end_offset, state.start_offset, state.delivery_complete_count),
+    )
+
+
+def _lag(end_offset: int, start_offset: int, delivery_complete_count: int) -> int:
+    if _UNKNOWN in (start_offset, delivery_complete_count):
+        return _UNKNOWN
+    return end_offset - start_offset - delivery_complete_count
+
+
+def _unknown_partition(partition: int) -> DescribeShareGroupOffsetsResponsePartition:
+    return DescribeShareGroupOffsetsResponsePartition(partition_index=partition, start_offset=_UNKNOWN, leader_epoch=0)

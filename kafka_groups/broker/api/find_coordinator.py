@@ -1,0 +1,95 @@
+"""FindCoordinator (key 10), v0-v6: which broker coordinates a group, a transaction or a share-partition's state.
+
+Key types: 0 group, 1 transaction, 2 share-partition, as `groupId:topicId:partition` (v6; KIP-932). v4 and later ask
+for several keys at once. Errors per key: INVALID_REQUEST (unknown key type, share key before v6 or malformed),
+COORDINATOR_NOT_AVAILABLE (no broker is up).
+"""
+
+import base64
+import binascii
+import enum
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRequestError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+__all__ = ["CoordinatorType", "handle"]
+
+_FIRST_WITH_MANY_KEYS = 4
+_FIRST_WITH_SHARE_KEYS = 6
+_NOBODY = -1
+_UUID_BYTES = 16
+
+
+class CoordinatorType(enum.IntEnum):
+    """What a key stands for."""
+
+    GROUP = 0
+    TRANSACTION = 1
+    SHARE = 2
+
+
+async def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
+    """One coordinator per key, or the only one in the fields of the first versions."""
+    if context.version >= _FIRST_WITH_MANY_KEYS:
+        found = tuple(_find_or_refuse(request.key_type, key, context) for key in request.coordinator_keys)
+        return FindCoordinatorResponse(coordinators=found)
+    found_one = _find_or_refuse(request.key_type, request.key, context)
+    return FindCoordinatorResponse(
+        error_code=found_one.error_code,
+        error_message=found_one.error_message,
+        node_id=found_one.node_id,
+        host=found_one.host,
+        port=found_one.port,
+    )
+
+
+def _find_or_refuse(key_type: int, key: str, context: RequestContext) -> Coordinator:
+    try:
+        return _find(key_type, key, context)
+    except BrokerError as error:
+        return Coordinator(
+            key=key,
+            node_id=_NOBODY,
+            host="",
+            port=_NOBODY,
+            error_code=ErrorCode(error.code),
+            error_message=str(error),
+        )
+
+
+def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
+    _check_key(key_type, key, context.version)
+    metadata = context.services.metadata
+    endpoint = metadata.brokers.get(metadata.coordinator_of(key))
+    if endpoint is None:
+        raise CoordinatorNotAvailableError
+    return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port, error_message="")
+
+
+def _check_key(key_type: int, key: str, version: int) -> None:
+    if key_type == CoordinatorType.SHARE:
+        if version < _FIRST_WITH_SHARE_KEYS:
+            raise InvalidRequestError(f"Share-partition keys need version {_FIRST_WITH_SHARE_KEYS}.")
+        _check_share_key(key)
+    elif key_type not in (CoordinatorType.GROUP, CoordinatorType.TRANSACTION):
+        raise InvalidRequestError(f"Unknown key type {key_type}.")
+
+
+def _check_share_key(key: str) -> None:
+    """A group id may hold colons itself, so the key is read from its end."""
+    group_id, topic_id, partition = ["", "", *key.rsplit(":", 2)][-3:]
+    if not group_id or not _is_uuid(topic_id) or not partition.removeprefix("-").isdecimal():
+        raise InvalidRequestError(f"A share-partition's key is groupId:topicId:partition, not '{key}'.")
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return len(base64.urlsafe_b64decode(f"{text}==")) == _UUID_BYTES
+    except (binascii.Error, ValueError):
+        return False

@@ -1,0 +1,55 @@
+"""ShareGroupDescribe (key 77), v1: members, assignments, epochs and state of share groups (KIP-932).
+
+Errors per group: UNSUPPORTED_VERSION (share.version=0), NOT_COORDINATOR, INVALID_GROUP_ID (empty),
+GROUP_ID_NOT_FOUND.
+"""
+
+from attrs import evolve
+
+from kafka_groups.broker.api.authorized_operations import GROUP_OPERATIONS
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.api.group_coordination import check_coordinator, check_share_groups_enabled
+from kafka_groups.errors import BrokerError, InvalidGroupIdError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.share_group_describe import (
+    DescribedGroup,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
+
+__all__ = ["handle"]
+
+
+async def handle(request: ShareGroupDescribeRequest, context: RequestContext) -> ShareGroupDescribeResponse:
+    """One description per group that is asked for, also when it is asked for twice."""
+    groups = tuple(_describe_or_refuse(group_id, context) for group_id in request.group_ids)
+    if request.include_authorized_operations:
+        groups = tuple(_with_operations(group) for group in groups)
+    return ShareGroupDescribeResponse(groups=groups)
+
+
+def _describe_or_refuse(group_id: str, context: RequestContext) -> DescribedGroup:
+    try:
+        return _describe(group_id, context)
+    except BrokerError as error:
+        return DescribedGroup(
+            error_code=ErrorCode(error.code),
+            error_message=str(error),
+            group_id=group_id,
+            group_state="",
+            group_epoch=0,
+            assignment_epoch=0,
+            assignor_name="",
+        )
+
+
+def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+    check_share_groups_enabled(context.services)
+    if not group_id:
+        raise InvalidGroupIdError
+    check_coordinator(context.services, group_id)
+    return context.services.groups.describe(group_id)
+
+
+def _with_operations(group: DescribedGroup) -> DescribedGroup:
+    return group if group.error_code else evolve(group, authorized_operations=GROUP_OPERATIONS)

@@ -1,0 +1,35 @@
+"""ShareGroupHeartbeat (key 76), v1: a member of a share group joins, stays or leaves (KIP-932).
+
+Errors: UNSUPPORTED_VERSION (share.version=0), NOT_COORDINATOR, INVALID_REQUEST (member id empty or longer than 36
+characters, group id or rack empty, epoch below -1, join without topics), GROUP_ID_NOT_FOUND (no such group, and the
+member does not join), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED.
+"""
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.api.group_coordination import check_coordinator, check_share_groups_enabled
+from kafka_groups.broker.coordinator.groups import MemberClient
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.share_group_heartbeat import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
+
+__all__ = ["handle"]
+
+
+async def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -> ShareGroupHeartbeatResponse:
+    """The member's epoch and, when it has to know it, its assignment."""
+    try:
+        return _heartbeat(request, context)
+    except BrokerError as error:
+        return ShareGroupHeartbeatResponse(
+            error_code=ErrorCode(error.code), error_message=str(error), member_epoch=0, heartbeat_interval_ms=0
+        )
+
+
+def _heartbeat(request: ShareGroupHeartbeatRequest, context: RequestContext) -> ShareGroupHeartbeatResponse:
+    check_share_groups_enabled(context.services)
+    check_coordinator(context.services, request.group_id)
+    client = MemberClient(context.header.client_id or "", context.connection.host)
+    return context.services.groups.heartbeat(request, client, context.now_ms)
