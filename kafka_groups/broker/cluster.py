@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar, cast
 
+from kafka_groups.broker.coordinator.groups import GroupCoordinator
 from kafka_groups.broker.faults import Faults
+from kafka_groups.broker.group_configs import GroupConfigs
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata import (
     GROUP_RESOURCE,
@@ -17,6 +19,8 @@ from kafka_groups.broker.metadata import (
     TopicMetadata,
 )
 from kafka_groups.broker.node import BrokerNode, ClusterParts
+from kafka_groups.broker.runtime import BrokerRuntime
+from kafka_groups.broker.share.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings, broker_settings, share_group_config
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import Clock, SystemClock
@@ -297,9 +301,13 @@ class _Core:
         self.failures = parts.failures
         self.nodes: dict[int, BrokerNode] = {}
         self.endpoints: dict[int, BrokerEndpoint] = {}
+        # All brokers share one group coordinator, so that a group outlives its broker as it does in Kafka; which of
+        # them answers for a group is in the metadata.
+        self._runtime = BrokerRuntime(parts.clock, (parts.groups,), parts.failures.append)
 
     async def start(self) -> None:
         self._stop_listening = self.parts.metadata.on_change(self._metadata_changed)
+        self._runtime.start("group coordinator, expiry")
         try:
             for node_id in range(1, self.size + 1):
                 await self.start_node(node_id)
@@ -310,6 +318,7 @@ class _Core:
     async def stop(self) -> None:
         for node_id in tuple(self.nodes):
             await self.stop_node(node_id)
+        await self._runtime.stop()
         self._stop_listening()
 
     async def start_node(self, node_id: int) -> None:
@@ -317,7 +326,7 @@ class _Core:
             raise ValueError(f"broker {node_id} is up, or there is none: brokers {sorted(self.nodes)} are up")
         known = self.endpoints.get(node_id)
         first_choice = self._port + node_id - 1 if self._port else 0
-        node = BrokerNode(node_id, self.parts)
+        node = BrokerNode(node_id, self.parts, self._runtime.touch)
         self.endpoints[node_id] = await node.start(LOOPBACK, known.port if known else first_choice)
         self.nodes[node_id] = node
 
@@ -343,18 +352,25 @@ class _Core:
             cast(BaseException, raised).add_note(f"the embedded cluster failed before: {error!r}")
 
     def _metadata_changed(self, event: MetadataEvent) -> None:
-        if isinstance(event, PartitionDeleted):
+        if isinstance(event, PartitionDeleted) and event.partition.partition == 0:  # once for the topic
             self.parts.logs.delete_topic(event.partition.topic_id)
+            self.parts.groups.topics_deleted()
 
 
 def _parts(network: Network, clock: Clock, settings: BrokerSettings, seed: int) -> ClusterParts:
+    metadata = ClusterMetadata(random.Random(seed))
+    group_configs = GroupConfigs(settings, metadata.configs)
+    share_state = ShareStateStore()
     return ClusterParts(
         network=network,
         clock=clock,
         settings=settings,
         seed=seed,
-        metadata=ClusterMetadata(random.Random(seed)),
+        metadata=metadata,
         logs=LogStore(),
+        share_state=share_state,
+        groups=GroupCoordinator(metadata, share_state, group_configs, settings.group_max_size),
+        group_configs=group_configs,
         faults=Faults(),
         failures=[],
     )

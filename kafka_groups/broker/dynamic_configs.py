@@ -17,9 +17,13 @@ class DynamicConfigs:
     """Values that were set by resource type, resource name and key; what was never set is absent.
 
     The resource name is the topic, the group id, or the node id as text (the empty text for all brokers).
+
+    Attributes:
+        version: Another number after every change.
     """
 
     def __init__(self) -> None:
+        self.version = 0
         self._values: dict[tuple[int, str], dict[str, str]] = {}
 
     def config_value(self, resource_type: int, name: str, key: str) -> str | None:
@@ -37,6 +41,7 @@ class DynamicConfigs:
 
     def alter(self, resource_type: int, name: str, changes: Mapping[str, str | None]) -> None:
         """Set values; None takes one back to its default."""
+        self.version += 1
         values = self._values.setdefault((resource_type, name), {})
         values.update({key: value for key, value in changes.items() if value is not None})
         for key in [key for key, value in changes.items() if value is None]:
@@ -46,4 +51,5 @@ class DynamicConfigs:
 
     def forget(self, resource_type: int, name: str) -> None:
         """Take all values of a resource back."""
+        self.version += 1
         self._values.pop((resource_type, name), None)

@@ -8,12 +8,15 @@ from attrs import frozen
 
 from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
+from kafka_groups.broker.coordinator.groups import GroupCoordinator
 from kafka_groups.broker.faults import Faults
+from kafka_groups.broker.group_configs import GroupConfigs
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata import BrokerEndpoint, ClusterMetadata, LeaderMoved, MetadataEvent, PartitionDeleted
 from kafka_groups.broker.purgatory import Purgatory
 from kafka_groups.broker.runtime import BrokerRuntime
 from kafka_groups.broker.server import BrokerServer
+from kafka_groups.broker.share.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
@@ -31,6 +34,9 @@ class ClusterParts:
     seed: int
     metadata: ClusterMetadata
     logs: LogStore
+    share_state: ShareStateStore
+    groups: GroupCoordinator
+    group_configs: GroupConfigs
     faults: Faults
     failures: list[BaseException]
 
@@ -41,16 +47,18 @@ class BrokerNode:
     Args:
         node_id: Its number.
         parts: What it shares with the others.
+        on_request_done: Called after every request, for what the brokers share.
     """
 
-    def __init__(self, node_id: int, parts: ClusterParts) -> None:
+    def __init__(self, node_id: int, parts: ClusterParts, on_request_done: Callable[[], None]) -> None:
         self.node_id = node_id
+        self._on_request_done = on_request_done
         self._parts = parts
         self._services = _services(node_id, parts)
         self._server = BrokerServer(self._services, HANDLERS, parts.faults)
         self._runtime = BrokerRuntime(parts.clock, (), parts.failures.append)
         self._server.on_failure = parts.failures.append
-        self._server.on_request_done = self._runtime.touch
+        self._server.on_request_done = self._request_done
         self._server.on_connection_closed = self._connection_closed
         self._stop_listening: Callable[[], None] = lambda: None
 
@@ -88,6 +96,10 @@ class BrokerNode:
             # Whoever waits for the partition here must look again: it is led elsewhere, or gone.
             self._services.purgatory.notify(event.partition)
 
+    def _request_done(self) -> None:
+        self._runtime.touch()
+        self._on_request_done()
+
     def _connection_closed(self, info: ConnectionInfo) -> None:
         """Share sessions end with their connection."""
 
@@ -101,9 +113,9 @@ def _services(node_id: int, parts: ClusterParts) -> BrokerServices:
         rng=rng,
         metadata=parts.metadata,
         logs=parts.logs,
-        groups=unwired,
+        groups=parts.groups,
         share=unwired,
-        share_state=unwired,
+        share_state=parts.share_state,
         purgatory=Purgatory(parts.clock),
         settings=parts.settings,
     )

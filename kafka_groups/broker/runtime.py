@@ -18,8 +18,8 @@ class Expiring(Protocol):
         """When something is due next; None when nothing is. Asked after every request, so cheap."""
         ...
 
-    def expire(self, now_ms: int) -> None:
-        """Do what is due."""
+    def expire(self, now_ms: int) -> object:
+        """Do what is due; the result is not used."""
         ...
 
 

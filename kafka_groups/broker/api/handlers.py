@@ -5,14 +5,25 @@ from types import MappingProxyType
 from typing import Any
 
 from kafka_groups.broker.api import (
+    create_partitions,
+    create_topics,
+    delete_groups,
     delete_records,
+    delete_topics,
     describe_cluster,
+    describe_configs,
+    describe_share_group_offsets,
     describe_topic_partitions,
     fetch,
+    find_coordinator,
+    incremental_alter_configs,
     init_producer_id,
+    list_groups,
     list_offsets,
     metadata,
     produce,
+    share_group_describe,
+    share_group_heartbeat,
 )
 from kafka_groups.broker.api.api_versions import ApiVersionsHandler
 from kafka_groups.broker.api.context import RequestContext
@@ -28,10 +39,21 @@ _HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.FETCH: fetch.handle,
     ApiKey.LIST_OFFSETS: list_offsets.handle,
     ApiKey.METADATA: metadata.handle,
+    ApiKey.FIND_COORDINATOR: find_coordinator.handle,
+    ApiKey.LIST_GROUPS: list_groups.handle,
+    ApiKey.CREATE_TOPICS: create_topics.handle,
+    ApiKey.DELETE_TOPICS: delete_topics.handle,
     ApiKey.DELETE_RECORDS: delete_records.handle,
     ApiKey.INIT_PRODUCER_ID: init_producer_id.handle,
+    ApiKey.DESCRIBE_CONFIGS: describe_configs.handle,
+    ApiKey.CREATE_PARTITIONS: create_partitions.handle,
+    ApiKey.DELETE_GROUPS: delete_groups.handle,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs.handle,
     ApiKey.DESCRIBE_CLUSTER: describe_cluster.handle,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions.handle,
+    ApiKey.SHARE_GROUP_HEARTBEAT: share_group_heartbeat.handle,
+    ApiKey.SHARE_GROUP_DESCRIBE: share_group_describe.handle,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: describe_share_group_offsets.handle,
 }
 
 HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType({ApiKey.API_VERSIONS: ApiVersionsHandler(_HANDLERS), **_HANDLERS})
