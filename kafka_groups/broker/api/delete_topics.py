@@ -65,5 +65,3 @@ def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) ->
 def _delete(topic: TopicMetadata, services: BrokerServices) -> None:
     services.metadata.delete_topic(topic.name)
     services.logs.delete_topic(topic.topic_id)
-    for partition in topic.partitions:
-        services.purgatory.notify(topic.topic_id_partition(partition.partition))
