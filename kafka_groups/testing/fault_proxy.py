@@ -232,7 +232,8 @@ class _Relays:
         self.faults = _Faults()
         self.on_exchange = on_exchange
         self.failures: list[Exception] = []
-        self._listeners: dict[Address, asyncio.Server] = {}
+        self._listeners: list[asyncio.Server] = []
+        self._addresses: dict[Address, Address] = {}
         self._relays: dict[_Relay, asyncio.Task[None]] = {}
         self._refusing = False
         self._lock = asyncio.Lock()
@@ -240,12 +241,13 @@ class _Relays:
     async def local_address(self, broker: Address) -> Address:
         """Where the proxy listens for a broker; begins to listen when the broker is first seen."""
         async with self._lock:
-            if broker not in self._listeners:
-                self._listeners[broker] = await asyncio.start_server(
+            if broker not in self._addresses:
+                listener = await asyncio.start_server(
                     lambda reader, writer: self._serve(broker, reader, writer), "127.0.0.1", 0
                 )
-        host, port = self._listeners[broker].sockets[0].getsockname()[:2]
-        return host, port
+                self._listeners.append(listener)
+                self._addresses[broker] = listener.sockets[0].getsockname()[:2]
+        return self._addresses[broker]
 
     async def rewritten(self, header: RequestHeader, response: bytes) -> bytes:
         """The response with the proxy's addresses in the place of the brokers'."""
@@ -264,7 +266,7 @@ class _Relays:
         self._refusing = False
 
     async def close(self) -> None:
-        for listener in self._listeners.values():
+        for listener in self._listeners:
             listener.close()
         self.cut_all()
         await asyncio.gather(*self._relays.values())

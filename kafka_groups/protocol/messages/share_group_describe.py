@@ -46,7 +46,7 @@ class Member:
 
 @frozen(kw_only=True)
 class DescribedGroup:
-    """One group: state Empty, Stable or Dead.
+    """One group: state Empty, Stable or Dead, and empty with an error.
 
     `assignment_epoch` lags behind `group_epoch` until the assignor has run; -2147483648 means that authorised
     operations were not asked for.
@@ -65,7 +65,7 @@ class DescribedGroup:
 
 @frozen(kw_only=True)
 class ShareGroupDescribeResponse:
-    """One result for each group of the request; a group that is none comes as Dead with GROUP_ID_NOT_FOUND."""
+    """One result for each group of the request; an unknown group comes with GROUP_ID_NOT_FOUND."""
 
     throttle_time_ms: int = 0
     groups: tuple[DescribedGroup, ...] = ()
