@@ -82,7 +82,7 @@ class EmbeddedCluster:
         if getattr(self, "_state", "") == "running":
             warnings.warn(f"{self!r} was never stopped", ResourceWarning, source=self, stacklevel=2)
             if self._thread is not None:
-                self._thread.stop()
+                self._thread.stop(last=self._core.stop())
 
     # ------------------------------------------------------------------------------------- start and stop
 

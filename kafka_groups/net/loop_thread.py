@@ -27,6 +27,7 @@ class LoopThread:
         self._name = name
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._last: list[Coroutine[Any, Any, object] | None] = []
         self._pid = os.getpid()
 
     def __repr__(self) -> str:
@@ -50,7 +51,7 @@ class LoopThread:
         loop = asyncio.new_event_loop()
         running = threading.Event()
         loop.call_soon(running.set)
-        self._thread = threading.Thread(target=_run_loop, args=(loop,), name=self._name, daemon=True)
+        self._thread = threading.Thread(target=_run_loop, args=(loop, self._last), name=self._name, daemon=True)
         self._thread.start()
         running.wait()
         self._loop = loop
@@ -85,14 +86,21 @@ class LoopThread:
         """
         self._usable_loop(on_own_thread=True).call_soon_threadsafe(callback, *args)
 
-    def stop(self) -> None:
+    def stop(self, last: Coroutine[Any, Any, object] | None = None) -> None:
         """Cancel what still runs, end the thread and close the loop; does nothing when it does not run.
 
         In a forked child the loop is only forgotten: its selector belongs to the parent.
+
+        Args:
+            last: Run before the tasks are cancelled, for objects that are collected as garbage and so cannot `run` it:
+                the collection may happen on the loop's own thread.
         """
         loop, self._loop = self._loop, None
         if loop is None or self._pid != os.getpid():
+            if last is not None:
+                last.close()
             return
+        self._last.append(last)
         loop.call_soon_threadsafe(loop.stop)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
@@ -110,10 +118,12 @@ class LoopThread:
         return self._loop
 
 
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop, last: list[Coroutine[Any, Any, object] | None]) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()
+        for coroutine in filter(None, last):
+            loop.run_until_complete(coroutine)
         loop.run_until_complete(_end_all_tasks())
     finally:
         asyncio.set_event_loop(None)

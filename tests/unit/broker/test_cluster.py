@@ -1,0 +1,327 @@
+"""EmbeddedCluster: both forms, what it leaves behind, its actions, its failures."""
+
+import asyncio
+import gc
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.faults import DROP_CONNECTION
+from kafka_groups.config.broker import broker_settings
+from kafka_groups.errors import (
+    DisconnectedError,
+    IllegalStateError,
+    InvalidConfigError,
+    NetworkError,
+    TopicAlreadyExistsError,
+)
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.connection import ClientConnection
+from kafka_groups.net.handshake import negotiate
+from kafka_groups.net.loop_thread import LoopThread
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.network import Network
+from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_groups.protocol.messages.share_group_heartbeat import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
+from kafka_groups.testing.simulation import Simulation, run_simulated
+
+
+async def ask(network: Network, address: str, request: object, version: int) -> Any:
+    host, _, port = address.partition(":")
+    connection = await ClientConnection.open(network, host, int(port), "tests")
+    deadline_ms = asyncio.get_running_loop().time() * 1000 + 10_000
+    try:
+        return await connection.request(request, version, deadline_ms)
+    finally:
+        connection.close()
+        await asyncio.sleep(0)
+
+
+def addresses(cluster: EmbeddedCluster) -> list[str]:
+    return cluster.bootstrap_servers.split(",")
+
+
+def metadata_over_tcp(cluster: EmbeddedCluster, *, broker: int = 0) -> MetadataResponse:
+    request = MetadataRequest(topics=None)
+    response: MetadataResponse = asyncio.run(ask(TcpNetwork(), addresses(cluster)[broker], request, 12))
+    return response
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_cluster_on_its_own_thread_serves_blocking_programs() -> None:
+    with EmbeddedCluster(brokers=3) as cluster:
+        topic = cluster.create_topic("t", 4, replication_factor=2)
+        response = metadata_over_tcp(cluster, broker=2)
+        assert [f"{b.host}:{b.port}" for b in response.brokers] == addresses(cluster)
+        assert [b.node_id for b in response.brokers] == [1, 2, 3]
+        assert response.topics[0].topic_id == topic.topic_id
+        assert [p.leader_id for p in response.topics[0].partitions] == [1, 2, 3, 1]
+        assert cluster.leader_of("t", 2) == 3
+    with pytest.raises(NetworkError):
+        metadata_over_tcp(cluster)
+
+
+async def test_cluster_on_the_programs_loop_serves_asynchronous_programs() -> None:
+    async with EmbeddedCluster() as cluster:
+        cluster.create_topic("t")
+        response = await ask(TcpNetwork(), cluster.bootstrap_servers, MetadataRequest(topics=None), 12)
+        assert [topic.name for topic in response.topics] == ["t"]
+        with pytest.raises(IllegalStateError, match="_async"):
+            cluster.stop_broker(1)
+
+
+def test_cluster_runs_in_memory_and_in_virtual_time() -> None:
+    async def program(sim: Simulation) -> str:
+        network = MemoryNetwork()
+        async with EmbeddedCluster(2, network=network, clock=sim.clock, seed=sim.seed) as cluster:
+            response = await ask(network, addresses(cluster)[1], MetadataRequest(topics=()), 12)
+            assert len(response.brokers) == 2
+        assert network.open_connections == 0
+        return str(response.cluster_id)
+
+    assert run_simulated(program, 1) == run_simulated(program, 1)
+    assert run_simulated(program, 1) != run_simulated(program, 2)
+
+
+def test_ports_are_free_ones_or_those_asked_for() -> None:
+    with EmbeddedCluster() as first, EmbeddedCluster() as second:
+        assert first.bootstrap_servers != second.bootstrap_servers
+        port = int(first.bootstrap_servers.partition(":")[2])
+        taken = EmbeddedCluster(port=port)
+        with pytest.raises(NetworkError, match=str(port)):
+            taken.start()
+    with EmbeddedCluster(port=port) as third:
+        assert third.bootstrap_servers == f"127.0.0.1:{port}"
+
+
+def test_fifty_clusters_leave_nothing_behind() -> None:
+    with EmbeddedCluster() as warm_up:
+        metadata_over_tcp(warm_up)
+    gc.collect()
+    threads, files = threading.enumerate(), open_files()
+    for number in range(50):
+        with EmbeddedCluster(brokers=1 + number % 3) as cluster:
+            cluster.create_topic("t", 2)
+            if number % 10 == 0:
+                metadata_over_tcp(cluster)
+    assert threading.enumerate() == threads
+    assert open_files() == files
+    gc.collect()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gc.collect()
+    assert not [thing for thing in gc.get_objects() if isinstance(thing, LoopThread) and thing.is_running]
+
+
+async def test_fifty_clusters_on_one_loop_leave_no_task() -> None:
+    async with EmbeddedCluster() as warm_up:
+        await ask(TcpNetwork(), warm_up.bootstrap_servers, MetadataRequest(), 12)
+    before, files = asyncio.all_tasks(), open_files()
+    for _ in range(50):
+        async with EmbeddedCluster() as cluster:
+            host, _, port = cluster.bootstrap_servers.partition(":")
+            await ClientConnection.open(TcpNetwork(), host, int(port), "left open")
+            await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
+    assert asyncio.all_tasks() == before
+    assert open_files() == files
+
+
+def test_start_to_first_answer_is_quick() -> None:
+    clock = SystemClock()
+
+    async def first_answer(cluster: EmbeddedCluster) -> None:
+        host, _, port = cluster.bootstrap_servers.partition(":")
+        connection = await ClientConnection.open(TcpNetwork(), host, int(port), "tests")
+        versions = await negotiate(connection, clock.now_ms() + 10_000)
+        assert ApiKey.SHARE_GROUP_HEARTBEAT in versions.usable
+        connection.close()
+        await asyncio.sleep(0)
+
+    times = []
+    for _ in range(3):
+        started_ms = clock.now_ms()
+        with EmbeddedCluster() as cluster:
+            asyncio.run(first_answer(cluster))
+            times.append(clock.now_ms() - started_ms)
+    assert min(times) < 100
+
+
+def test_cluster_is_used_once() -> None:
+    cluster = EmbeddedCluster()
+    assert repr(cluster) == "<EmbeddedCluster of 1: not started>"
+    with pytest.raises(IllegalStateError, match="must be running"):
+        cluster.create_topic("t")
+    cluster.stop()
+    with cluster:
+        assert repr(cluster) == f"<EmbeddedCluster of 1: running on {cluster.bootstrap_servers}>"
+        with pytest.raises(IllegalStateError):
+            cluster.start()
+    assert repr(cluster) == "<EmbeddedCluster of 1: stopped>"
+    cluster.stop()
+    with pytest.raises(IllegalStateError):
+        cluster.start()
+
+
+def test_cluster_that_was_left_open_warns_and_ends_its_thread() -> None:
+    before = threading.active_count()
+    clusters = [EmbeddedCluster()]
+    clusters[0].start()
+    with pytest.warns(ResourceWarning, match=r"EmbeddedCluster of 1: running on .* was never stopped"):
+        clusters.clear()
+    gc.collect()
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_cluster_has_a_broker(count: int) -> None:
+    with pytest.raises(ValueError, match="at least one broker"):
+        EmbeddedCluster(count)
+
+
+def test_settings_are_names_or_values() -> None:
+    assert EmbeddedCluster(settings={"num.partitions": 3}) is not None
+    assert EmbeddedCluster(settings=broker_settings({"num.partitions": "3"})) is not None
+    with pytest.raises(InvalidConfigError, match=r"num\.partitons"):
+        EmbeddedCluster(settings={"num.partitons": 3})
+
+
+def test_actions_raise_what_requests_would() -> None:
+    with EmbeddedCluster() as cluster:
+        cluster.create_topic("t")
+        with pytest.raises(TopicAlreadyExistsError):
+            cluster.create_topic("t")
+        cluster.delete_topic("t")
+        cluster.create_topic("t")
+        with pytest.raises(InvalidConfigError):
+            cluster.alter_group_configs("g", {"share.record.lock.duration.ms": "1"})
+        cluster.alter_group_configs("g", {"share.record.lock.duration.ms": "20000"})
+        cluster.alter_group_configs("g", {"share.record.lock.duration.ms": None})
+        with pytest.raises(LookupError):
+            cluster.leader_of("unknown", 0)
+
+
+def test_leaders_move_and_brokers_go_and_come_back() -> None:
+    with EmbeddedCluster(brokers=2) as cluster:
+        cluster.create_topic("t", 2, replication_factor=2)
+        cluster.move_leader("t", 0, 2)
+        assert (cluster.leader_of("t", 0), cluster.leader_of("t", 1)) == (2, 2)
+        before = cluster.bootstrap_servers
+        cluster.stop_broker(2)
+        with pytest.raises(NetworkError):
+            metadata_over_tcp(cluster, broker=1)
+        response = metadata_over_tcp(cluster)
+        assert [b.node_id for b in response.brokers] == [1]
+        assert [(p.leader_id, p.leader_epoch) for p in response.topics[0].partitions] == [(1, 2), (1, 1)]
+        with pytest.raises(ValueError, match="not up"):
+            cluster.stop_broker(2)
+        cluster.start_broker(2)
+        assert cluster.bootstrap_servers == before
+        assert len(metadata_over_tcp(cluster, broker=1).brokers) == 2
+        with pytest.raises(ValueError, match="is up"):
+            cluster.start_broker(2)
+
+
+def test_faults_strike_requests() -> None:
+    with EmbeddedCluster() as cluster:
+        rule = cluster.faults.on(ApiKey.METADATA, DROP_CONNECTION, times=1)
+        with pytest.raises(DisconnectedError):
+            metadata_over_tcp(cluster)
+        assert rule.hits == 1
+        assert len(metadata_over_tcp(cluster).brokers) == 1
+
+
+def break_metadata(cluster: EmbeddedCluster) -> None:
+    cluster.metadata.topics = "no function"  # type: ignore[method-assign, assignment]
+
+
+def test_defect_in_a_broker_is_raised_at_the_end() -> None:
+    cluster = EmbeddedCluster()
+    cluster.start()
+    break_metadata(cluster)
+    with pytest.raises(DisconnectedError):
+        metadata_over_tcp(cluster)
+    assert len(cluster.unexpected_errors) == 1
+    with pytest.raises(ExceptionGroup) as caught:
+        cluster.stop()
+    assert caught.group_contains(TypeError)
+    cluster.stop()
+
+
+def test_defect_does_not_hide_the_programs_own_error() -> None:
+    def program() -> None:
+        with EmbeddedCluster() as cluster:
+            break_metadata(cluster)
+            metadata_over_tcp(cluster)
+
+    with pytest.raises(DisconnectedError) as caught:
+        program()
+    assert "TypeError" in caught.value.__notes__[0]
+
+
+# --------------------------------------------------------------------------------- group coordination
+
+
+async def coordinator_of(network: Network, cluster: EmbeddedCluster, group_id: str) -> str:
+    request = FindCoordinatorRequest(coordinator_keys=(group_id,))
+    response = await ask(network, addresses(cluster)[0], request, 4)
+    return f"{response.coordinators[0].host}:{response.coordinators[0].port}"
+
+
+def heartbeat(member_epoch: int, *, topics: tuple[str, ...] | None) -> ShareGroupHeartbeatRequest:
+    return ShareGroupHeartbeatRequest(
+        group_id="g", member_id="member", member_epoch=member_epoch, rack_id=None, subscribed_topic_names=topics
+    )
+
+
+def test_group_is_coordinated_by_one_broker_and_its_sessions_expire() -> None:
+    async def program(sim: Simulation) -> None:
+        network = MemoryNetwork()
+        async with EmbeddedCluster(3, network=network, clock=sim.clock) as cluster:
+            cluster.create_topic("t", 2)
+            coordinator, epoch = await coordinator_of(network, cluster, "g"), 0
+            for address in addresses(cluster):
+                answer: ShareGroupHeartbeatResponse = await ask(network, address, heartbeat(0, topics=("t",)), 1)
+                expected = ErrorCode.NONE if address == coordinator else ErrorCode.NOT_COORDINATOR
+                assert answer.error_code == expected
+                epoch = max(epoch, answer.member_epoch)
+            await asyncio.sleep(40)
+            assert (await ask(network, coordinator, heartbeat(epoch, topics=None), 1)).error_code == ErrorCode.NONE
+            await asyncio.sleep(44.9)
+            assert (await ask(network, coordinator, heartbeat(epoch, topics=None), 1)).error_code == ErrorCode.NONE
+            await asyncio.sleep(45.1)
+            answer = await ask(network, coordinator, heartbeat(epoch, topics=None), 1)
+            assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+    run_simulated(program, 1)
+
+
+def test_group_outlives_its_coordinators_broker() -> None:
+    async def program(sim: Simulation) -> None:
+        network = MemoryNetwork()
+        async with EmbeddedCluster(3, network=network, clock=sim.clock) as cluster:
+            cluster.create_topic("t", 2)
+            coordinator = await coordinator_of(network, cluster, "g")
+            epoch = (await ask(network, coordinator, heartbeat(0, topics=("t",)), 1)).member_epoch
+            await cluster.stop_broker_async(addresses(cluster).index(coordinator) + 1)
+            alive = next(address for address in addresses(cluster) if address != coordinator)
+            request = FindCoordinatorRequest(coordinator_keys=("g",))
+            found = (await ask(network, alive, request, 4)).coordinators[0]
+            answer = await ask(network, f"{found.host}:{found.port}", heartbeat(epoch, topics=None), 1)
+            assert answer.error_code == ErrorCode.NONE
+
+    run_simulated(program, 1)
