@@ -34,7 +34,8 @@ def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
         KafkaException: The broker refuses.
     """
     new = NewTopic(topic, num_partitions=partitions, replication_factor=_BROKER_DEFAULT)
-    _wait_for(_admin(bootstrap_servers).create_topics([new], operation_timeout=_TIMEOUT_SECONDS))
+    admin = _admin(bootstrap_servers)  # it must live until the answers are there
+    _wait_for(admin.create_topics([new], operation_timeout=_TIMEOUT_SECONDS))
 
 
 def delete_topic(bootstrap_servers: str, topic: str) -> None:
@@ -43,7 +44,8 @@ def delete_topic(bootstrap_servers: str, topic: str) -> None:
     Raises:
         KafkaException: The broker refuses.
     """
-    _wait_for(_admin(bootstrap_servers).delete_topics([topic], operation_timeout=_TIMEOUT_SECONDS))
+    admin = _admin(bootstrap_servers)  # it must live until the answers are there
+    _wait_for(admin.delete_topics([topic], operation_timeout=_TIMEOUT_SECONDS))
 
 
 def start_at_earliest(bootstrap_servers: str, group_id: str) -> None:
@@ -54,7 +56,8 @@ def start_at_earliest(bootstrap_servers: str, group_id: str) -> None:
     """
     entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.GROUP, group_id, incremental_configs=[entry])
-    _wait_for(_admin(bootstrap_servers).incremental_alter_configs([resource]))
+    admin = _admin(bootstrap_servers)  # it must live until the answers are there
+    _wait_for(admin.incremental_alter_configs([resource]))
 
 
 class Publisher:
@@ -72,6 +75,7 @@ class Publisher:
             {
                 "bootstrap.servers": bootstrap_servers,
                 "client.id": "kafka-groups-demo",
+                "log_level": 2,
                 "enable.idempotence": True,
                 "linger.ms": 20,
             }
@@ -128,7 +132,7 @@ class Publisher:
 
 
 def _admin(bootstrap_servers: str) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap_servers, "client.id": "kafka-groups-demo"})
+    return AdminClient({"bootstrap.servers": bootstrap_servers, "client.id": "kafka-groups-demo", "log_level": 2})
 
 
 def _wait_for(futures: dict[Any, Any]) -> None:

@@ -1,0 +1,63 @@
+"""Finds the code in the README and the documentation."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+
+_BLOCK = re.compile(
+    r"(?:<!-- (?P<remark>[^\n]*) -->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_NOT_RUN = "not run: "
+
+
+@frozen
+class Program:
+    """Python code from one page: a block that begins with an import, and the blocks that continue it."""
+
+    page: Path
+    line: int
+    code: str
+    run: bool
+
+    @property
+    def endless(self) -> bool:
+        """Whether only an interrupt ends it."""
+        return "while True:" in self.code
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def programs() -> tuple[Program, ...]:
+    """All programs in Python."""
+    return tuple(program for page in PAGES for program in _programs_of(page))
+
+
+def shell_lines() -> tuple[str, ...]:
+    """All lines of shell code, with continued lines joined."""
+    blocks = (
+        match["code"] for page in PAGES for match in _BLOCK.finditer(page.read_text()) if match["language"] == "sh"
+    )
+    return tuple(line for code in blocks for line in code.replace("\\\n", " ").splitlines() if line.strip())
+
+
+def _programs_of(page: Path) -> Iterator[Program]:
+    text = page.read_text()
+    begun: Program | None = None
+    for match in _BLOCK.finditer(text):
+        if match["language"] != "python":
+            continue
+        code, line = match["code"], text[: match.start("code")].count("\n") + 1
+        if begun is not None and not code.startswith(("import ", "from ")):
+            begun = Program(page, begun.line, f"{begun.code}\n{code}", begun.run)
+            continue
+        if begun is not None:
+            yield begun
+        begun = Program(page, line, code, not (match["remark"] or "").startswith(_NOT_RUN))
+    if begun is not None:
+        yield begun

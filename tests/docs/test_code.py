@@ -1,0 +1,129 @@
+import ast
+import importlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from confluent_kafka import Producer
+
+from kafka_groups.cli.main import main
+from kafka_groups.testing import EmbeddedCluster
+from tests.docs.blocks import PAGES, ROOT, Program, programs, shell_lines
+
+ORDERS = 3
+RUN = [program for program in programs() if program.run]
+ENDLESS = [program for program in RUN if program.endless]
+ENDING = [program for program in RUN if not program.endless]
+
+
+@pytest.fixture
+def bootstrap_servers() -> Iterator[str]:
+    """A broker with some orders, and the group of the documentation starting at the first of them."""
+    with EmbeddedCluster() as cluster:
+        cluster.create_topic("orders")
+        cluster.alter_group_configs("invoices", {"share.auto.offset.reset": "earliest"})
+        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
+        for number in range(ORDERS):
+            producer.produce("orders", value=f'{{"customer": {number}}}')
+        assert producer.flush(20) == 0
+        yield cluster.bootstrap_servers
+
+
+def start(program: Program, bootstrap_servers: str, directory: Path) -> "subprocess.Popen[str]":
+    path = directory / "program.py"
+    path.write_text(program.code.replace("localhost:9092", bootstrap_servers))
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-u", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+
+
+def test_there_is_code_to_test() -> None:
+    assert len(ENDLESS) >= 3
+    assert len(ENDING) >= 5
+    assert any(program.page == ROOT / "README.md" for program in ENDLESS)
+
+
+@pytest.mark.parametrize("program", programs(), ids=str)
+def test_imported_names_exist(program: Program) -> None:
+    for node in ast.walk(ast.parse(program.code)):
+        if isinstance(node, ast.ImportFrom):
+            assert node.module is not None
+            module = importlib.import_module(node.module)
+            for alias in node.names:
+                assert hasattr(module, alias.name), f"{node.module}.{alias.name}"
+
+
+@pytest.mark.parametrize("program", ENDING, ids=str)
+def test_program_ends_well(program: Program, bootstrap_servers: str, tmp_path: Path) -> None:
+    process = start(program, bootstrap_servers, tmp_path)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.parametrize("program", ENDLESS, ids=str)
+def test_endless_program_shows_each_order_and_ends_at_an_interrupt(
+    program: Program, bootstrap_servers: str, tmp_path: Path
+) -> None:
+    process = start(program, bootstrap_servers, tmp_path)
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(ORDERS)]
+    process.send_signal(signal.SIGINT)
+    more, errors = process.communicate(timeout=60)
+    assert all(lines), errors
+    assert len(set(lines)) == ORDERS
+    assert more == ""
+    assert errors.splitlines()[-1] == "KeyboardInterrupt"
+    assert "Warning" not in errors
+
+
+def test_tutorial_prints_what_it_says(tmp_path: Path) -> None:
+    (tutorial,) = (program for program in RUN if program.page.name == "tutorial.md")
+    process = start(tutorial, "", tmp_path)
+    output, errors = process.communicate(timeout=60)
+    assert errors == ""
+    assert output.splitlines() == [f"order {number} (delivery 1)" for number in range(10)]
+
+
+def test_commands_in_the_documentation_are_understood() -> None:
+    checked = 0
+    for line in shell_lines():
+        for part in line.split("&&"):
+            words = shlex.split(part)
+            if words and Path(words[0]).name == "kafka-groups":
+                checked += 1
+                name, command, arguments = main.resolve_command(click.Context(main), words[1:])
+                assert command is not None
+                command.make_context(name, list(arguments))
+    assert checked >= 3
+
+
+def test_readme_marks_both_of_its_commands() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for mark in ("demo command", "test command"):
+        match = re.search(rf"<!-- {mark} -->\n```sh\n(?P<command>.*)\n```", readme)
+        assert match is not None
+        assert match["command"].startswith("python3 -m venv .venv && .venv/bin/pip install ")
+
+
+def test_readme_example_is_about_ten_lines() -> None:
+    (example,) = (program for program in programs() if program.page == ROOT / "README.md")
+    assert sum(1 for line in example.code.splitlines() if line.strip()) <= 11
+
+
+def test_extras_in_the_documentation_exist() -> None:
+    project = (ROOT / "pyproject.toml").read_text()
+    for page in PAGES:
+        for extras in re.findall(r"pip install (?:-e )?'(?:\.|kafka-groups)\[([a-z,]+)\]'", page.read_text()):
+            for extra in extras.split(","):
+                assert re.search(rf"^{extra} = \[", project, re.MULTILINE), (page, extra)
