@@ -1,0 +1,198 @@
+"""Which records a member is given: planned over the in-flight records and the log's batches, changing neither."""
+
+import enum
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Protocol
+
+from attrs import frozen
+
+from kafka_groups.broker.share.delivery_limits import DeliveryLimits
+from kafka_groups.broker.share.in_flight import Delivery, InFlight
+from kafka_groups.broker.share.record_state import RecordState
+from kafka_groups.broker.share.runs import OffsetRange, Run
+
+__all__ = ["AcquireMode", "Claim", "LogBatch", "Want", "plan_acquisition"]
+
+
+class LogBatch(Protocol):
+    """A batch of the log, as far as delivery needs it."""
+
+    @property
+    def base_offset(self) -> int:
+        """Its first offset."""
+        ...
+
+    @property
+    def last_offset(self) -> int:
+        """Its last offset."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the whole batch."""
+        ...
+
+
+class AcquireMode(enum.IntEnum):
+    """How strictly MaxRecords is taken (KIP-1206)."""
+
+    BATCH_OPTIMIZED = 0
+    """Whole batches; the one that reaches MaxRecords is the last one, and may go beyond it."""
+    RECORD_LIMIT = 1
+    """Never more than MaxRecords; batches are split."""
+
+
+@frozen
+class Want:
+    """What a fetch asks of one share-partition.
+
+    Attributes:
+        max_records: The most records, as strictly as `mode` says.
+        batch_size: Least size of the parts into which newly acquired batches are grouped.
+        mode: How strict `max_records` is.
+    """
+
+    max_records: int
+    batch_size: int
+    mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED
+
+
+@frozen
+class Claim:
+    """Records to be acquired with one lock.
+
+    Attributes:
+        first: First offset.
+        last: Last offset.
+        delivery_count: Their delivery count when they are acquired.
+        batch: What comes (or came) in flight together with them.
+    """
+
+    first: int
+    last: int
+    delivery_count: int
+    batch: OffsetRange
+
+    @property
+    def size(self) -> int:
+        """How many offsets."""
+        return self.last - self.first + 1
+
+
+def plan_acquisition(
+    in_flight: InFlight, batches: Sequence[LogBatch], want: Want, limits: DeliveryLimits, max_in_flight: int
+) -> tuple[Claim, ...]:
+    """The records of these log batches that a member gets.
+
+    Args:
+        in_flight: The share-partition's records in flight.
+        batches: Consecutive batches of the log, from the one with the first available offset on.
+        want: What the fetch asks for.
+        limits: The group's delivery limits.
+        max_in_flight: The group's `share.partition.max.record.locks`. At the limit only records inside the window
+            are given.
+    """
+    first, last = in_flight.next_available_offset(), batches[-1].last_offset
+    room = max_in_flight - in_flight.window_size
+    if room <= 0:
+        last, room = min(last, in_flight.end_offset), want.max_records
+    plan = _Plan(batches, Want(min(want.max_records, room), want.batch_size, want.mode), limits)
+    for group in _batches_of_available(in_flight, first, last):
+        if plan.is_full:
+            break
+        plan.add(group)
+    return tuple(plan.claims)
+
+
+def _batches_of_available(in_flight: InFlight, first: int, last: int) -> Iterator[list[Run[Delivery | None]]]:
+    """What is available in a range: by the batch with which it came in flight, or one run of what never did."""
+    available = (
+        run for run in in_flight.between(first, last) if run.value is None or run.value.state is RecordState.AVAILABLE
+    )
+    for _, runs in groupby(available, key=lambda run: run.first if run.value is None else run.value.batch):
+        yield list(runs)
+
+
+class _Plan:
+    """Claims, as they grow."""
+
+    def __init__(self, batches: Sequence[LogBatch], want: Want, limits: DeliveryLimits) -> None:
+        self.claims: list[Claim] = []
+        self._batches = batches
+        self._want = want
+        self._limits = limits
+        self._room = want.max_records
+        self._stopped = False
+
+    @property
+    def is_full(self) -> bool:
+        return self._stopped or self._room <= 0
+
+    @property
+    def _is_strict(self) -> bool:
+        return self._want.mode is AcquireMode.RECORD_LIMIT
+
+    def add(self, group: list[Run[Delivery | None]]) -> None:
+        delivered = [Run(run.first, run.last, run.value) for run in group if run.value is not None]
+        if delivered:
+            self._add_delivered(delivered)
+        else:
+            self._add_new(group[0].first, group[0].last)
+
+    def _claim(self, claim: Claim) -> None:
+        self.claims.append(claim)
+        self._room -= claim.size
+
+    # ------------------------------------------------------------------------- what was in flight before
+
+    def _add_delivered(self, runs: list[Run[Delivery]]) -> None:
+        delivery_count = runs[0].value.delivery_count
+        most = self._room if self._is_strict else sum(run.size for run in runs)
+        if self._limits.is_suspect(delivery_count):
+            self._stopped = True  # suspect records come without others
+            if self.claims:
+                return
+            most = min(most, self._limits.most_at_once(_batch_of(runs[0]).size, delivery_count))
+        self._take(runs, most)
+
+    def _take(self, runs: list[Run[Delivery]], most: int) -> None:
+        """Take up to `most` records, but none on its last attempt after others."""
+        for run in runs:
+            if most <= 0:
+                return
+            if self.claims and self._limits.is_last_attempt(run.value.delivery_count):
+                self._stopped = True
+                return
+            last = min(run.last, run.first + most - 1)
+            self._claim(Claim(run.first, last, run.value.delivery_count + 1, _batch_of(run)))
+            most -= last - run.first + 1
+
+    # -------------------------------------------------------------------------- what was never in flight
+
+    def _add_new(self, first: int, last: int) -> None:
+        # The whole log batch comes in flight, also when only a part of it is given.
+        wanted = first + self._room - 1
+        end = last if wanted >= last else min(last, self._end_of_batch_with(wanted))
+        if self._is_strict:
+            self._claim(Claim(first, min(end, wanted), 1, OffsetRange(first, end)))
+            return
+        for part in self._parts(first, end):
+            self._claim(Claim(part.first, part.last, 1, part))
+
+    def _end_of_batch_with(self, offset: int) -> int:
+        return next(batch.last_offset for batch in self._batches if batch.last_offset >= offset)
+
+    def _parts(self, first: int, last: int) -> Iterator[OffsetRange]:
+        """Whole log batches, grouped until each part has BatchSize offsets."""
+        for batch in self._batches:
+            end = min(batch.last_offset, last)
+            if end >= first and end - first + 1 >= self._want.batch_size:
+                yield OffsetRange(first, end)
+                first = end + 1
+        if first <= last:
+            yield OffsetRange(first, last)
+
+
+def _batch_of(run: Run[Delivery]) -> OffsetRange:
+    return run.value.batch or OffsetRange(run.first, run.last)

@@ -1,0 +1,395 @@
+"""The share-partition leader of one broker: share sessions, acknowledgements and acquisition (KIP-932).
+
+No waiting and no sockets: a handler asks `begin_fetch`, `acknowledge`, `has_enough` until that holds or time is up, and
+`collect`. After every call that may let others go on, `take_changed` (or the call's own result) names the
+share-partitions at which waiting fetches have to look again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from attrs import define, frozen
+
+from kafka_groups.broker.share.acknowledgement import Acknowledgement
+from kafka_groups.broker.share.acquisition import AcquireMode, Want
+from kafka_groups.broker.share.led_partitions import GroupConfigs, LedSharePartitions
+from kafka_groups.broker.share.partition import SharePartition, SharePartitionKey
+from kafka_groups.broker.share.reading import (
+    NOTHING,
+    Acquired,
+    AcquireFor,
+    MostBytes,
+    acquire_from_log,
+    available_bytes,
+)
+from kafka_groups.broker.share.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    SessionKey,
+    ShareSession,
+    ShareSessions,
+    rotated,
+)
+from kafka_groups.broker.share.state_log import ShareStateStore
+from kafka_groups.broker.share.surroundings import Logs, Partitions
+from kafka_groups.errors import (
+    BrokerError,
+    InvalidRequestError,
+    InvalidShareSessionEpochError,
+    NotLeaderOrFollowerError,
+    UnknownTopicOrPartitionError,
+)
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["FetchLimits", "FetchRequested", "Fetched", "ShareFetching", "SharePartitionLeader"]
+
+Batches: TypeAlias = tuple[AcknowledgementBatch, ...]
+
+
+@frozen
+class FetchLimits:
+    """How much a share fetch wants."""
+
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    batch_size: int
+    mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED
+
+    @property
+    def asks_for_nothing(self) -> bool:
+        """Whether the limits leave no room for a record."""
+        return self.max_bytes <= 0 or self.max_records <= 0
+
+
+@frozen
+class FetchRequested:
+    """What a ShareFetch says, apart from who sent it.
+
+    Attributes:
+        epoch: Share session epoch.
+        listed: Partitions in the request, with the acknowledgements of each.
+        forgotten: Partitions that leave the session.
+        limits: How much it wants.
+        is_renew_ack: Whether it renews locks, and so fetches nothing.
+    """
+
+    epoch: int
+    listed: Mapping[TopicIdPartition, Batches]
+    forgotten: Sequence[TopicIdPartition]
+    limits: FetchLimits
+    is_renew_ack: bool = False
+
+    @property
+    def acknowledgements(self) -> dict[TopicIdPartition, Batches]:
+        """The partitions that carry acknowledgements."""
+        return {partition: batches for partition, batches in self.listed.items() if batches}
+
+
+@frozen
+class Fetched:
+    """What becomes of one partition in a share fetch: records (perhaps none), or an error."""
+
+    acquired: Acquired = NOTHING
+    error: BrokerError | None = None
+
+
+@define(eq=False)
+class ShareFetching:
+    """A share fetch under way.
+
+    Attributes:
+        key: Whose it is.
+        requested: What it says.
+        session: The session; None when this fetch closed it.
+        order: What it reads, in this order; empty when it reads nothing.
+        wall_ms: When it came.
+    """
+
+    key: SessionKey
+    requested: FetchRequested
+    session: ShareSession | None
+    order: tuple[TopicIdPartition, ...]
+    wall_ms: int
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the response names every partition of the session."""
+        return self.requested.epoch == INITIAL_EPOCH
+
+
+class SharePartitionLeader:
+    """Leads the share-partitions of one broker.
+
+    Args:
+        node_id: This broker.
+        partitions: Who leads what (`ClusterMetadata`).
+        logs: The partitions' logs (`LogStore`).
+        state: The cluster's state log.
+        group_config: The configuration in effect for a group; should be cheap, as every operation asks it.
+        max_sessions: How many share sessions there may be (`group.share.max.share.sessions`).
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        partitions: Partitions,
+        logs: Logs,
+        state: ShareStateStore,
+        *,
+        group_config: GroupConfigs,
+        max_sessions: int,
+    ) -> None:
+        self.node_id = node_id
+        self.group_config = group_config
+        self.sessions = ShareSessions(max_sessions)
+        self._led = LedSharePartitions(node_id, partitions, logs, state, group_config)
+
+    def __repr__(self) -> str:
+        return (
+            f"<SharePartitionLeader {self.node_id}: {len(self._led)} share-partitions, {len(self.sessions)} sessions>"
+        )
+
+    # ------------------------------------------------------------------------------------------- fetch
+
+    def begin_fetch(
+        self, key: SessionKey, requested: FetchRequested, connection_id: int, wall_ms: int
+    ) -> ShareFetching:
+        """Open, go on with or close the session of a share fetch; acknowledgements come next, with `acknowledge`.
+
+        Args:
+            key: Who fetches.
+            requested: What for.
+            connection_id: The connection; a session that is opened ends with it.
+            wall_ms: Time since the epoch.
+
+        Raises:
+            InvalidRequestError: It renews locks and wants records, or opens a session with acknowledgements.
+            ShareSessionNotFoundError: There is no such session.
+            InvalidShareSessionEpochError: The epoch is not the expected one.
+            ShareSessionLimitReachedError: It opens a session, and there are as many as there may be.
+        """
+        if requested.epoch == INITIAL_EPOCH and requested.acknowledgements:
+            raise InvalidRequestError("a request that opens a share session cannot acknowledge")
+        if requested.epoch == FINAL_EPOCH:
+            self.sessions.known(key)
+            return ShareFetching(key, requested, None, (), wall_ms)
+        session = self._session_of(key, requested, connection_id)
+        order: Iterable[TopicIdPartition] = ()
+        if not requested.is_renew_ack and not requested.limits.asks_for_nothing:
+            order = rotated(session.partitions, requested.epoch)
+        return ShareFetching(key, requested, session, tuple(order), wall_ms)
+
+    def has_enough(self, fetching: ShareFetching, now_ms: int) -> bool:
+        """Whether a fetch need not wait any longer.
+
+        That is so when MinBytes can be read, when a partition's leader is elsewhere now, or when there is nothing to
+        wait for. A partition whose state is not initialised yet is waited for.
+        """
+        if not self._is_current(fetching):
+            return True
+        try:
+            share_partitions = self._readable(fetching, now_ms)
+        except NotLeaderOrFollowerError:
+            return True
+        if share_partitions is None or fetching.requested.limits.min_bytes <= 0:
+            return True
+        return self._available_bytes(fetching, share_partitions) >= fetching.requested.limits.min_bytes
+
+    def collect(self, fetching: ShareFetching, now_ms: int) -> dict[TopicIdPartition, Fetched]:
+        """Acquire what can be had now, and tell of each partition of the fetch what became of it.
+
+        MaxBytes is divided evenly over the partitions that have something; MaxRecords is for all of them together.
+        """
+        if not self._is_current(fetching):
+            return {}
+        found = {partition: self._load_or_refuse(fetching, partition, now_ms) for partition in fetching.order}
+        able = [each for each in found.values() if isinstance(each, SharePartition) and self._has_bytes(each)]
+        acquired = self._acquire_all(fetching, able, now_ms)
+        return {
+            partition: Fetched(error=each) if isinstance(each, BrokerError) else acquired.get(partition, Fetched())
+            for partition, each in found.items()
+        }
+
+    # ------------------------------------------------------------------------------------- acknowledge
+
+    def begin_acknowledge(self, key: SessionKey, epoch: int) -> None:
+        """Go on with the session of a share acknowledgement; epoch -1 is closed with `close_session` afterwards.
+
+        Raises:
+            ShareSessionNotFoundError: There is no such session.
+            InvalidShareSessionEpochError: The epoch is not the expected one; this request cannot open a session.
+        """
+        if epoch == INITIAL_EPOCH:
+            raise InvalidShareSessionEpochError("an acknowledgement cannot open a share session")
+        if epoch == FINAL_EPOCH:
+            self.sessions.known(key)
+        else:
+            self.sessions.advance(key, epoch)
+
+    def acknowledge(
+        self,
+        key: SessionKey,
+        acknowledgements: Mapping[TopicIdPartition, Batches],
+        *,
+        is_renew_ack: bool,
+        now_ms: int,
+    ) -> dict[TopicIdPartition, BrokerError | None]:
+        """Take a member's acknowledgements; the error of each partition, or None where they were taken.
+
+        Those of one partition are taken together or not at all.
+        """
+        return {
+            partition: self._acknowledge_or_refuse(
+                SharePartitionKey(key.group_id, partition),
+                Acknowledgement(key.member_id, batches, is_renew_ack),
+                now_ms,
+            )
+            for partition, batches in acknowledgements.items()
+        }
+
+    # ---------------------------------------------------------------------------------------- endings
+
+    def close_session(self, key: SessionKey, now_ms: int) -> None:
+        """Close a session, if there is one, and give back what its member has acquired of its partitions."""
+        if self.sessions.get(key) is not None:
+            self._release(self.sessions.close(key), now_ms)
+
+    def connection_closed(self, connection_id: int, now_ms: int) -> tuple[SharePartitionKey, ...]:
+        """Close the sessions that the connection opened; returns what changed, as `take_changed`."""
+        for session in self.sessions.close_connection(connection_id):
+            self._release(session, now_ms)
+        return self.take_changed()
+
+    def leadership_lost(self, partition: TopicIdPartition) -> tuple[SharePartitionKey, ...]:
+        """Forget a partition that is led elsewhere, led anew, or deleted; returns what changed, as `take_changed`."""
+        self._led.drop_partition(partition)
+        return self.take_changed()
+
+    def next_deadline_ms(self) -> int | None:
+        """When the next acquisition lock ends."""
+        return self._led.next_deadline_ms()
+
+    def expire(self, now_ms: int) -> tuple[SharePartitionKey, ...]:
+        """Give back what is acquired under locks that have ended; returns what changed, as `take_changed`."""
+        self._led.expire(now_ms)
+        return self.take_changed()
+
+    def take_changed(self) -> tuple[SharePartitionKey, ...]:
+        """The share-partitions that changed since the last call, so that fetches which wait for them look again."""
+        return self._led.take_changed()
+
+    # ----------------------------------------------------------------------------------------- insides
+
+    def _session_of(self, key: SessionKey, requested: FetchRequested, connection_id: int) -> ShareSession:
+        if requested.epoch == INITIAL_EPOCH:
+            # Kafka gives nothing back here: the member keeps what it acquired in the session before.
+            session = self.sessions.open(key, connection_id, requested.listed)
+            for partition in requested.listed:
+                self._led.drop_outdated(SharePartitionKey(key.group_id, partition))
+            return session
+        session = self.sessions.advance(key, requested.epoch)
+        session.update(requested.listed, requested.forgotten)
+        return session
+
+    def _is_current(self, fetching: ShareFetching) -> bool:
+        """Whether the fetch's session is still there; a late fetch must not acquire for a member that is gone."""
+        return fetching.session is not None and self.sessions.get(fetching.key) is fetching.session
+
+    def _readable(self, fetching: ShareFetching, now_ms: int) -> list[SharePartition] | None:
+        """What the fetch can read; None when none of its partitions exists."""
+        share_partitions = []
+        exists = False
+        for partition in fetching.order:
+            try:
+                self._led.led_epoch(partition)
+                exists = True
+                share_partitions.append(self._load(fetching, partition, now_ms))
+            except NotLeaderOrFollowerError:
+                raise
+            except BrokerError:
+                continue  # `collect` tells the client
+        return share_partitions if exists else None
+
+    def _load(self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int) -> SharePartition:
+        return self._led.load(SharePartitionKey(fetching.key.group_id, partition), fetching.wall_ms, now_ms)
+
+    def _load_or_refuse(
+        self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int
+    ) -> SharePartition | BrokerError:
+        try:
+            return self._load(fetching, partition, now_ms)
+        except BrokerError as error:
+            return error
+
+    def _bytes_in(self, share_partition: SharePartition) -> int:
+        key = share_partition.key
+        return available_bytes(share_partition, self._led.log_of(key.partition), self.group_config(key.group_id))
+
+    def _has_bytes(self, share_partition: SharePartition) -> bool:
+        return self._bytes_in(share_partition) > 0
+
+    def _available_bytes(self, fetching: ShareFetching, share_partitions: Sequence[SharePartition]) -> int:
+        sizes = [size for each in share_partitions if (size := self._bytes_in(each))]
+        most_of_each = _share_of(fetching.requested.limits.max_bytes, len(sizes))
+        return sum(min(size, most_of_each) for size in sizes)
+
+    def _acquire_all(
+        self, fetching: ShareFetching, able: Sequence[SharePartition], now_ms: int
+    ) -> dict[TopicIdPartition, Fetched]:
+        limits = fetching.requested.limits
+        bytes_left, records_left = limits.max_bytes, limits.max_records
+        most_of_each = _share_of(limits.max_bytes, len(able))
+        answers: dict[TopicIdPartition, Fetched] = {}
+        for share_partition in able:
+            if records_left <= 0:
+                break
+            most = MostBytes(min(most_of_each, max(bytes_left, 0)), min_one=bytes_left == limits.max_bytes)
+            want = Want(records_left, limits.batch_size, limits.mode)
+            fetched = self._acquire(fetching.key, share_partition, want, most, now_ms)
+            bytes_left -= len(fetched.acquired.records)
+            records_left -= fetched.acquired.count
+            answers[share_partition.key.partition] = fetched
+        return answers
+
+    def _acquire(
+        self, member: SessionKey, share_partition: SharePartition, want: Want, most: MostBytes, now_ms: int
+    ) -> Fetched:
+        acquire = AcquireFor(member.member_id, want, self.group_config(member.group_id))
+        log = self._led.log_of(share_partition.key.partition)
+        try:
+            acquired = acquire_from_log(share_partition, log, most, self._led.commit, acquire, now_ms)
+        except BrokerError as error:
+            return Fetched(error=error)
+        self._led.reschedule(share_partition)
+        return Fetched(acquired)
+
+    def _acknowledge_or_refuse(
+        self, key: SharePartitionKey, acknowledgement: Acknowledgement, now_ms: int
+    ) -> BrokerError | None:
+        try:
+            share_partition = self._led.find(key, now_ms)
+            if share_partition is None:
+                raise UnknownTopicOrPartitionError(f"nothing of {key} was fetched from this leader")
+            config = self.group_config(key.group_id)
+            self._led.commit(share_partition, share_partition.acknowledge(acknowledgement, config, now_ms))
+        except BrokerError as error:
+            return error
+        return None
+
+    def _release(self, session: ShareSession, now_ms: int) -> None:
+        """Give back what a member has acquired of its session's partitions, as Kafka does: not of forgotten ones."""
+        config = self.group_config(session.key.group_id)
+        for partition in session.partitions:
+            try:
+                share_partition = self._led.find(SharePartitionKey(session.key.group_id, partition), now_ms)
+                if share_partition is not None:
+                    self._led.commit(share_partition, share_partition.release(session.key.member_id, config))
+            except BrokerError:
+                # Led elsewhere or gone: whoever leads it now has given nothing to this member.
+                continue
+
+
+def _share_of(max_bytes: int, partitions: int) -> int:
+    return max(max_bytes // max(partitions, 1), 1)

@@ -1,0 +1,216 @@
+"""The share-partitions that one broker leads: loaded from the state log when first needed, dropped when lost."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from kafka_groups.broker.share.deadlines import Deadlines
+from kafka_groups.broker.share.partition import SharePartition, SharePartitionKey
+from kafka_groups.broker.share.state_log import UNINITIALIZED_OFFSET, PersistedState, ShareStateStore, StateUpdate
+from kafka_groups.broker.share.surroundings import Logs, Partitions, ShareLog
+from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.errors import (
+    BrokerError,
+    FencedLeaderEpochError,
+    FencedStateEpochError,
+    NotLeaderOrFollowerError,
+    UnknownServerError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["GroupConfigs", "LedSharePartitions"]
+
+GroupConfigs = Callable[[str], ShareGroupConfig]
+"""The configuration in effect for a group; asked for every operation, so that a change takes effect at once."""
+
+
+class LedSharePartitions:
+    """Share-partitions by group and partition, with their deadlines.
+
+    Args:
+        node_id: This broker.
+        partitions: Who leads what.
+        logs: The partitions' logs.
+        state: The state log.
+        group_config: The groups' configurations.
+    """
+
+    def __init__(
+        self, node_id: int, partitions: Partitions, logs: Logs, state: ShareStateStore, group_config: GroupConfigs
+    ) -> None:
+        self._node_id = node_id
+        self._partitions = partitions
+        self._logs = logs
+        self._state = state
+        self._group_config = group_config
+        self._loaded: dict[SharePartitionKey, SharePartition] = {}
+        self._deadlines: Deadlines[SharePartitionKey] = Deadlines()
+        self._changed: dict[SharePartitionKey, None] = {}
+
+    def __len__(self) -> int:
+        """How many are loaded."""
+        return len(self._loaded)
+
+    def log_of(self, partition: TopicIdPartition) -> ShareLog:
+        """The log of a partition that exists."""
+        return self._logs.get(partition.topic_id, partition.partition)
+
+    def led_epoch(self, partition: TopicIdPartition) -> int:
+        """The epoch in which this broker leads a partition.
+
+        Raises:
+            UnknownTopicIdError: There is no such topic.
+            UnknownTopicOrPartitionError: The topic has no such partition.
+            NotLeaderOrFollowerError: Another broker leads it.
+        """
+        topic = self._partitions.topic_by_id(partition.topic_id)
+        if topic is None:
+            raise UnknownTopicIdError(f"there is no topic with id {partition.topic_id}")
+        if not 0 <= partition.partition < len(topic.partitions):
+            raise UnknownTopicOrPartitionError(f"topic '{topic.name}' has no partition {partition.partition}")
+        led = topic.partitions[partition.partition]
+        if led.leader_id != self._node_id:
+            raise NotLeaderOrFollowerError(f"broker {self._node_id} does not lead {topic.name}-{partition.partition}")
+        return led.leader_epoch
+
+    # ----------------------------------------------------------------------------------------- getting
+
+    def find(self, key: SharePartitionKey, now_ms: int) -> SharePartition | None:
+        """The share-partition if it is loaded, with the locks that have ended given back.
+
+        Raises:
+            BrokerError: This broker does not lead the partition (see `led_epoch`), or not in the newest epoch.
+        """
+        leader_epoch = self._led_epoch_or_drop(key)
+        share_partition = self._loaded.get(key)
+        if share_partition is None:
+            return None
+        if share_partition.leader_epoch != leader_epoch:
+            self.drop(key)
+            return None
+        self.commit(share_partition, share_partition.expire(self._group_config(key.group_id), now_ms))
+        return share_partition
+
+    def load(self, key: SharePartitionKey, wall_ms: int, now_ms: int) -> SharePartition:
+        """The share-partition, read from the state log if need be.
+
+        Args:
+            key: Its name.
+            wall_ms: Time since the epoch, from which `share.auto.offset.reset=by_duration` counts back.
+            now_ms: Monotonic time.
+
+        Raises:
+            BrokerError: As for `find`; UnknownServerError when the coordinator has not initialised its state.
+        """
+        share_partition = self.find(key, now_ms)
+        if share_partition is None:
+            persisted = self._read(key, self.led_epoch(key.partition))
+            if persisted.start_offset == UNINITIALIZED_OFFSET:
+                persisted = self._resolved(key, persisted, wall_ms)
+            share_partition = SharePartition(key, persisted, persisted.leader_epoch)
+            self._loaded[key] = share_partition
+        return share_partition
+
+    def drop(self, key: SharePartitionKey) -> None:
+        """Forget a share-partition; what was acquired is lost to its members, and whoever leads it next reads it."""
+        if self._loaded.pop(key, None) is not None:
+            self._deadlines.set(key, None)
+            self._changed[key] = None
+
+    def drop_outdated(self, key: SharePartitionKey) -> None:
+        """Forget a share-partition whose state was initialised anew or deleted since it was read."""
+        share_partition = self._loaded.get(key)
+        if share_partition is None:
+            return
+        summary = self._state.summary(key.group_id, *_parts(key))
+        if summary is None or summary.state_epoch != share_partition.state_epoch:
+            self.drop(key)
+
+    def drop_partition(self, partition: TopicIdPartition) -> None:
+        """Forget a partition in all groups."""
+        for key in [key for key in self._loaded if key.partition == partition]:
+            self.drop(key)
+
+    # ---------------------------------------------------------------------------------------- changing
+
+    def commit(self, share_partition: SharePartition, update: StateUpdate | None) -> None:
+        """Persist a change, then make it.
+
+        Raises:
+            NotLeaderOrFollowerError: Another leader, or another state, has taken over; nothing was changed.
+            UnknownServerError: The state is gone.
+        """
+        key = share_partition.key
+        if update is not None:
+            try:
+                self._state.write(key.group_id, *_parts(key), update)
+            except BrokerError as error:
+                self.drop(key)
+                raise _as_seen_by_clients(error) from error
+            share_partition.replay(update)
+            self._changed[key] = None
+        self.reschedule(share_partition)
+
+    def reschedule(self, share_partition: SharePartition) -> None:
+        """Take note of a share-partition's next deadline; to be called after each operation on it."""
+        self._deadlines.set(share_partition.key, share_partition.next_deadline_ms())
+
+    def next_deadline_ms(self) -> int | None:
+        """When the next acquisition lock ends."""
+        return self._deadlines.earliest_ms()
+
+    def expire(self, now_ms: int) -> None:
+        """Give back what is acquired under locks that have ended."""
+        for key in self._deadlines.due(now_ms):
+            try:
+                self.find(key, now_ms)
+            except BrokerError:
+                # Not led any more: `find` has dropped it, and the next leader finds these records available.
+                continue
+
+    def take_changed(self) -> tuple[SharePartitionKey, ...]:
+        """The share-partitions that may have become able to deliver, or were dropped, since the last call."""
+        changed = tuple(self._changed)
+        self._changed.clear()
+        return changed
+
+    # ----------------------------------------------------------------------------------------- insides
+
+    def _led_epoch_or_drop(self, key: SharePartitionKey) -> int:
+        try:
+            return self.led_epoch(key.partition)
+        except BrokerError:
+            self.drop(key)
+            raise
+
+    def _read(self, key: SharePartitionKey, leader_epoch: int) -> PersistedState:
+        try:
+            return self._state.read(key.group_id, *_parts(key), leader_epoch)
+        except BrokerError as error:
+            raise _as_seen_by_clients(error) from error
+
+    def _resolved(self, key: SharePartitionKey, persisted: PersistedState, wall_ms: int) -> PersistedState:
+        """The state with the start offset of `share.auto.offset.reset`; persisted with the first change, not before."""
+        config = self._group_config(key.group_id)
+        start_offset = _reset_offset(self.log_of(key.partition), config, wall_ms)
+        return PersistedState(persisted.state_epoch, persisted.leader_epoch, start_offset, 0, ())
+
+
+def _parts(key: SharePartitionKey) -> tuple[UUID, int]:
+    return key.partition.topic_id, key.partition.partition
+
+
+def _reset_offset(log: ShareLog, config: ShareGroupConfig, wall_ms: int) -> int:
+    if config.auto_offset_reset == "earliest":
+        return log.log_start_offset
+    duration_ms = config.auto_offset_reset_duration_ms
+    found = None if duration_ms is None else log.offset_for_timestamp(wall_ms - duration_ms)
+    return log.high_watermark if found is None else found.offset
+
+
+def _as_seen_by_clients(error: BrokerError) -> BrokerError:
+    """How a leader tells its clients of an error of the state log."""
+    if isinstance(error, FencedLeaderEpochError | FencedStateEpochError):
+        return NotLeaderOrFollowerError(str(error))
+    return UnknownServerError(str(error))

@@ -1,0 +1,115 @@
+"""From the log into a member's hands: reads what a share-partition can deliver, acquires it, and cuts the bytes."""
+
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from kafka_groups.broker.share.acquisition import LogBatch, Want
+from kafka_groups.broker.share.partition import SharePartition
+from kafka_groups.broker.share.runs import OffsetRange
+from kafka_groups.broker.share.state_log import StateUpdate
+from kafka_groups.broker.share.surroundings import LogRead, ShareLog
+from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
+
+__all__ = ["NOTHING", "AcquireFor", "Acquired", "MostBytes", "acquire_from_log", "available_bytes"]
+
+Commit = Callable[[SharePartition, StateUpdate | None], None]
+
+
+@frozen
+class Acquired:
+    """What a member gets of one share-partition.
+
+    Attributes:
+        records: Whole batches, from the one with the first acquired offset to the one with the last. There may be
+            offsets in them that were not acquired.
+        ranges: What was acquired.
+    """
+
+    records: bytes = b""
+    ranges: tuple[AcquiredRecords, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many offsets were acquired."""
+        return sum(each.last_offset - each.first_offset + 1 for each in self.ranges)
+
+
+@frozen
+class MostBytes:
+    """How much to read.
+
+    Attributes:
+        max_bytes: The most bytes.
+        min_one: Whether the first batch comes even when it is larger.
+    """
+
+    max_bytes: int
+    min_one: bool
+
+
+@frozen
+class AcquireFor:
+    """A member's request for records of one share-partition."""
+
+    member_id: str
+    want: Want
+    config: ShareGroupConfig
+
+
+NOTHING = Acquired()
+
+
+def available_bytes(share_partition: SharePartition, log: ShareLog, config: ShareGroupConfig) -> int:
+    """Size of the log from the first available record on; 0 when nothing can be acquired.
+
+    Like Kafka's, this counts what is acquired by others in between, so a fetch may get less than its min bytes.
+    """
+    share_partition.move_start(log.log_start_offset)
+    if not share_partition.can_acquire(config) or share_partition.fetch_offset >= _end_of_readable(log, config):
+        return 0
+    return log.available_bytes(share_partition.fetch_offset)
+
+
+def acquire_from_log(
+    share_partition: SharePartition, log: ShareLog, most: MostBytes, commit: Commit, acquire: AcquireFor, now_ms: int
+) -> Acquired:
+    """Acquire records for a member and give their bytes.
+
+    Args:
+        share_partition: The share-partition, with its expired locks given back.
+        log: Its partition's log.
+        most: How much to read.
+        commit: Persists and makes a change: offsets that the log does not hold any more are archived.
+        acquire: For whom, and how many.
+        now_ms: Monotonic time.
+    """
+    if not available_bytes(share_partition, log, acquire.config):
+        return NOTHING
+    fetch_offset = share_partition.fetch_offset
+    read = log.read(fetch_offset, most.max_bytes, min_one=most.min_one)
+    batches = [batch for batch in read.batches if batch.last_offset < _end_of_readable(log, acquire.config)]
+    if not batches:
+        return NOTHING
+    if batches[0].base_offset > fetch_offset:
+        commit(share_partition, share_partition.discard([OffsetRange(fetch_offset, batches[0].base_offset - 1)]))
+    ranges = share_partition.acquire(acquire.member_id, batches, acquire.want, acquire.config, now_ms)
+    return Acquired(_bytes_of(read, ranges), ranges) if ranges else NOTHING
+
+
+def _end_of_readable(log: ShareLog, config: ShareGroupConfig) -> int:
+    """The offset after the last one that the group may have (SPEO ≤ LSO for read_committed)."""
+    return log.last_stable_offset if config.isolation_level == "read_committed" else log.high_watermark
+
+
+def _bytes_of(read: LogRead, ranges: Sequence[AcquiredRecords]) -> bytes:
+    """The bytes of the batches from the first acquired offset to the last one."""
+    first, last = ranges[0].first_offset, ranges[-1].last_offset
+    start = sum(batch.size_bytes for batch in read.batches if batch.last_offset < first)
+    size = sum(batch.size_bytes for batch in read.batches if _overlaps(batch, first, last))
+    return read.records if size == len(read.records) else read.records[start : start + size]
+
+
+def _overlaps(batch: LogBatch, first: int, last: int) -> bool:
+    return batch.last_offset >= first and batch.base_offset <= last

@@ -1,0 +1,107 @@
+"""What a share-partition's leader needs of its surroundings; `PartitionLog`, `LogStore` and `ClusterMetadata` fit."""
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+from kafka_groups.broker.share.acquisition import LogBatch
+
+__all__ = ["LedPartition", "LogRead", "Logs", "OffsetFound", "Partitions", "ShareLog", "TopicOfPartitions"]
+
+
+class LogRead(Protocol):
+    """Whole batches from a log; `records` are the bytes of `batches`, one after the other."""
+
+    @property
+    def records(self) -> bytes:
+        """Their bytes."""
+        ...
+
+    @property
+    def batches(self) -> Sequence[LogBatch]:
+        """One entry per batch."""
+        ...
+
+
+class OffsetFound(Protocol):
+    """What a search by time found."""
+
+    @property
+    def offset(self) -> int:
+        """The record's offset."""
+        ...
+
+
+class ShareLog(Protocol):
+    """The log of a partition."""
+
+    @property
+    def log_start_offset(self) -> int:
+        """Its first offset."""
+        ...
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset after the last one that may be read."""
+        ...
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset after the last one that no open transaction holds back."""
+        ...
+
+    def read(self, offset: int, max_bytes: int, *, min_one: bool = True) -> LogRead:
+        """Whole batches from the one that holds the offset on."""
+        ...
+
+    def available_bytes(self, offset: int) -> int:
+        """Size of all batches from the one that holds the offset on."""
+        ...
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> OffsetFound | None:
+        """The first record with this timestamp or a later one."""
+        ...
+
+
+class Logs(Protocol):
+    """The logs by topic id and partition."""
+
+    def get(self, topic_id: UUID, partition: int) -> ShareLog:
+        """The log of a partition that exists."""
+        ...
+
+
+class LedPartition(Protocol):
+    """Who leads a partition."""
+
+    @property
+    def leader_id(self) -> int:
+        """Node id of its leader."""
+        ...
+
+    @property
+    def leader_epoch(self) -> int:
+        """How often the leader changed."""
+        ...
+
+
+class TopicOfPartitions(Protocol):
+    """A topic and its partitions; `partitions[i]` is partition i."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def partitions(self) -> Sequence[LedPartition]:
+        """Its partitions."""
+        ...
+
+
+class Partitions(Protocol):
+    """The partitions of the cluster."""
+
+    def topic_by_id(self, topic_id: UUID) -> TopicOfPartitions | None:
+        """The topic of that id."""
+        ...
