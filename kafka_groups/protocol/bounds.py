@@ -70,9 +70,10 @@ def _merge_fixed(parts: Sequence[int | Step]) -> list[Step]:
 
 
 def _field(field: "dataclasses.Field[Any]", flexible: bool, *, nullable: bool) -> Step:  # noqa: FBT001
-    annotation, _ = _without_none(field.type)
+    annotation, may_be_null = _without_none(field.type)
     if get_origin(annotation) is tuple:
-        return _array(_element(get_args(annotation)[0], field, flexible), flexible)
+        shortest = -1 if may_be_null else 0
+        return _array(_element(get_args(annotation)[0], field, flexible), flexible, shortest)
     if dataclasses.is_dataclass(annotation):
         entity = _entity(annotation)  # type: ignore[arg-type]
         return _nullable(entity) if nullable else entity
@@ -132,13 +133,16 @@ def _legacy_string(length_bytes: int) -> Step:
     return check
 
 
-def _array(element: Step, flexible: bool) -> Step:  # noqa: FBT001
+def _array(element: Step, flexible: bool, shortest: int) -> Step:  # noqa: FBT001
     def check(buffer: Buffer, position: int, end: int) -> int:
         if flexible:
             length, position = _uvarint(buffer, position, end)
             length -= 1
         else:
             length, position = _signed(buffer, position, end, 4)
+        if length < shortest:
+            # kio reads null for any array, and who uses the message does not expect it where the protocol has none.
+            raise MalformedFrameError("the message has a null array where there must be one")
         _within(position + length, end)  # every element takes at least one byte
         for _ in range(length):
             position = element(buffer, position, end)
