@@ -1,8 +1,7 @@
 """One broker of a cluster: its services, its server and its runtime, put together."""
 
 import random
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
@@ -16,6 +15,8 @@ from kafka_groups.broker.metadata import BrokerEndpoint, ClusterMetadata, Leader
 from kafka_groups.broker.purgatory import Purgatory
 from kafka_groups.broker.runtime import BrokerRuntime
 from kafka_groups.broker.server import BrokerServer
+from kafka_groups.broker.share.leader import SharePartitionLeader
+from kafka_groups.broker.share.partition import SharePartitionKey
 from kafka_groups.broker.share.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.net.clock import Clock
@@ -56,7 +57,7 @@ class BrokerNode:
         self._parts = parts
         self._services = _services(node_id, parts)
         self._server = BrokerServer(self._services, HANDLERS, parts.faults)
-        self._runtime = BrokerRuntime(parts.clock, (), parts.failures.append)
+        self._runtime = BrokerRuntime(parts.clock, (_ShareLocks(self._services),), parts.failures.append)
         self._server.on_failure = parts.failures.append
         self._server.on_request_done = self._request_done
         self._server.on_connection_closed = self._connection_closed
@@ -95,6 +96,7 @@ class BrokerNode:
         if isinstance(event, LeaderMoved | PartitionDeleted):
             # Whoever waits for the partition here must look again: it is led elsewhere, or gone.
             self._services.purgatory.notify(event.partition)
+            _notify(self._services, self._services.share.leadership_lost(event.partition))
 
     def _request_done(self) -> None:
         self._runtime.touch()
@@ -102,19 +104,42 @@ class BrokerNode:
 
     def _connection_closed(self, info: ConnectionInfo) -> None:
         """Share sessions end with their connection."""
+        services = self._services
+        _notify(services, services.share.connection_closed(info.id, services.clock.now_ms()))
+
+
+class _ShareLocks:
+    """The acquisition locks of a broker, as its runtime sees them."""
+
+    def __init__(self, services: BrokerServices) -> None:
+        self._services = services
+        self.next_deadline_ms = services.share.next_deadline_ms
+
+    def expire(self, now_ms: int) -> None:
+        _notify(self._services, self._services.share.expire(now_ms))
+
+
+def _notify(services: BrokerServices, changed: Iterable[SharePartitionKey]) -> None:
+    for share_partition in changed:
+        services.purgatory.notify(share_partition)
 
 
 def _services(node_id: int, parts: ClusterParts) -> BrokerServices:
-    rng = random.Random(f"{parts.seed}/{node_id}")
-    unwired: Any = None
     return BrokerServices(
         node_id=node_id,
         clock=parts.clock,
-        rng=rng,
+        rng=random.Random(f"{parts.seed}/{node_id}"),
         metadata=parts.metadata,
         logs=parts.logs,
         groups=parts.groups,
-        share=unwired,
+        share=SharePartitionLeader(
+            node_id,
+            parts.metadata,
+            parts.logs,
+            parts.share_state,
+            group_config=parts.group_configs,
+            max_sessions=parts.settings.max_share_sessions,
+        ),
         share_state=parts.share_state,
         purgatory=Purgatory(parts.clock),
         settings=parts.settings,
