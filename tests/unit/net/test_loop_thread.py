@@ -71,6 +71,18 @@ def test_stop_cancels_what_still_runs(thread: LoopThread) -> None:
     assert cancelled.is_set()
 
 
+def test_last_coroutine_runs_on_the_thread_before_it_ends(thread: LoopThread) -> None:
+    ran: list[str] = []
+
+    async def last() -> None:
+        ran.append(threading.current_thread().name)
+
+    thread.start()
+    thread.stop(last=last())
+    thread.stop(last=last())  # is closed without being run
+    assert ran == ["loop-under-test"]
+
+
 def test_executor_threads_end_too(thread: LoopThread) -> None:
     before = threading.active_count()
     thread.start()
