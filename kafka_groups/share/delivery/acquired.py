@@ -1,6 +1,7 @@
 """The records that one fetch response brought for one partition, and what became of each of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Self
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from attrs import frozen
 from kafka_groups.errors import CorruptRecordError, IllegalStateError, ProtocolError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
-from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, RecordBatch
+from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, Record, RecordBatch
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.records import DeserializedRecord, ShareRecord
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
@@ -148,16 +149,17 @@ class AcquiredRecords:
                 self.mark_batch(batch, AcknowledgeType.REJECT)
                 raise
 
-    def _records_of(self, batch: RecordBatch) -> Iterator[ShareRecord]:
-        if self._delivered is None and self.covers(batch):
-            for raw in batch.compiled():
-                yield ShareRecord(raw, self)
-            return
-        first, last, delivered = self.first_offset, self.last_offset, self._delivered
-        for raw in batch.compiled():
-            offset = raw.offset
-            if first <= offset <= last and (delivered is None or delivered[offset - first] == m.OPEN):
-                yield ShareRecord(raw, self)
+    def _records_of(self, batch: RecordBatch) -> Iterable[ShareRecord]:
+        raws: Iterable[Record] = batch.compiled()
+        if self._delivered is not None or not self.covers(batch):
+            raws = filter(self._is_delivered, raws)
+        return map(ShareRecord, raws, repeat(self))
+
+    def _is_delivered(self, raw: Record) -> bool:
+        position = raw.offset - self.first_offset
+        if not 0 <= position < len(self.marks):
+            return False
+        return self._delivered is None or self._delivered[position] == m.OPEN
 
     def covers(self, batch: RecordBatch) -> bool:
         """Whether all offsets of the batch lie between the first and the last acquired one."""

@@ -1,6 +1,7 @@
 """Records as the application sees them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kafka_groups.errors import RecordDeserializationError
@@ -17,23 +18,27 @@ Deserializer = Callable[[bytes], Any]
 
 
 class ShareRecord:
-    """One record that was acquired for this consumer."""
+    """One record that was acquired for this consumer.
 
-    __slots__ = ("_acquired", "_raw")
+    Attributes:
+        offset: Offset in the partition.
+        value: The value, deserialised when a deserialiser is configured, else bytes; None when null.
+    """
+
+    # What every application reads is copied when the record is made; the rest is read from the codec's object when
+    # it is asked for.
+    __slots__ = ("_acquired", "_raw", "offset", "value")
 
     def __init__(self, raw: Record, acquired: "AcquiredRecords") -> None:
         self._raw = raw
         self._acquired = acquired
+        self.offset = raw.offset
+        self.value: Any = raw.value
 
     @property
     def key(self) -> Any:
         """The key, deserialised when a deserialiser is configured, else bytes; None when null."""
         return self._raw.key
-
-    @property
-    def value(self) -> Any:
-        """The value, likewise."""
-        return self._raw.value
 
     @property
     def error(self) -> RecordDeserializationError | None:
@@ -49,11 +54,6 @@ class ShareRecord:
     def partition(self) -> int:
         """Number of the partition."""
         return self._acquired.partition
-
-    @property
-    def offset(self) -> int:
-        """Offset in the partition."""
-        return self._raw.offset
 
     @property
     def timestamp(self) -> int | None:
@@ -105,29 +105,24 @@ class ShareRecord:
 class DeserializedRecord(ShareRecord):
     """A record whose key and value went through deserialisers, or whose error says why they could not."""
 
-    __slots__ = ("_error", "_key", "_value")
+    __slots__ = ("_error", "_key")
 
     def __init__(
         self, raw: Record, acquired: "AcquiredRecords", key: Any, value: Any, error: RecordDeserializationError | None
     ) -> None:
         super().__init__(raw, acquired)
+        self.value = value
         self._key = key
-        self._value = value
         self._error = error
 
     def for_delivery(self, acquired: "AcquiredRecords") -> "DeserializedRecord":
         """The same record as part of another delivery (a renewed one)."""
-        return DeserializedRecord(self._raw, acquired, self._key, self._value, self._error)
+        return DeserializedRecord(self._raw, acquired, self._key, self.value, self._error)
 
     @property
     def key(self) -> Any:
         """The deserialised key, or its bytes when there is an error."""
         return self._key
-
-    @property
-    def value(self) -> Any:
-        """The deserialised value, or its bytes when there is an error."""
-        return self._value
 
     @property
     def error(self) -> RecordDeserializationError | None:
@@ -153,8 +148,7 @@ class ShareRecords:
         return any(map(len, self._deliveries))
 
     def __iter__(self) -> Iterator[ShareRecord]:
-        for acquired in self._deliveries:
-            yield from acquired
+        return chain.from_iterable(self._deliveries)
 
     @property
     def deliveries(self) -> tuple["AcquiredRecords", ...]:
