@@ -35,6 +35,12 @@ class Application:
         inbox: The hand-over from and to the event loop.
         errors: Errors of the background.
         clock: Time.
+
+    Attributes:
+        is_explicit: Whether the application acknowledges each record itself.
+        is_closed: Whether the consumer was closed.
+        subscription: The topics that it is subscribed to.
+        callback: Told the fate of acknowledgements, or None.
     """
 
     def __init__(self, config: ShareConsumerConfig, inbox: Inbox, errors: BackgroundErrors, clock: Clock) -> None:
@@ -51,16 +57,12 @@ class Application:
         self._decoded: deque[AcquiredRecords | KafkaGroupsError] = deque()
         self._in_hand: list[AcquiredRecords] = []
         self._user: int | None = None
+        self.is_explicit = config.acknowledgement_mode == "explicit"
         self._in_callback = False
         self._woken = False
         self.is_closed = False
         self.subscription: frozenset[str] = frozenset()
         self.callback: AcknowledgementCallback | None = None
-
-    @property
-    def is_explicit(self) -> bool:
-        """Whether the application acknowledges each record itself."""
-        return self._config.acknowledgement_mode == "explicit"
 
     # ------------------------------------------------------------------------------------ entering
 
@@ -184,7 +186,8 @@ class Application:
 
     def acknowledge(self, record: ShareRecord, kind: AcknowledgeType) -> None:
         """Acknowledge one record."""
-        self._check_kind(kind)
+        if not self.is_explicit or self.is_closed or self._in_callback or not kind:
+            self._check_kind(kind)
         record.acquired.acknowledge(record.offset, kind)
 
     def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:

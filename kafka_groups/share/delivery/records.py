@@ -23,15 +23,16 @@ class ShareRecord:
     Attributes:
         offset: Offset in the partition.
         value: The value, deserialised when a deserialiser is configured, else bytes; None when null.
+        acquired: The delivery that the record came with.
     """
 
     # What every application reads is copied when the record is made; the rest is read from the codec's object when
     # it is asked for.
-    __slots__ = ("_acquired", "_raw", "offset", "value")
+    __slots__ = ("_raw", "acquired", "offset", "value")
 
     def __init__(self, raw: Record, acquired: "AcquiredRecords") -> None:
         self._raw = raw
-        self._acquired = acquired
+        self.acquired = acquired
         self.offset = raw.offset
         self.value: Any = raw.value
 
@@ -48,12 +49,12 @@ class ShareRecord:
     @property
     def topic(self) -> str:
         """Name of the topic."""
-        return self._acquired.topic
+        return self.acquired.topic
 
     @property
     def partition(self) -> int:
         """Number of the partition."""
-        return self._acquired.partition
+        return self.acquired.partition
 
     @property
     def timestamp(self) -> int | None:
@@ -73,7 +74,7 @@ class ShareRecord:
     @property
     def delivery_count(self) -> int:
         """How many times the record was delivered, this delivery included (KIP-932)."""
-        return self._acquired.delivery_count(self._raw.offset)
+        return self.acquired.delivery_count(self._raw.offset)
 
     @property
     def raw_key(self) -> bytes | None:
@@ -89,11 +90,6 @@ class ShareRecord:
     def raw(self) -> Record:
         """The record as the codec decoded it."""
         return self._raw
-
-    @property
-    def acquired(self) -> "AcquiredRecords":
-        """The delivery that the record came with."""
-        return self._acquired
 
     def __repr__(self) -> str:
         return (
