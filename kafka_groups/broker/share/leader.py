@@ -118,6 +118,18 @@ class ShareFetching:
         """Whether the response names every partition of the session."""
         return self.requested.epoch == INITIAL_EPOCH
 
+    def must_tell(self, partition: TopicIdPartition, fetched: "Fetched") -> bool:
+        """Whether the response names this partition; to be asked once, as the session takes note of the answer.
+
+        A later response of a session leaves out what has nothing new; but a partition that joined, or whose error
+        has gone, is named once without records.
+        """
+        if self.session is None or partition not in self.session.partitions:
+            return True
+        was_due = self.session.partitions[partition]
+        self.session.partitions[partition] = fetched.error is not None
+        return self.is_full or was_due or fetched.error is not None or bool(fetched.acquired.ranges)
+
 
 class SharePartitionLeader:
     """Leads the share-partitions of one broker.

@@ -1,0 +1,92 @@
+"""ShareAcknowledge (key 79), v1-v2: acknowledges records of a share session, without fetching (KIP-932).
+
+Epoch -1 closes the session after the acknowledgements and gives back what its member has still acquired. With
+`is_renew_ack` (v2) locks may be renewed (KIP-1222). The acknowledgements of one partition are taken as a whole or not
+at all; a partition without any is not named in the response.
+
+Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, bad member id),
+SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH (also epoch 0).
+Errors per partition: INVALID_REQUEST (malformed batches, offsets past the acquired records, renewal without
+`is_renew_ack`), INVALID_RECORD_STATE (not acquired by this member, lock ended, renewal switched off),
+UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION (also: nothing was fetched of it), NOT_LEADER_OR_FOLLOWER with the leader.
+"""
+
+from uuid import UUID
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.api.leadership import node_endpoints
+from kafka_groups.broker.api.share_sessions import (
+    by_topic,
+    leader_hint,
+    listed_partitions,
+    notify_changed,
+    session_key,
+)
+from kafka_groups.broker.share.sessions import FINAL_EPOCH, SessionKey
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.share_acknowledge import (
+    PartitionData,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+    ShareAcknowledgeTopicResponse,
+)
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["handle"]
+
+_FIRST_WITH_LOCK_TIMEOUT = 2
+
+
+async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> ShareAcknowledgeResponse:
+    """What became of the acknowledgements of each partition."""
+    try:
+        key = session_key(request.group_id, request.member_id, context.services)
+        context.services.share.begin_acknowledge(key, request.share_session_epoch)
+    except BrokerError as error:
+        return ShareAcknowledgeResponse(error_code=ErrorCode(error.code), error_message=str(error))
+    errors = _acknowledge(key, request, context)
+    if request.share_session_epoch == FINAL_EPOCH:
+        context.services.share.close_session(key, context.now_ms)
+    notify_changed(context.services)
+    return _response(key, errors, context)
+
+
+def _acknowledge(
+    key: SessionKey, request: ShareAcknowledgeRequest, context: RequestContext
+) -> dict[TopicIdPartition, BrokerError | None]:
+    listed = listed_partitions(request.topics, context.services)
+    acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
+    return context.services.share.acknowledge(
+        key, acknowledgements, is_renew_ack=request.is_renew_ack, now_ms=context.now_ms
+    )
+
+
+def _response(
+    key: SessionKey, errors: dict[TopicIdPartition, BrokerError | None], context: RequestContext
+) -> ShareAcknowledgeResponse:
+    services = context.services
+    answers = {partition: _answer(partition, error, context) for partition, error in errors.items()}
+    config = services.share.group_config(key.group_id)
+    return ShareAcknowledgeResponse(
+        acquisition_lock_timeout_ms=config.record_lock_duration_ms
+        if context.version >= _FIRST_WITH_LOCK_TIMEOUT
+        else 0,
+        responses=tuple(_topic(topic_id, partitions) for topic_id, partitions in by_topic(answers).items()),
+        node_endpoints=node_endpoints(services.metadata, (answer.current_leader for answer in answers.values())),
+    )
+
+
+def _topic(topic_id: UUID, partitions: tuple[PartitionData, ...]) -> ShareAcknowledgeTopicResponse:
+    return ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
+
+
+def _answer(partition: TopicIdPartition, error: BrokerError | None, context: RequestContext) -> PartitionData:
+    if error is None:
+        return PartitionData(partition_index=partition.partition)
+    return PartitionData(
+        partition_index=partition.partition,
+        error_code=ErrorCode(error.code),
+        error_message=str(error),
+        current_leader=leader_hint(partition, error, context.services),
+    )

@@ -1,0 +1,180 @@
+"""ShareFetch (key 78), v1-v2: acquires records for a member of a share group, and acknowledges others (KIP-932).
+
+Epoch 0 opens a share session with the partitions listed, the following epochs add partitions and forget them, -1
+closes it and gives back what its member has acquired. Acknowledgements are taken first; the fetch then waits like any
+other until `min_bytes` can be read or `max_wait_ms` are over, so their result comes with the response. A partition that
+is listed and forgotten in one request is only acknowledged. With `is_renew_ack` (v2, KIP-1222) nothing is fetched.
+
+The partitions of a session are read in an order that goes round with the epoch; `max_bytes` is divided evenly over
+those that have records, `max_records` is for all of them together: softly, by whole batches, or strictly with
+`share_acquire_mode` 1 (v2, KIP-1206). Only the first response of a session names every partition.
+
+Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, bad member id,
+acknowledgements with epoch 0, renewal with limits other than 0, unknown acquire mode), SHARE_SESSION_NOT_FOUND,
+INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED (after `max_wait_ms`, so that clients do not retry at once).
+Errors per partition: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER with the leader,
+UNKNOWN_SERVER_ERROR (its state is not initialised). Errors of acknowledgements: as for ShareAcknowledge.
+"""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from kafka_groups.broker.api.context import BrokerServices, RequestContext
+from kafka_groups.broker.api.leadership import node_endpoints
+from kafka_groups.broker.api.share_sessions import (
+    by_topic,
+    leader_hint,
+    listed_partitions,
+    notify_changed,
+    partition_of,
+    session_key,
+)
+from kafka_groups.broker.share.acquisition import AcquireMode
+from kafka_groups.broker.share.leader import Fetched, FetchLimits, FetchRequested, ShareFetching
+from kafka_groups.broker.share.partition import SharePartitionKey
+from kafka_groups.broker.share.sessions import FINAL_EPOCH
+from kafka_groups.errors import BrokerError, InvalidRequestError, ShareSessionLimitReachedError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.share_fetch import (
+    PartitionData,
+    ShareFetchableTopicResponse,
+    ShareFetchRequest,
+    ShareFetchResponse,
+)
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["handle"]
+
+_ACQUIRE_MODES = frozenset(AcquireMode)
+
+Outcomes = Mapping[TopicIdPartition, BrokerError | None]
+
+
+async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFetchResponse:
+    """The acquired records, and what became of the acknowledgements."""
+    services = context.services
+    try:
+        fetching = _begin(request, context)
+    except BrokerError as error:
+        if isinstance(error, ShareSessionLimitReachedError):
+            await services.purgatory.wait((), lambda: False, context.now_ms + request.max_wait_ms)
+        return ShareFetchResponse(
+            error_code=ErrorCode(error.code), error_message=str(error), acquisition_lock_timeout_ms=0
+        )
+    outcomes = services.share.acknowledge(
+        fetching.key,
+        fetching.requested.acknowledgements,
+        is_renew_ack=request.is_renew_ack,
+        now_ms=context.now_ms,
+    )
+    if request.share_session_epoch == FINAL_EPOCH:
+        services.share.close_session(fetching.key, context.now_ms)
+    notify_changed(services)
+    await _wait_for_bytes(fetching, request.max_wait_ms, context)
+    fetched = services.share.collect(fetching, context.now_ms)
+    notify_changed(services)
+    return _response(fetching, fetched, outcomes, services)
+
+
+def _begin(request: ShareFetchRequest, context: RequestContext) -> ShareFetching:
+    services = context.services
+    key = session_key(request.group_id, request.member_id, services)
+    _check_renewal(request)
+    requested = FetchRequested(
+        epoch=request.share_session_epoch,
+        listed=listed_partitions(request.topics, services),
+        forgotten=[
+            partition_of(services, topic.topic_id, partition)
+            for topic in request.forgotten_topics_data
+            for partition in topic.partitions
+        ],
+        limits=_limits(request, services),
+        is_renew_ack=request.is_renew_ack,
+    )
+    return services.share.begin_fetch(key, requested, context.connection.id, context.wall_ms)
+
+
+def _check_renewal(request: ShareFetchRequest) -> None:
+    limits = (request.max_wait_ms, request.min_bytes, request.max_bytes, request.max_records)
+    if request.is_renew_ack and any(limits):
+        raise InvalidRequestError(
+            "a share fetch that renews locks has MaxWaitMs, MinBytes, MaxBytes and MaxRecords of 0"
+        )
+
+
+def _limits(request: ShareFetchRequest, services: BrokerServices) -> FetchLimits:
+    if request.share_acquire_mode not in _ACQUIRE_MODES:
+        raise InvalidRequestError(f"share acquire mode is 0 or 1, not {request.share_acquire_mode}")
+    return FetchLimits(
+        min_bytes=request.min_bytes,
+        max_bytes=min(request.max_bytes, services.settings.fetch_max_bytes),
+        max_records=request.max_records,
+        batch_size=request.batch_size,
+        mode=AcquireMode(request.share_acquire_mode),
+    )
+
+
+async def _wait_for_bytes(fetching: ShareFetching, max_wait_ms: int, context: RequestContext) -> None:
+    services = context.services
+    if not fetching.order or max_wait_ms <= 0:
+        return
+    # Records come by Produce, which notifies the partition; or back from another member, at the share-partition.
+    keys = [
+        key for partition in fetching.order for key in (partition, SharePartitionKey(fetching.key.group_id, partition))
+    ]
+
+    def has_enough() -> bool:
+        enough = services.share.has_enough(fetching, context.now_ms)
+        notify_changed(services)  # looking gives back expired locks, which others may wait for too
+        return enough
+
+    await services.purgatory.wait(keys, has_enough, context.now_ms + max_wait_ms)
+
+
+# ----------------------------------------------------------------------------------------- the response
+
+
+def _response(
+    fetching: ShareFetching,
+    fetched: Mapping[TopicIdPartition, Fetched],
+    outcomes: Outcomes,
+    services: BrokerServices,
+) -> ShareFetchResponse:
+    told = [partition for partition in fetched if fetching.must_tell(partition, fetched[partition])]
+    told += [partition for partition in outcomes if partition not in told]
+    answers = {
+        partition: _answer(partition, fetched.get(partition, Fetched()), outcomes.get(partition), services)
+        for partition in told
+    }
+    return ShareFetchResponse(
+        acquisition_lock_timeout_ms=services.share.group_config(fetching.key.group_id).record_lock_duration_ms,
+        responses=tuple(_topic(topic_id, partitions) for topic_id, partitions in by_topic(answers).items()),
+        node_endpoints=node_endpoints(services.metadata, (answer.current_leader for answer in answers.values())),
+    )
+
+
+def _topic(topic_id: UUID, partitions: tuple[PartitionData, ...]) -> ShareFetchableTopicResponse:
+    return ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
+
+
+def _answer(
+    partition: TopicIdPartition, fetched: Fetched, acknowledge_error: BrokerError | None, services: BrokerServices
+) -> PartitionData:
+    return PartitionData(
+        partition_index=partition.partition,
+        error_code=_code(fetched.error),
+        error_message=_message(fetched.error),
+        acknowledge_error_code=_code(acknowledge_error),
+        acknowledge_error_message=_message(acknowledge_error),
+        current_leader=leader_hint(partition, fetched.error or acknowledge_error, services),
+        records=fetched.acquired.records,
+        acquired_records=fetched.acquired.ranges,
+    )
+
+
+def _code(error: BrokerError | None) -> ErrorCode:
+    return ErrorCode.NONE if error is None else ErrorCode(error.code)
+
+
+def _message(error: BrokerError | None) -> str | None:
+    return None if error is None else str(error)

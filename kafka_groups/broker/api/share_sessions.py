@@ -1,0 +1,112 @@
+"""What the handlers of ShareFetch and ShareAcknowledge have in common."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+from kafka_groups.broker.api.context import BrokerServices
+from kafka_groups.broker.api.group_coordination import check_share_groups_enabled
+from kafka_groups.broker.api.leadership import current_leader
+from kafka_groups.broker.share.sessions import SessionKey
+from kafka_groups.errors import BrokerError, FencedLeaderEpochError, InvalidRequestError, NotLeaderOrFollowerError
+from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.types import TopicIdPartition
+
+__all__ = [
+    "ListedTopic",
+    "by_topic",
+    "leader_hint",
+    "listed_partitions",
+    "notify_changed",
+    "partition_of",
+    "session_key",
+]
+
+P = TypeVar("P")
+
+_MAX_MEMBER_ID_LENGTH = 36
+_ZERO_ID = UUID(int=0)
+
+
+class ListedPartition(Protocol):
+    """A partition in a request of either kind."""
+
+    @property
+    def partition_index(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def acknowledgement_batches(self) -> tuple[AcknowledgementBatch, ...]:
+        """Its acknowledgements."""
+        ...
+
+
+class ListedTopic(Protocol):
+    """A topic in a request of either kind."""
+
+    @property
+    def topic_id(self) -> UUID | None:
+        """Its id."""
+        ...
+
+    @property
+    def partitions(self) -> Sequence[ListedPartition]:
+        """Its partitions."""
+        ...
+
+
+def session_key(group_id: str | None, member_id: str | None, services: BrokerServices) -> SessionKey:
+    """Whose session a request is about.
+
+    Raises:
+        UnsupportedVersionError: The feature share.version is at level 0.
+        InvalidRequestError: There is no group id, or the member id is missing, empty or longer than 36 characters.
+    """
+    check_share_groups_enabled(services)
+    if group_id is None:
+        raise InvalidRequestError("the request has no group id")
+    if not member_id or len(member_id) > _MAX_MEMBER_ID_LENGTH:
+        raise InvalidRequestError(
+            f"a member id has 1 to {_MAX_MEMBER_ID_LENGTH} characters, not {len(member_id or '')}"
+        )
+    return SessionKey(group_id, member_id)
+
+
+def partition_of(services: BrokerServices, topic_id: UUID | None, partition: int) -> TopicIdPartition:
+    """A partition by its topic's id, with the topic's name if there is such a topic."""
+    topic = None if topic_id is None else services.metadata.topic_by_id(topic_id)
+    return TopicIdPartition(topic_id or _ZERO_ID, partition, None if topic is None else topic.name)
+
+
+def listed_partitions(
+    topics: Iterable[ListedTopic], services: BrokerServices
+) -> dict[TopicIdPartition, tuple[AcknowledgementBatch, ...]]:
+    """The partitions of a request, with their acknowledgements."""
+    return {
+        partition_of(services, topic.topic_id, partition.partition_index): partition.acknowledgement_batches
+        for topic in topics
+        for partition in topic.partitions
+    }
+
+
+def leader_hint(partition: TopicIdPartition, error: BrokerError | None, services: BrokerServices) -> LeaderIdAndEpoch:
+    """Where the leader is, for a client that asked the wrong broker (KIP-951)."""
+    if not isinstance(error, NotLeaderOrFollowerError | FencedLeaderEpochError):
+        return LeaderIdAndEpoch()
+    return current_leader(services.metadata.topic_by_id(partition.topic_id), partition.partition)
+
+
+def by_topic(answers: Mapping[TopicIdPartition, P]) -> dict[UUID, tuple[P, ...]]:
+    """The answers of partitions, as responses group them."""
+    topics: dict[UUID, list[P]] = {}
+    for partition, answer in answers.items():
+        topics.setdefault(partition.topic_id, []).append(answer)
+    return {topic_id: tuple(partitions) for topic_id, partitions in topics.items()}
+
+
+def notify_changed(services: BrokerServices) -> None:
+    """Let share fetches look again at the share-partitions that changed."""
+    for key in services.share.take_changed():
+        services.purgatory.notify(key)
