@@ -17,7 +17,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
 from kafka_groups.errors import MalformedFrameError, ProtocolError
-from kafka_groups.protocol.bounds import check_bounds
+from kafka_groups.protocol.bounds import check_bounds, without_unknown_tags
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.fields import is_ignorable
 from kafka_groups.protocol.memo import cached
@@ -63,10 +63,16 @@ class Binding:
         if whole and end != len(buffer):
             raise MalformedFrameError(f"{len(buffer) - end} bytes follow the end of the {self.message_class.__name__}")
         try:
-            entity, _ = self._read(buffer, start)
+            entity = self._entity(buffer, start)
         except (SerialError, ValueError) as error:
             raise MalformedFrameError(f"not a {self.message_class.__name__}: {error}") from error
         return self._convert(entity)
+
+    def _entity(self, buffer: bytes | memoryview, start: int) -> Any:
+        try:
+            return self._read(buffer, start)[0]
+        except KeyError:  # kio's reader stops at a tagged field that it does not know
+            return self._read(without_unknown_tags(self.schema, buffer, start), 0)[0]
 
 
 @cached

@@ -14,7 +14,7 @@ from kafka_groups.errors import MalformedFrameError
 from kafka_groups.protocol.memo import cached
 from kafka_groups.protocol.schemas import Schema
 
-__all__ = ["check_bounds"]
+__all__ = ["check_bounds", "without_unknown_tags"]
 
 Buffer = bytes | memoryview
 Step = Callable[[Buffer, int, int], int]
@@ -34,6 +34,19 @@ def check_bounds(schema: Schema, buffer: Buffer, start: int = 0) -> int:
         MalformedFrameError: A length in the message is negative or reaches beyond the buffer.
     """
     return _entity(schema)(buffer, start, len(buffer))
+
+
+def without_unknown_tags(schema: Schema, buffer: Buffer, start: int = 0) -> bytes:
+    """The message that starts at `start`, without the tagged fields that the schema does not have.
+
+    A newer peer may send such fields in any version, and they are to be ignored (KIP-482).
+
+    Raises:
+        MalformedFrameError: As `check_bounds`.
+    """
+    noted = _Noted(buffer)
+    noted.edits = []
+    return noted.edited(start, _entity(schema)(noted, start, len(noted)))
 
 
 @cached
@@ -163,18 +176,67 @@ def _tagged_fields(known: Mapping[int, Step]) -> Step:
     def check(buffer: Buffer, position: int, end: int) -> int:
         if position < end and buffer[position] == 0:
             return position + 1
-        count, position = _uvarint(buffer, position, end)
-        _within(position + 2 * count, end)  # every tagged field takes a tag and a size
-        for _ in range(count):
-            tag, position = _uvarint(buffer, position, end)
-            size, position = _uvarint(buffer, position, end)
-            after = _within(position + size, end)
-            if tag in known and known[tag](buffer, position, after) != after:
-                raise MalformedFrameError(f"tagged field {tag} does not fill the {size} bytes that it announces")
-            position = after
-        return position
+        if isinstance(buffer, _Noted):
+            return _note_section(buffer, position, end, known)
+        return _each_tag(buffer, position, end, lambda *field: _check_known(known, buffer, *field))
 
     return check
+
+
+def _each_tag(buffer: Buffer, position: int, end: int, each: Callable[[int, int, int], None]) -> int:
+    """Calls `each(tag, position, end)` for every tagged field; returns the position after the last."""
+    count, position = _uvarint(buffer, position, end)
+    _within(position + 2 * count, end)  # every tagged field takes a tag and a size
+    for _ in range(count):
+        tag, position = _uvarint(buffer, position, end)
+        size, position = _uvarint(buffer, position, end)
+        after = _within(position + size, end)
+        each(tag, position, after)
+        position = after
+    return position
+
+
+def _check_known(known: Mapping[int, Step], buffer: Buffer, tag: int, position: int, after: int) -> None:
+    if tag in known and known[tag](buffer, position, after) != after:
+        raise MalformedFrameError(f"tagged field {tag} does not fill the {after - position} bytes that it announces")
+
+
+class _Noted(bytes):
+    """A message whose check notes how to write it without the tagged fields that the schema lacks."""
+
+    edits: list[tuple[int, int, bytes]]
+    """Where a part begins and ends, and what stands there instead; in order."""
+
+    def edited(self, start: int, end: int) -> bytes:
+        parts, position = [], start
+        for begin, after, replacement in self.edits:
+            parts += [self[position:begin], replacement]
+            position = after
+        return b"".join([*parts, self[position:end]])
+
+
+def _note_section(noted: _Noted, position: int, end: int, known: Mapping[int, Step]) -> int:
+    kept: list[bytes] = []
+
+    def keep(tag: int, start: int, after: int) -> None:
+        if tag in known:
+            outer, noted.edits = noted.edits, []  # the edits inside a field change the size before it
+            _check_known(known, noted, tag, start, after)
+            content = noted.edited(start, after)
+            noted.edits = outer
+            kept.append(_written(tag) + _written(len(content)) + content)
+
+    after = _each_tag(noted, position, end, keep)
+    noted.edits.append((position, after, _written(len(kept)) + b"".join(kept)))
+    return after
+
+
+def _written(value: int) -> bytes:
+    groups = []
+    while value >= 0x80:
+        groups.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*groups, value])
 
 
 def _within(position: int, end: int) -> int:
