@@ -4,6 +4,8 @@ from kafka_groups.client.backoff import Backoff
 
 __all__ = ["HeartbeatTimer"]
 
+_FIRST_IMPATIENCE_MS = 100
+
 
 class HeartbeatTimer:
     """The moment of the next heartbeat; never two at a time.
@@ -14,6 +16,7 @@ class HeartbeatTimer:
 
     def __init__(self, backoff: Backoff) -> None:
         self._backoff = backoff
+        self._impatience_ms = _FIRST_IMPATIENCE_MS
         self._interval_ms = 0
         self._next_ms: int | None = None
         self.in_flight = False
@@ -41,6 +44,20 @@ class HeartbeatTimer:
         self._backoff.succeeded()
         if throttle_time_ms and self._next_ms is not None:
             self._next_ms += throttle_time_ms
+
+    def impatient(self, now_ms: int) -> None:
+        """Something is about to happen at the coordinator: ask again soon, less soon each time in a row.
+
+        A member that joined has no assignment before its share-partitions are initialised and the assignor ran,
+        both within a second as a rule; waiting for the interval would delay its first record by five.
+        """
+        if self._next_ms is not None:
+            self._next_ms = min(self._next_ms, now_ms + self._impatience_ms)
+        self._impatience_ms *= 2
+
+    def patient(self) -> None:
+        """What was waited for has happened."""
+        self._impatience_ms = _FIRST_IMPATIENCE_MS
 
     def failed(self, now_ms: int) -> None:
         """The heartbeat failed: the next one waits for the back-off only."""

@@ -172,7 +172,7 @@ class ShareMembership:
         if sent.member_epoch == LEAVE_EPOCH:
             self._left()
         elif response.error_code is ErrorCode.NONE:
-            self._accepted(sent, response)
+            self._accepted(sent, response, now_ms)
         elif self.state in (MemberState.JOINING, MemberState.STABLE):
             self._failed(response, now_ms)
         else:
@@ -187,7 +187,7 @@ class ShareMembership:
 
     # -------------------------------------------------------------------------- what answers bring
 
-    def _accepted(self, sent: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) -> None:
+    def _accepted(self, sent: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
         self._timer.answered(response.heartbeat_interval_ms, response.throttle_time_ms)
         if self.state not in (MemberState.JOINING, MemberState.STABLE) or self._joins_anew(sent):
             self._timer.now()  # left, stale, or fenced and back in between: this answer is of the life before
@@ -196,6 +196,10 @@ class ShareMembership:
         self.epoch = response.member_epoch
         if response.assignment is not None:
             self._assign(response.assignment)
+        if self.assignment:
+            self._timer.patient()
+        else:
+            self._timer.impatient(now_ms)
         if self._topics_to_send:
             self._timer.now()
 
