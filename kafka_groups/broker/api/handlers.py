@@ -22,6 +22,8 @@ from kafka_groups.broker.api import (
     list_offsets,
     metadata,
     produce,
+    share_acknowledge,
+    share_fetch,
     share_group_describe,
     share_group_heartbeat,
 )
@@ -53,6 +55,8 @@ _HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions.handle,
     ApiKey.SHARE_GROUP_HEARTBEAT: share_group_heartbeat.handle,
     ApiKey.SHARE_GROUP_DESCRIBE: share_group_describe.handle,
+    ApiKey.SHARE_FETCH: share_fetch.handle,
+    ApiKey.SHARE_ACKNOWLEDGE: share_acknowledge.handle,
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: describe_share_group_offsets.handle,
 }
 
