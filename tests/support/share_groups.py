@@ -77,14 +77,17 @@ class Coordination:
     Args:
         config: The configuration of all groups; without the assignment interval unless a test wants it.
         max_size: How many members a group may have.
+        journal: Where records go.
     """
 
-    def __init__(self, config: ShareGroupConfig | None = None, max_size: int = 200) -> None:
+    def __init__(
+        self, config: ShareGroupConfig | None = None, max_size: int = 200, journal: GroupJournal | None = None
+    ) -> None:
         self.config = config or ShareGroupConfig(assignment_interval_ms=0)
         self.max_size = max_size
         self.topics = Topics()
         self.share_states = ShareStates()
-        self.journal = GroupJournal()
+        self.journal = GroupJournal() if journal is None else journal
         self.now_ms = 1_000_000
         self.coordinator = self._new_coordinator()
 

@@ -25,6 +25,7 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
 __all__ = ["handle"]
 
 _UNKNOWN = -1
+_FIRST_LEADER_EPOCH = 0  # what Kafka shows of a state that no leader has read yet
 
 
 async def handle(
@@ -89,7 +90,7 @@ def _partition(
     return DescribeShareGroupOffsetsResponsePartition(
         partition_index=partition,
         start_offset=state.start_offset,
-        leader_epoch=state.leader_epoch,
+        leader_epoch=max(state.leader_epoch, _FIRST_LEADER_EPOCH),
         lag=_lag(end_offset, state.start_offset, state.delivery_complete_count),
     )
 
@@ -101,4 +102,6 @@ def _lag(end_offset: int, start_offset: int, delivery_complete_count: int) -> in
 
 
 def _unknown_partition(partition: int) -> DescribeShareGroupOffsetsResponsePartition:
-    return DescribeShareGroupOffsetsResponsePartition(partition_index=partition, start_offset=_UNKNOWN, leader_epoch=0)
+    return DescribeShareGroupOffsetsResponsePartition(
+        partition_index=partition, start_offset=_UNKNOWN, leader_epoch=_FIRST_LEADER_EPOCH
+    )

@@ -1,0 +1,75 @@
+"""FindCoordinator: key types, the two shapes of the response, and errors per key."""
+
+import pytest
+
+from kafka_groups.broker.api import find_coordinator
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest
+from tests.support.group_services import at_version, group_context
+
+TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+@pytest.fixture
+def context() -> RequestContext:
+    return group_context(brokers=3)
+
+
+async def find(context: RequestContext, key_type: int, *keys: str, version: int = 6) -> tuple[Coordinator, ...]:
+    request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=keys)
+    return (await find_coordinator.handle(request, at_version(context, version))).coordinators
+
+
+@pytest.mark.parametrize("key_type", [0, 1])
+@pytest.mark.parametrize("version", [4, 5, 6])
+async def test_one_coordinator_per_key(context: RequestContext, key_type: int, version: int) -> None:
+    keys = ("first", "second", "third", "")
+    found = await find(context, key_type, *keys, version=version)
+    assert [coordinator.key for coordinator in found] == list(keys)
+    for coordinator in found:
+        node_id = context.services.metadata.coordinator_of(coordinator.key)
+        assert (coordinator.node_id, coordinator.host, coordinator.port) == (node_id, f"host{node_id}", 9092 + node_id)
+        assert coordinator.error_code is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+async def test_old_versions_have_single_fields(context: RequestContext, version: int) -> None:
+    response = await find_coordinator.handle(FindCoordinatorRequest(key="group"), at_version(context, version))
+    assert response.coordinators == ()
+    assert response.node_id == context.services.metadata.coordinator_of("group")
+    assert (response.host, response.error_code) == (f"host{response.node_id}", ErrorCode.NONE)
+
+
+async def test_unknown_key_type(context: RequestContext) -> None:
+    (coordinator,) = await find(context, 3, "group")
+    assert (coordinator.error_code, coordinator.node_id, coordinator.port) == (ErrorCode.INVALID_REQUEST, -1, -1)
+    request = FindCoordinatorRequest(key_type=3, key="group")
+    assert (await find_coordinator.handle(request, at_version(context, 3))).error_code is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("key", [f"group:{TOPIC_ID}:0", f"a:b:{TOPIC_ID}:12"])
+async def test_share_partition(context: RequestContext, key: str) -> None:
+    (coordinator,) = await find(context, 2, key)
+    assert (coordinator.error_code, coordinator.key) == (ErrorCode.NONE, key)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "group", "group:0", f":{TOPIC_ID}:0", "group:abc:0", f"group:{TOPIC_ID}:x", f"group:{TOPIC_ID}", "g:!!:0"],
+)
+async def test_malformed_share_partition(context: RequestContext, key: str) -> None:
+    (coordinator,) = await find(context, 2, key)
+    assert coordinator.error_code is ErrorCode.INVALID_REQUEST
+
+
+async def test_share_keys_need_version_6(context: RequestContext) -> None:
+    (coordinator,) = await find(context, 2, f"group:{TOPIC_ID}:0", version=5)
+    assert coordinator.error_code is ErrorCode.INVALID_REQUEST
+
+
+async def test_no_broker_is_up(context: RequestContext) -> None:
+    for node_id in range(3):
+        context.services.metadata.unregister_broker(node_id)
+    (coordinator,) = await find(context, 0, "group")
+    assert coordinator.error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
