@@ -1,0 +1,198 @@
+"""How one broker is put together: what wakes a waiting share fetch, and what ends with a connection."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.net.connection import ClientConnection
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_groups.protocol.messages.share_acknowledge import (
+    AcknowledgementBatch,
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from kafka_groups.protocol.messages.share_fetch import FetchPartition, FetchTopic, PartitionData, ShareFetchRequest
+from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kafka_groups.protocol.record_builder import NewRecord, build_batch
+from kafka_groups.testing.simulation import Simulation, run_simulated
+from kafka_groups.types import AcknowledgeType
+
+LOCK_MS = 15_000
+WAIT_MS = 20_000
+
+
+class Bench:
+    """One topic with one partition on two brokers; a group whose share-partition is initialised."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self.clock = sim.clock
+        self.network = MemoryNetwork()
+        self.cluster = EmbeddedCluster(2, network=self.network, clock=sim.clock, settings={
+            "group.share.record.lock.duration.ms": LOCK_MS,
+        })  # fmt: skip
+
+    async def __aenter__(self) -> "Bench":
+        await self.cluster.start_async()
+        self.topic = self.cluster.create_topic("t", 1)
+        self.cluster.alter_group_configs("g", {"share.auto.offset.reset": "earliest"})
+        coordinator = await self.connect(self.cluster.metadata.coordinator_of("g"))
+        await self.ask(coordinator, ShareGroupHeartbeatRequest(
+            group_id="g", member_id="m0", member_epoch=0, rack_id=None, subscribed_topic_names=("t",),
+        ), 1)  # fmt: skip
+        coordinator.close()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.cluster.stop_async()
+
+    async def connect(self, node_id: int = 1) -> ClientConnection:
+        return await ClientConnection.open(self.network, "127.0.0.1", node_id, "tests")
+
+    async def ask(self, connection: ClientConnection, request: object, version: int) -> Any:
+        return await connection.request(request, version, self.clock.now_ms() + 60_000)
+
+    async def produce(self, count: int) -> None:
+        records = build_batch([NewRecord(value=b"v") for _ in range(count)])
+        connection = await self.connect(self.cluster.leader_of("t", 0))
+        data = TopicProduceData(name="t", partition_data=(PartitionProduceData(index=0, records=records),))
+        response = await self.ask(connection, ProduceRequest(acks=1, timeout_ms=1000, topic_data=(data,)), 9)
+        assert response.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+        connection.close()
+
+    async def fetch(self, connection: ClientConnection, member: str, epoch: int) -> PartitionData | None:
+        """What the member gets; None when the response does not name the partition."""
+        topic = FetchTopic(topic_id=self.topic.topic_id, partitions=(FetchPartition(partition_index=0),))
+        request = ShareFetchRequest(
+            group_id="g", member_id=member, share_session_epoch=epoch, max_wait_ms=WAIT_MS, min_bytes=1,
+            max_records=500, batch_size=500, topics=(topic,),
+        )  # fmt: skip
+        response = await self.ask(connection, request, 2)
+        assert response.error_code == ErrorCode.NONE, response.error_message
+        data: PartitionData | None = next((p for topic in response.responses for p in topic.partitions), None)
+        return data
+
+    def acknowledged(self, batch: AcknowledgementBatch) -> AcknowledgeTopic:
+        partition = AcknowledgePartition(partition_index=0, acknowledgement_batches=(batch,))
+        return AcknowledgeTopic(topic_id=self.topic.topic_id, partitions=(partition,))
+
+    def later(self, work: Awaitable[Any]) -> "asyncio.Future[Any]":
+        return asyncio.ensure_future(work)
+
+
+def simulated(program: Callable[[Bench], Awaitable[None]]) -> None:
+    async def whole(sim: Simulation) -> None:
+        async with Bench(sim) as bench:
+            await program(bench)
+
+    run_simulated(whole, 1)
+
+
+def ranges(data: PartitionData | None) -> list[tuple[int, int, int]]:
+    acquired = () if data is None else data.acquired_records
+    return [(each.first_offset, each.last_offset, each.delivery_count) for each in acquired]
+
+
+def test_new_records_wake_a_waiting_fetch() -> None:
+    async def program(bench: Bench) -> None:
+        start_ms = bench.clock.now_ms()
+        waiting = bench.later(bench.fetch(await bench.connect(), "m1", 0))
+        await asyncio.sleep(3)
+        assert not waiting.done()
+        await bench.produce(10)
+        assert ranges(await waiting) == [(0, 9, 1)]
+        assert bench.clock.now_ms() - start_ms == 3000
+
+    simulated(program)
+
+
+def test_locks_that_end_wake_a_waiting_fetch_at_their_deadline() -> None:
+    async def program(bench: Bench) -> None:
+        await bench.produce(10)
+        start_ms = bench.clock.now_ms()
+        assert ranges(await bench.fetch(await bench.connect(), "m1", 0)) == [(0, 9, 1)]
+        waiting = bench.later(bench.fetch(await bench.connect(), "m2", 0))
+        assert ranges(await waiting) == [(0, 9, 2)]
+        assert bench.clock.now_ms() - start_ms == LOCK_MS
+
+    simulated(program)
+
+
+def test_released_records_wake_a_waiting_fetch() -> None:
+    async def program(bench: Bench) -> None:
+        await bench.produce(10)
+        first, second = await bench.connect(), await bench.connect()
+        assert ranges(await bench.fetch(first, "m1", 0)) == [(0, 9, 1)]
+        waiting = bench.later(bench.fetch(second, "m2", 0))
+        await asyncio.sleep(1)
+        released = AcknowledgementBatch(first_offset=0, last_offset=9, acknowledge_types=(AcknowledgeType.RELEASE,))
+        request = ShareAcknowledgeRequest(
+            group_id="g", member_id="m1", share_session_epoch=1, topics=(bench.acknowledged(released),)
+        )
+        start_ms = bench.clock.now_ms()
+        await bench.ask(first, request, 2)
+        assert ranges(await waiting) == [(0, 9, 2)]
+        assert bench.clock.now_ms() == start_ms
+
+    simulated(program)
+
+
+def test_lost_connection_gives_back_what_its_session_acquired() -> None:
+    async def program(bench: Bench) -> None:
+        await bench.produce(10)
+        start_ms = bench.clock.now_ms()
+        killed = await bench.connect()
+        assert ranges(await bench.fetch(killed, "m1", 0)) == [(0, 9, 1)]
+        waiting = bench.later(bench.fetch(await bench.connect(), "m2", 0))
+        await asyncio.sleep(2)
+        killed.abort()
+        assert ranges(await waiting) == [(0, 9, 2)]
+        assert bench.clock.now_ms() - start_ms == 2000
+
+    simulated(program)
+
+
+def test_moved_leader_wakes_a_waiting_fetch_and_the_new_one_delivers() -> None:
+    async def program(bench: Bench) -> None:
+        await bench.produce(10)
+        start_ms = bench.clock.now_ms()
+        assert ranges(await bench.fetch(await bench.connect(1), "m1", 0)) == [(0, 9, 1)]
+        waiting = bench.later(bench.fetch(await bench.connect(1), "m2", 0))
+        await asyncio.sleep(2)
+        bench.cluster.move_leader("t", 0, 2)
+        refused = await waiting
+        assert refused is not None
+        assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert (refused.current_leader.leader_id, refused.current_leader.leader_epoch) == (2, 1)
+        # Acquired records are no hard state: the next leader has them available, with the count that was persisted.
+        assert ranges(await bench.fetch(await bench.connect(2), "m2", 0)) == [(0, 9, 1)]
+        assert bench.clock.now_ms() - start_ms == 2000
+
+    simulated(program)
+
+
+def test_stopped_broker_comes_back_without_sessions_and_locks() -> None:
+    async def program(bench: Bench) -> None:
+        await bench.produce(10)
+        assert ranges(await bench.fetch(await bench.connect(1), "m1", 0)) == [(0, 9, 1)]
+        await bench.cluster.stop_broker_async(1)
+        assert bench.cluster.leader_of("t", 0) == -1
+        await bench.cluster.start_broker_async(1)
+        assert ranges(await bench.fetch(await bench.connect(1), "m2", 0)) == [(0, 9, 1)]
+
+    simulated(program)
+
+
+def test_deleted_topic_ends_the_wait() -> None:
+    async def program(bench: Bench) -> None:
+        waiting = bench.later(bench.fetch(await bench.connect(), "m1", 0))
+        await asyncio.sleep(1)
+        bench.cluster.delete_topic("t")
+        refused = await waiting
+        assert refused is not None
+        assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+    simulated(program)
