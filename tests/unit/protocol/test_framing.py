@@ -1,0 +1,52 @@
+"""Limits of the frame decoder."""
+
+import struct
+import tracemalloc
+
+import pytest
+
+from kafka_groups.errors import MalformedFrameError
+from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameDecoder, frame
+
+
+def test_an_empty_frame_is_a_frame() -> None:
+    assert [bytes(view) for view in FrameDecoder().feed(frame(b"") + frame(b"a"))] == [b"", b"a"]
+
+
+@pytest.mark.parametrize("length", [-1, -(2**31), 11, 2**31 - 1])
+def test_a_length_outside_the_limit_is_refused_before_its_bytes_come(length: int) -> None:
+    with pytest.raises(MalformedFrameError, match=f"a frame of {length} bytes; the limit is 10"):
+        list(FrameDecoder(10).feed(struct.pack(">i", length)))
+
+
+def test_a_frame_at_the_limit_passes() -> None:
+    assert [len(view) for view in FrameDecoder(10).feed(frame(b"x" * 10))] == [10]
+
+
+def test_an_announced_length_allocates_nothing() -> None:
+    decoder = FrameDecoder()
+    tracemalloc.start()
+    try:
+        assert list(decoder.feed(struct.pack(">i", DEFAULT_MAX_FRAME_BYTES) + b"start")) == []
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak_bytes < 100_000
+
+
+def test_frames_before_a_bad_length_still_come() -> None:
+    frames = FrameDecoder(10).feed(frame(b"good") + struct.pack(">i", -5))
+
+    assert bytes(next(frames)) == b"good"
+    with pytest.raises(MalformedFrameError):
+        next(frames)
+
+
+def test_a_large_frame_in_small_chunks_is_joined_once() -> None:
+    payload = bytes(range(256)) * 400
+    stream = frame(payload)
+    decoder = FrameDecoder()
+    views = [view for i in range(0, len(stream), 97) for view in decoder.feed(stream[i : i + 97])]
+
+    assert [bytes(view) for view in views] == [payload]
