@@ -74,7 +74,9 @@ class Runs(Generic[V]):
         return self._lasts[-1] if self._lasts else None
 
     def between(self, first: int, last: int) -> list[Run[V]]:
-        """The runs of a range, cut to it; offsets without a value are left out."""
+        """The runs of a range, cut to it; offsets without a value are left out. A reversed range has none."""
+        if first > last:
+            return []
         low, high = self._touched(first, last)
         return [Run(max(self._firsts[i], first), min(self._lasts[i], last), self._values[i]) for i in range(low, high)]
 
