@@ -79,10 +79,13 @@ class EmbeddedCluster:
         return f"<EmbeddedCluster of {self._core.size}: {self._state}{self._addresses()}>"
 
     def __del__(self) -> None:
-        if getattr(self, "_state", "") == "running":
+        if getattr(self, "_state", "") != "running":
+            return
+        # After a fork the child holds a copy of an object that the parent still uses.
+        if self._thread is None or self._thread.is_running:
             warnings.warn(f"{self!r} was never stopped", ResourceWarning, source=self, stacklevel=2)
-            if self._thread is not None:
-                self._thread.stop(last=self._core.stop())
+        if self._thread is not None:
+            self._thread.stop(last=self._core.stop())
 
     # ------------------------------------------------------------------------------------- start and stop
 
