@@ -1,8 +1,8 @@
 """InitProducerId (key 22), v0-v5: hands out an id to an idempotent producer, always a new one with epoch 0.
 
-There are no transactions: a transactional id is answered with UNSUPPORTED_VERSION, which producers take for fatal
-and report at once, where a coordinator's errors would let them try for ever. An empty one is an INVALID_REQUEST, as
-in Kafka.
+There are no transactions: a transactional id is answered with UNSUPPORTED_VERSION. The Java producer takes that for
+fatal and reports it at once, librdkafka when `init_transactions` times out. An empty transactional id is an
+INVALID_REQUEST, as in Kafka.
 """
 
 from kafka_groups.broker.api.context import RequestContext
