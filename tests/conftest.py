@@ -1,3 +1,3 @@
 """What all tests share: the fixtures of the test kit that users get too."""
 
-pytest_plugins = ["kafka_groups.testing.pytest_plugin"]
+pytest_plugins = ["kafka_groups.testing.pytest_plugin", "pytester"]

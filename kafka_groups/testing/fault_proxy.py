@@ -6,24 +6,21 @@ and rewrites the broker addresses in responses, so that clients stay behind it w
 
 import asyncio
 import enum
-import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import RequestHeader, correlation_id_of, decode_request_header
 from kafka_groups.protocol.framing import FrameDecoder, frame
 from kafka_groups.testing.endpoints import Address, addresses_in, readdressed
 
 __all__ = ["Exchange", "Fault", "FaultAction", "FaultProxy"]
-
-T = TypeVar("T")
 
 _CHUNK_BYTES = 65_536
 _THREAD_TIMEOUT_S = 30.0
@@ -96,7 +93,7 @@ class FaultProxy:
         host, _, port = upstream.rpartition(":")
         self._upstream = (host, int(port))
         self._relays = _Relays(on_exchange)
-        self._thread: _LoopThread | None = None
+        self._thread: LoopThread | None = None
         self._address: Address | None = None
 
     def __repr__(self) -> str:
@@ -131,8 +128,9 @@ class FaultProxy:
 
     def start(self) -> None:
         """Listen on a free port of loopback."""
-        self._thread = _LoopThread()
-        self._address = self._thread.run(self._relays.local_address(self._upstream))
+        self._thread = LoopThread("fault-proxy")
+        self._thread.start()
+        self._address = self._thread.run(self._relays.local_address(self._upstream), _THREAD_TIMEOUT_S)
 
     def inject(self, fault: Fault) -> None:
         """Let a fault happen from now on; the count for its `every` begins now."""
@@ -161,7 +159,7 @@ class FaultProxy:
             return
         self._address = None
         try:
-            thread.run(self._relays.close())
+            thread.run(self._relays.close(), _THREAD_TIMEOUT_S)
         finally:
             thread.stop()
         if self._relays.failures:
@@ -173,25 +171,7 @@ class FaultProxy:
 
         if self._thread is None:
             raise KafkaGroupsError("the fault proxy is not started")
-        self._thread.run(act())
-
-
-class _LoopThread:
-    """An event loop on a daemon thread."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="fault-proxy", daemon=True)
-        self._thread.start()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        return future.result(timeout=_THREAD_TIMEOUT_S)
-
-    def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._thread.run(act(), _THREAD_TIMEOUT_S)
 
 
 class _Faults:

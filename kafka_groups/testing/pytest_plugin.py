@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.testing.kafka_container import DEFAULT_IMAGE, KafkaContainer, missing_engine, missing_image
 from kafka_groups.testing.kafka_jars import (
     DEFAULT_KAFKA_VERSION,
@@ -19,7 +20,14 @@ from kafka_groups.testing.kafka_jars import (
 )
 from kafka_groups.testing.kafka_process import KafkaProcess
 
-__all__ = ["IMAGE_VARIABLE", "REQUIRE_VARIABLE", "VERSION_VARIABLE", "kafka_container", "real_kafka"]
+__all__ = [
+    "IMAGE_VARIABLE",
+    "REQUIRE_VARIABLE",
+    "VERSION_VARIABLE",
+    "embedded_cluster",
+    "kafka_container",
+    "real_kafka",
+]
 
 REQUIRE_VARIABLE = "KAFKA_GROUPS_REQUIRE_REAL_KAFKA"
 """Environment variable; with `1`, a missing real Kafka fails the tests that need it instead of skipping them."""
@@ -45,6 +53,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in _MARKERS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_MARKERS[fixture])
+
+
+@pytest.fixture
+def embedded_cluster() -> Iterator[EmbeddedCluster]:
+    """An embedded cluster of one broker for this test alone; make an `EmbeddedCluster` yourself for other settings."""
+    with EmbeddedCluster() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,57 @@
+"""What a project gets that switches the plugin on, and what it is told when something is missing."""
+
+import pytest
+
+PLUGIN = "kafka_groups.testing.pytest_plugin"
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> pytest.Pytester:
+    """A project with three tests, on a machine without Java, Maven and a container engine."""
+    pytester.makeconftest(f"pytest_plugins = [{PLUGIN!r}]")
+    pytester.makepyfile(
+        """
+        def test_embedded(embedded_cluster):
+            assert embedded_cluster.bootstrap_servers.startswith("127.0.0.1:")
+
+        def test_real(real_kafka):
+            raise AssertionError("there is no real Kafka here")
+
+        def test_container(kafka_container):
+            raise AssertionError("there is no engine here")
+        """
+    )
+    monkeypatch.setenv("PYTHONPATH", str(pytestconfig.rootpath))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.delenv("KAFKA_GROUPS_REQUIRE_REAL_KAFKA", raising=False)
+    return pytester
+
+
+def _run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return project.runpytest_subprocess("-rs", "--strict-markers", "-p", "no:cacheprovider", *options)
+
+
+def test_what_is_missing_is_skipped_with_its_reason(project: pytest.Pytester) -> None:
+    result = _run(project)
+
+    result.assert_outcomes(passed=1, skipped=2)
+    result.stdout.fnmatch_lines(["*java and mvn not found; a real Kafka needs Java 17 or later and Maven*"])
+    result.stdout.fnmatch_lines(["*no container engine answers*"])
+
+
+def test_a_real_kafka_that_is_required_and_missing_is_a_failure(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_GROUPS_REQUIRE_REAL_KAFKA", "1")
+    result = _run(project)
+
+    result.assert_outcomes(passed=1, errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["*KAFKA_GROUPS_REQUIRE_REAL_KAFKA=1, but java and mvn not found*"])
+
+
+def test_the_markers_leave_tests_out(project: pytest.Pytester) -> None:
+    result = _run(project, "-m", "not real_kafka and not container")
+
+    result.assert_outcomes(passed=1, deselected=2)
