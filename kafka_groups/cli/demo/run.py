@@ -20,6 +20,7 @@ from kafka_groups.cli.demo.progress import Progress, ProgressView
 from kafka_groups.cli.demo.store import FlightStore
 from kafka_groups.cli.demo.tally import Outcome, Tally
 from kafka_groups.config.readers import read_host_ports
+from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.tcp import TcpNetwork
 
@@ -79,9 +80,8 @@ class Demo:
         """Publish, work, kill, count.
 
         Raises:
-            KafkaGroupsError: Something the run needs is missing or ended by itself.
+            KafkaGroupsError: Something the run needs is missing or ended by itself, or the run did not end in time.
             KafkaException: The broker refused a topic or a configuration.
-            TimeoutError: The run did not end in time.
         """
         flights = flights_path()
         async with contextlib.AsyncExitStack() as stack:
@@ -90,8 +90,7 @@ class Demo:
             publisher = publish.Publisher(servers, self._options.name)
             stack.callback(publisher.stop)
             self._start_workers(stack, servers, directory)
-            async with asyncio.timeout(self._options.timeout_seconds):
-                await self._work(stack, servers, publisher, flights)
+            await self._work_in_time(stack, servers, publisher, flights)
             await self._stop_workers()
             expected = await asyncio.to_thread(_computed_plainly, flights, self._options.limit)
             with FlightStore(directory / "flights.sqlite") as store:
@@ -136,6 +135,16 @@ class Demo:
             await self._tick()
             self._check_workers()
             self._progress.show(self._progress_view(publisher.confirmed))
+
+    async def _work_in_time(
+        self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher, flights: Path
+    ) -> None:
+        try:
+            async with asyncio.timeout(self._options.timeout_seconds):
+                await self._work(stack, servers, publisher, flights)
+        except TimeoutError as error:
+            done = f"{self._tally.accepted:,} of {publisher.confirmed:,} records were accepted"
+            raise OperationTimeoutError(f"{done} after {self._options.timeout_seconds:.0f} s") from error
 
     async def _tick(self) -> None:
         self._changed.clear()
