@@ -39,7 +39,7 @@ class BrokerServer:
         self.on_request_done: Callable[[], None] = lambda: None
         self.on_connection_closed: Callable[[ConnectionInfo], None] = lambda _info: None
         self.on_failure: Callable[[BaseException], None] = lambda _error: None
-        self._connections: set[_Connection] = set()
+        self._connections: dict[_Connection, None] = {}  # in the order of their coming, so that runs can be repeated
         self._connection_count = 0
         self._listener: Listener | None = None
 
@@ -72,7 +72,7 @@ class BrokerServer:
 
     def ended(self, connection: "_Connection", error: BaseException | None) -> None:
         """Called by a connection whose task has ended; the error is one that nobody expected."""
-        self._connections.discard(connection)
+        self._connections.pop(connection, None)
         if error is not None:
             _log.error("broker %d: connection %s", self.services.node_id, connection.info, exc_info=error)
             self.on_failure(error)
@@ -83,7 +83,7 @@ class BrokerServer:
         self._connection_count += 1
         host = transport.peer.rpartition(":")[0]
         connection = _Connection(self, transport, ConnectionInfo(self._connection_count, f"/{host}"))
-        self._connections.add(connection)
+        self._connections[connection] = None
         return connection
 
 
