@@ -128,6 +128,7 @@ class MetadataManager:
         self._topics: frozenset[str] = frozenset()
         self._next_update_ms: int | None = None
         self._in_flight = False
+        self._wanted_again = False
 
     @property
     def topics(self) -> frozenset[str]:
@@ -140,8 +141,9 @@ class MetadataManager:
         self.request_update()
 
     def request_update(self) -> None:
-        """Fetch the metadata as soon as the back-off allows."""
+        """Fetch the metadata as soon as the back-off allows; once more if a request is under way."""
         self._next_update_ms = None
+        self._wanted_again = self._in_flight
 
     def poll(self, now_ms: int) -> PollResult:
         """A Metadata request when one is due and none is under way."""
@@ -153,6 +155,7 @@ class MetadataManager:
         if wait_ms > 0:
             return PollResult(wait_ms=wait_ms)
         self._in_flight = True
+        self._wanted_again = False
         request = OutgoingRequest(ApiKey.METADATA, self._build, node_id=None, timeout_ms=self._timeout_ms)
         return PollResult((request,))
 
@@ -165,7 +168,7 @@ class MetadataManager:
         self._in_flight = False
         response: MetadataResponse = answer.message
         self.metadata.apply(response)
-        self._next_update_ms = now_ms + self._max_age_ms
+        self._next_update_ms = None if self._wanted_again else now_ms + self._max_age_ms
         if self._has_retriable_error(response.topics):
             self._backoff.failed(now_ms)
             self._next_update_ms = None

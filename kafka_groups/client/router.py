@@ -8,7 +8,7 @@ import asyncio
 import enum
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import define, field, frozen
 
@@ -27,6 +27,7 @@ __all__ = ["ConnectionSettings", "Router"]
 OnAnswer = Callable[[Answer], None]
 OnFailure = Callable[[Exception], None]
 
+_FLUSH_TIMEOUT_S = 1.0
 _DATA_APIS = frozenset({ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE})
 
 
@@ -131,11 +132,13 @@ class Router:
         tasks = [link.connecting for link in self._links.values() if link.connecting is not None]
         for task in tasks:
             task.cancel()
+        connections = [link.connection for link in self._links.values() if link.connection is not None]
+        for connection in connections:
+            connection.close()
         for link in self._links.values():
-            if link.connection is not None:
-                link.connection.close()
             self._fail_queue(link, DisconnectedError("the client was closed"))
         await asyncio.gather(*tasks, return_exceptions=True)
+        await _ended(connections)
 
     # -------------------------------------------------------------------------------------- choosing
 
@@ -243,6 +246,17 @@ class Router:
             )
         except KafkaGroupsError as error:
             asyncio.get_running_loop().call_soon(waiting.on_failure, error)
+
+
+async def _ended(connections: Sequence[ClientConnection]) -> None:
+    """Wait until closed connections are gone, so that no socket outlives the event loop."""
+    try:
+        async with asyncio.timeout(_FLUSH_TIMEOUT_S):
+            for connection in connections:
+                await connection.wait_closed()
+    except TimeoutError:  # the broker does not read what was sent last
+        for connection in connections:
+            connection.abort()
 
 
 def _drain(queue: "deque[_Waiting]") -> Iterator[_Waiting]:

@@ -19,6 +19,7 @@ class HeartbeatTimer:
         self._impatience_ms = _FIRST_IMPATIENCE_MS
         self._interval_ms = 0
         self._next_ms: int | None = None
+        self._repeats = 0
         self.in_flight = False
 
     @property
@@ -35,15 +36,15 @@ class HeartbeatTimer:
         self.in_flight = True
         self._next_ms = now_ms + self._interval_ms
 
-    def answered(self, interval_ms: int, throttle_time_ms: int) -> None:
+    def answered(self, interval_ms: int, throttle_time_ms: int, now_ms: int) -> None:
         """The coordinator answered without an error; the interval counts from when the heartbeat was sent."""
         self.in_flight = False
+        self._repeats = 0
         if self._next_ms is not None:
             self._next_ms += interval_ms - self._interval_ms
         self._interval_ms = interval_ms
         self._backoff.succeeded()
-        if throttle_time_ms and self._next_ms is not None:
-            self._next_ms += throttle_time_ms
+        self._backoff.wait(throttle_time_ms, now_ms)
 
     def impatient(self, now_ms: int) -> None:
         """Something is about to happen at the coordinator: ask again soon, less soon each time in a row.
@@ -66,9 +67,20 @@ class HeartbeatTimer:
         self._backoff.failed(now_ms)
 
     def dropped(self) -> None:
-        """The answer calls for another heartbeat at once (a new coordinator, joining again)."""
+        """The answer is of no matter any more; what comes next may go at once."""
         self.in_flight = False
         self._next_ms = None
+
+    def again(self, now_ms: int) -> None:
+        """The answer calls for another heartbeat at once (a new coordinator, joining again).
+
+        When that brings the same answer, and again, the back-off applies: a coordinator that keeps saying so is not
+        asked without end.
+        """
+        self.dropped()
+        if self._repeats > 0:
+            self._backoff.failed(now_ms)
+        self._repeats += 1
 
     def remaining_ms(self, now_ms: int) -> int:
         """How long until the next heartbeat is due."""

@@ -9,7 +9,7 @@ from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.states import MemberEvent, MemberState, next_state
 from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
-from kafka_groups.errors import error_for
+from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_heartbeat import (
@@ -68,6 +68,7 @@ class ShareMembership:
         self._topics: frozenset[str] = frozenset()
         self._topics_to_send = False
         self._poll_deadline_ms: int | None = None
+        self._may_be_member = False
         self.state = MemberState.UNSUBSCRIBED
         self.epoch = JOIN_EPOCH
         self.assignment: frozenset[TopicIdPartition] = frozenset()
@@ -96,11 +97,10 @@ class ShareMembership:
 
     def leave(self) -> None:
         """Leave the group: the heartbeat with epoch -1 goes out at the next turn, if the member ever joined."""
-        never_joined = self.state is MemberState.JOINING and self.epoch == JOIN_EPOCH and not self._timer.in_flight
         self._handle(MemberEvent.LEAVE)
         self._drop_assignment()
         self._timer.now()
-        if never_joined:
+        if self.state is MemberState.LEAVING and not self._may_be_member and not self._timer.in_flight:
             self._handle(MemberEvent.LEFT)
 
     def give_up_leaving(self) -> None:
@@ -156,6 +156,7 @@ class ShareMembership:
             subscribed_topic_names=tuple(sorted(self._topics)) if with_topics else None,
         )
         self._topics_to_send = False
+        self._may_be_member = self._may_be_member or not leaving
         self._timer.sent(now_ms)
         return OutgoingRequest(
             ApiKey.SHARE_GROUP_HEARTBEAT,
@@ -178,8 +179,14 @@ class ShareMembership:
         else:
             self._timer.dropped()
 
-    def on_failure(self, request: OutgoingRequest, _error: Exception, now_ms: int) -> None:
-        """The answer is lost: look for the coordinator anew and send the same epoch again after the back-off."""
+    def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
+        """The answer is lost: look for the coordinator anew and send the same epoch again after the back-off.
+
+        A broker that does not serve share groups at all is an error that ends the client.
+        """
+        if isinstance(error, UnsupportedVersionError) and self.state in (MemberState.JOINING, MemberState.STABLE):
+            self._refuse(error)
+            return
         sent: ShareGroupHeartbeatRequest = request.context
         self._topics_to_send = self._topics_to_send or sent.subscribed_topic_names is not None
         self._coordinator.mark_unknown()
@@ -188,7 +195,7 @@ class ShareMembership:
     # -------------------------------------------------------------------------- what answers bring
 
     def _accepted(self, sent: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
-        self._timer.answered(response.heartbeat_interval_ms, response.throttle_time_ms)
+        self._timer.answered(response.heartbeat_interval_ms, response.throttle_time_ms, now_ms)
         if self.state not in (MemberState.JOINING, MemberState.STABLE) or self._joins_anew(sent):
             self._timer.now()  # left, stale, or fenced and back in between: this answer is of the life before
             return
@@ -219,6 +226,7 @@ class ShareMembership:
 
     def _left(self) -> None:
         self._timer.dropped()
+        self._may_be_member = False
         self.epoch = LEAVE_EPOCH if self.state is MemberState.STALE else JOIN_EPOCH
         if self.state is MemberState.LEAVING:
             self._handle(MemberEvent.LEFT)
@@ -227,16 +235,17 @@ class ShareMembership:
         reaction = _REACTIONS.get(response.error_code, ShareMembership._refused)
         reaction(self, response, now_ms)
 
-    def _rediscover(self, _response: ShareGroupHeartbeatResponse, _now_ms: int) -> None:
+    def _rediscover(self, _response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
         self._coordinator.mark_unknown()
         self._topics_to_send = True
-        self._timer.dropped()
+        self._timer.again(now_ms)
 
-    def _fenced(self, _response: ShareGroupHeartbeatResponse, _now_ms: int) -> None:
+    def _fenced(self, _response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
         self._handle(MemberEvent.FENCED)
         self.epoch = JOIN_EPOCH
+        self._may_be_member = False
         self._drop_assignment()
-        self._timer.dropped()
+        self._timer.again(now_ms)
 
     def _retry(self, _response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
         self._topics_to_send = True
@@ -247,7 +256,10 @@ class ShareMembership:
         self._retry(response, now_ms)
 
     def _refused(self, response: ShareGroupHeartbeatResponse, _now_ms: int) -> None:
-        self._errors.report_fatal(error_for(response.error_code, response.error_message))
+        self._refuse(error_for(response.error_code, response.error_message))
+
+    def _refuse(self, error: KafkaGroupsError) -> None:
+        self._errors.report_fatal(error)
         self._handle(MemberEvent.REFUSED)
         self._drop_assignment()
         self._timer.dropped()
