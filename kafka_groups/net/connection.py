@@ -70,6 +70,7 @@ class ClientConnection:
         self._failure: KafkaGroupsError | None = None
         self._closed_here = False
         self._lost = False
+        self._ended = asyncio.Event()
 
     @classmethod
     async def open(
@@ -167,6 +168,10 @@ class ClientConnection:
         if self._transport is not None:
             self._transport.close()
 
+    async def wait_closed(self) -> None:
+        """Wait until the connection has ended and its socket is gone."""
+        await self._ended.wait()
+
     def abort(self, error: KafkaGroupsError | None = None) -> None:
         """Close at once; `error` is then the reason that `on_lost` gets."""
         self._failure = self._failure or error
@@ -203,6 +208,7 @@ class ClientConnection:
             self._outstanding.popleft().on_failure(failure)
         if self._on_lost is not None:
             self._on_lost(reason)
+        self._ended.set()
 
     def _reason(self, error: Exception | None) -> KafkaGroupsError | None:
         if self._failure is not None:
