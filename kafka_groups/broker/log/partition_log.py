@@ -17,6 +17,7 @@ from kafka_groups.errors import CorruptRecordError, InvalidRecordError, OffsetOu
 from kafka_groups.protocol.record_batch import (
     RecordBatch,
     iter_batches,
+    with_create_time,
     with_log_append_time,
 )
 
@@ -83,7 +84,7 @@ class PartitionLog:
             BrokerError: The batch is refused; see `sole_batch`, `checked_batch` and `ProducerStates.check`.
         """
         batch = sole_batch(records)
-        header = checked_batch(batch, rules)
+        header = checked_batch(batch, rules, wall_ms)
         before = self._producers.check(header, rules.producer_expiration_ms, wall_ms)
         if before is not None:
             return AppendResult(
@@ -136,13 +137,16 @@ class PartitionLog:
 
     # ------------------------------------------------------------------------------------------- reading
 
-    def read(self, offset: int, max_bytes: int, *, min_one: bool = True) -> ReadResult:
+    def read(
+        self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None
+    ) -> ReadResult:
         """Whole batches from the one that holds an offset on, none of them beyond `max_bytes`.
 
         Args:
             offset: First offset wanted; the end of the log gives nothing.
             max_bytes: The most bytes to give.
             min_one: Whether the first batch is given even when it is larger than that.
+            before_offset: Nothing that begins at this offset or later is given, except the first batch.
 
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
@@ -152,6 +156,8 @@ class PartitionLog:
         after = bisect_right(self._sizes_up_to, size_before + max_bytes, lo=first)
         if min_one and after == first:
             after = min(first + 1, len(self._infos))
+        if before_offset is not None:
+            after = min(after, max(bisect_left(self._last_offsets, before_offset - 1), first) + 1)
         data = self._data[first:after]
         records = data[0] if len(data) == 1 else b"".join(data)
         batches = tuple(self._infos[first:after])
@@ -259,8 +265,11 @@ class PartitionLog:
 def _assigned(batch: RecordBatch, base_offset: int, leader_epoch: int, append_time_ms: int) -> bytes:
     start = _LEADERS_PART.pack(base_offset, batch.header.length, leader_epoch)
     data = b"".join((start, batch.data[_LEADERS_PART.size :]))
-    if append_time_ms == NO_TIMESTAMP:
+    if append_time_ms == NO_TIMESTAMP and not batch.header.is_log_append_time:
         return data
     timed = bytearray(data)
-    with_log_append_time(timed, append_time_ms)
+    if append_time_ms == NO_TIMESTAMP:
+        with_create_time(timed)
+    else:
+        with_log_append_time(timed, append_time_ms)
     return bytes(timed)

@@ -88,7 +88,11 @@ def acquire_from_log(
     if not available_bytes(share_partition, log, acquire.config):
         return NOTHING
     fetch_offset = share_partition.fetch_offset
-    read = log.read(fetch_offset, most.max_bytes, min_one=most.min_one)
+    # What begins past the window cannot be acquired. Not reading it keeps a fetch's cost independent of the log's
+    # length: MaxBytes alone allows 50 MB.
+    limit = share_partition.start_offset + acquire.config.partition_max_record_locks
+    limit = max(limit, share_partition.in_flight.end_offset + 1)
+    read = log.read(fetch_offset, most.max_bytes, min_one=most.min_one, before_offset=limit)
     batches = [batch for batch in read.batches if batch.last_offset < _end_of_readable(log, acquire.config)]
     if not batches:
         return NOTHING

@@ -50,8 +50,8 @@ class ShareLog(Protocol):
         """The offset after the last one that no open transaction holds back."""
         ...
 
-    def read(self, offset: int, max_bytes: int, *, min_one: bool = True) -> LogRead:
-        """Whole batches from the one that holds the offset on."""
+    def read(self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None) -> LogRead:
+        """Whole batches from the one that holds the offset on; only the first may begin at `before_offset` or later."""
         ...
 
     def available_bytes(self, offset: int) -> int:

@@ -104,8 +104,8 @@ REFUSED: dict[str, tuple[bytes | None, type[BrokerError]]] = {
     "a control batch": (build_control_batch(0, is_commit=True, producer_id=1), InvalidRecordError),
     "a transaction": (batch(options=BatchOptions(is_transactional=True)), InvalidTxnStateError),
     "a producer without sequence": (batch(options=BatchOptions(producer_id=1, producer_epoch=0)), InvalidRecordError),
-    "a producer without epoch": (batch(options=BatchOptions(producer_id=1, base_sequence=0)), InvalidRecordError),
-    "log append time": (patched(batch(), ">h", 21, 8), InvalidTimestampError),
+    "bytes of nothing": (bytes(80), CorruptMessageError),
+    "a far future": (batch(first_ms=WALL_MS + 3_600_001), InvalidTimestampError),
 }
 
 
@@ -115,6 +115,33 @@ def test_what_a_leader_refuses(records: bytes | None, error: type[BrokerError]) 
     with pytest.raises(error):
         log.append(records, EPOCH, WALL_MS)
     assert (log.end_offset, len(log)) == (2, 1)
+
+
+def test_timestamps_may_be_an_hour_ahead_and_any_time_behind() -> None:
+    log = log_of(batch(first_ms=WALL_MS + 3_600_000), batch(first_ms=-1))
+    assert log.end_offset == 2
+    log.append(batch(first_ms=WALL_MS * 2), EPOCH, WALL_MS, rules=AppendRules(log_append_time=True))
+    with pytest.raises(InvalidTimestampError):
+        log.append(batch(first_ms=WALL_MS + 6), EPOCH, WALL_MS, rules=AppendRules(timestamp_after_max_ms=5))
+
+
+def test_a_producers_log_append_time_is_taken_away() -> None:
+    log = log_of(patched(batch(2, first_ms=5), ">h", 21, 8))
+    (stored,) = iter_batches(log.read(0, 10_000).records)
+    assert [(r.timestamp, r.timestamp_type) for r in stored.records(check_crc=True)] == [(5, 0), (6, 0)]
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+def test_compacted_topics_want_keys(codec: Compression) -> None:
+    rules = AppendRules(is_compacted=True)
+    options = BatchOptions(compression=codec)
+    log = PartitionLog()
+    log.append(build_batch([NewRecord(b"v", key=b"k"), NewRecord(None, key=b"")], 0, options), 0, 0, rules=rules)
+    with pytest.raises(InvalidRecordError, match="without a key"):
+        log.append(build_batch([NewRecord(b"v", key=b"k"), NewRecord(b"v")], 0, options), 0, 0, rules=rules)
+    with pytest.raises(InvalidRecordError):
+        log.append(patched(batch(3), ">b", 61, 0x7F), 0, 0, rules=rules)
+    assert log.end_offset == 2
 
 
 # ------------------------------------------------------------------------------------- idempotent producers
@@ -209,9 +236,34 @@ def test_the_first_batch_comes_even_when_it_is_too_large() -> None:
     assert offsets(log, 6, 1) == []
 
 
+def test_reading_up_to_an_offset() -> None:
+    log = log_of(batch(3), batch(3), batch(3))
+
+    def before(offset: int, limit: int) -> list[int]:
+        return [info.base_offset for info in log.read(offset, 10_000, before_offset=limit).batches]
+
+    assert [before(0, limit) for limit in (0, 1, 3, 4, 6, 7, 99)] == [
+        [0], [0], [0], [0, 3], [0, 3], [0, 3, 6], [0, 3, 6],
+    ]  # fmt: skip
+    assert before(4, 2) == [3]
+    assert before(9, 99) == []
+
+
 def test_one_batch_is_given_without_a_copy() -> None:
     log = log_of(batch(3), batch(3))
     assert log.read(0, 1).records is log.read(1, 1).records
+
+
+@pytest.mark.parametrize(
+    ("offset", "before_offset", "bases"),
+    [(0, 0, [0]), (0, 1, [0]), (0, 3, [0]), (0, 4, [0, 3]), (0, 5, [0, 3]), (0, 6, [0, 3, 5]), (0, 99, [0, 3, 5]),
+     (4, 0, [3]), (4, 6, [3, 5]), (6, 99, []), (6, 0, [])],
+)  # fmt: skip
+def test_reading_stops_before_an_offset(offset: int, before_offset: int, bases: list[int]) -> None:
+    log = log_of(batch(3), batch(2), batch(1))
+    read = log.read(offset, 10_000, before_offset=before_offset)
+    assert [info.base_offset for info in read.batches] == bases
+    assert len(read.records) == sum(info.size_bytes for info in read.batches)
 
 
 def test_a_read_tells_where_the_log_is() -> None:
