@@ -54,7 +54,7 @@ SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
 _HOST = "127.0.0.1"
 _FIRST_PORT, _LAST_PORT = 20_000, 31_999  # below the ports that Linux gives to outgoing connections
 _START_ATTEMPTS = 3
-_START_TIMEOUT_S = 60.0
+_START_TIMEOUT_S = 90.0
 _STOP_TIMEOUT_S = 30.0
 _LOG_TAIL_LINES = 40
 _LOGGING = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true")
@@ -150,9 +150,11 @@ class KafkaProcess:
                 return
             except RealKafkaUnavailableError as error:
                 clash = "Address already in use" in self._log.read_text(encoding="utf-8", errors="replace")
-                self._give_up(error)
                 if not clash or attempt == _START_ATTEMPTS:
+                    self._note_log(error)
+                    self.close()
                     raise
+                self.close()
 
     def stop(self) -> None:
         """Stop Kafka in good order and keep its storage; `restart` brings it back."""
@@ -278,10 +280,9 @@ class KafkaProcess:
         process.wait()
         _close_pipe(process.stdin)
 
-    def _give_up(self, error: RealKafkaUnavailableError) -> None:
+    def _note_log(self, error: RealKafkaUnavailableError) -> None:
         kept = self._copy_log(self._keep_log_in or Path(tempfile.mkdtemp(prefix="kafka-log-")))
         error.add_note(f"its log is kept in {kept}; the end of it:\n{self.log_tail()}")
-        self.close()
 
     def _copy_log(self, directory: Path) -> Path:
         directory.mkdir(parents=True, exist_ok=True)

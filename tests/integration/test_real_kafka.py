@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,9 +68,11 @@ def test_a_port_taken_by_another_leads_to_other_ports(
             return [next(offers, ports[0]), *ports[1:]]
 
         monkeypatch.setattr("kafka_groups.testing.kafka_process.free_ports", offered)
+        kept = set(Path(tempfile.gettempdir()).glob("kafka-log-*"))
         with KafkaProcess(real_kafka.version) as kafka:
             assert kafka.port != taken.getsockname()[1]
             assert kafka.is_running
+        assert set(Path(tempfile.gettempdir()).glob("kafka-log-*")) <= kept
 
 
 @pytest.mark.slow
