@@ -30,6 +30,7 @@ __all__ = [
     "iter_batches",
     "parse_header",
     "rewrite",
+    "with_create_time",
     "with_log_append_time",
 ]
 
@@ -288,4 +289,15 @@ def with_log_append_time(batch: bytearray, wall_ms: int) -> None:
     attributes: int = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)[0]
     _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes | _LOG_APPEND_TIME_BIT)
     _BASE_OFFSET.pack_into(batch, _MAX_TIMESTAMP_AT, wall_ms)
+    _renew_crc(batch)
+
+
+def with_create_time(batch: bytearray) -> None:
+    """Marks a batch as one whose records have the producer's timestamps, and renews its checksum."""
+    attributes: int = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)[0]
+    _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes & ~_LOG_APPEND_TIME_BIT)
+    _renew_crc(batch)
+
+
+def _renew_crc(batch: bytearray) -> None:
     _CRC.pack_into(batch, _CRC_AT, crc32c(memoryview(batch)[_ATTRIBUTES_AT:]))

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from kafka_groups.broker.api.context import BrokerServices
 from kafka_groups.broker.api.effective_configs import ALL_BROKERS, DYNAMIC_BROKER_KEYS
-from kafka_groups.broker.metadata import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from kafka_groups.broker.metadata import BROKER_RESOURCE, GROUP_RESOURCE
 from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
 from kafka_groups.config.keys import Key
 from kafka_groups.config.settings import KeyTable
@@ -30,21 +30,31 @@ DEFAULT_CONFIG = 5
 GROUP_CONFIG = 8
 
 _BROKER_KEYS = KeyTable(BrokerSettings, dotted_only=True)
-_BROKER_NAME_OF_TOPIC_KEY = {"max.message.bytes": "message.max.bytes"}
+_BROKER_NAME_OF_TOPIC_KEY: Mapping[str, str] = {
+    "cleanup.policy": "log.cleanup.policy",
+    "compression.type": "compression.type",
+    "delete.retention.ms": "log.cleaner.delete.retention.ms",
+    "max.message.bytes": "message.max.bytes",
+    "message.timestamp.type": "log.message.timestamp.type",
+    "min.insync.replicas": "min.insync.replicas",
+    "retention.bytes": "log.retention.bytes",
+    "segment.bytes": "log.segment.bytes",
+}
+"""Synonyms as Kafka tells them; the keys that are left out take the broker's value in other units, without synonym."""
 
 
 @frozen
 class ConfigValue:
-    """A value that a key has somewhere; `source` is Kafka's number of the place."""
+    """A value that a key has somewhere; `source` is Kafka's number of the place, no `name` means no synonym."""
 
-    name: str
+    name: str | None
     value: str | None
     source: int
 
 
 @frozen
 class ConfigEntry:
-    """One config of a resource; `values` has the one in effect first, then those that it hides."""
+    """One config of a resource; `values` has the one in effect first, then those that it hides, at last the default."""
 
     key: Key
     values: tuple[ConfigValue, ...]
@@ -66,9 +76,8 @@ class ConfigEntry:
         return self.values[0].source
 
 
-def topic_entries(services: BrokerServices, topic: str) -> list[ConfigEntry]:
-    """The configs of a topic."""
-    overrides = services.metadata.configs.overrides(TOPIC_RESOURCE, topic)
+def topic_entries(services: BrokerServices, overrides: Mapping[str, str]) -> list[ConfigEntry]:
+    """The configs of a topic on which something was set, or is about to be."""
     return _resource_entries(services, TopicConfig, overrides, TOPIC_CONFIG, _BROKER_NAME_OF_TOPIC_KEY.get)
 
 
@@ -110,7 +119,7 @@ def _resource_entries(
     for _, key in KeyTable(config_class):
         own = [ConfigValue(key.name, overrides[key.name], source)] if key.name in overrides else []
         behind = list(_broker_values(services, broker_name(key.name)))
-        default = ConfigValue(key.name, key.format(key.default), DEFAULT_CONFIG)
+        default = ConfigValue(broker_name(key.name), key.format(key.default), DEFAULT_CONFIG)
         entries.append(ConfigEntry(key, (*own, *(behind or [default])), is_read_only=False))
     return entries
 

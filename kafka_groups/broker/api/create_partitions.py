@@ -52,7 +52,7 @@ def _grow(
 
 
 def _checked_assignment(topic: CreatePartitionsTopic, metadata: ClusterMetadata) -> list[tuple[int, ...]]:
-    if not topic.assignments:
+    if topic.assignments is None:
         return []
     partitions = topic_by_id_or_name(metadata, None, topic.name).partitions
     added = topic.count - len(partitions)

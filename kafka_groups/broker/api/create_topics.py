@@ -9,12 +9,14 @@ INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST (named twice; number
 
 from collections import Counter
 from collections.abc import Mapping
+from uuid import UUID
 
 from attrs import frozen
 
 from kafka_groups.broker.api.assignments import checked_replicas
 from kafka_groups.broker.api.config_entries import ConfigEntry, topic_entries
 from kafka_groups.broker.api.context import BrokerServices, RequestContext
+from kafka_groups.broker.metadata import ClusterMetadata
 from kafka_groups.config.topic import topic_config
 from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidReplicaAssignmentError, InvalidRequestError
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -60,20 +62,19 @@ def _create_or_refuse(topic: CreatableTopic, services: BrokerServices, *, valida
         metadata.check_new_topic(topic.name, plan.num_partitions, plan.replication_factor)
     except BrokerError as error:
         return _refusal(topic.name, error)
-    if validate_only:
-        return CreatableTopicResult(
-            name=topic.name, num_partitions=plan.num_partitions, replication_factor=plan.replication_factor
-        )
-    created = metadata.create_topic(
-        topic.name, plan.num_partitions, plan.replication_factor, plan.configs, plan.assignment
-    )
+    topic_id = None if validate_only else _create(topic.name, plan, metadata)
     return CreatableTopicResult(
         name=topic.name,
-        topic_id=created.topic_id,
+        topic_id=topic_id,
         num_partitions=plan.num_partitions,
         replication_factor=plan.replication_factor,
-        configs=tuple(_told(entry) for entry in topic_entries(services, topic.name)),
+        configs=tuple(_told(entry) for entry in topic_entries(services, plan.configs)),
     )
+
+
+def _create(name: str, plan: _Plan, metadata: ClusterMetadata) -> UUID:
+    created = metadata.create_topic(name, plan.num_partitions, plan.replication_factor, plan.configs, plan.assignment)
+    return created.topic_id
 
 
 def _refusal(name: str, error: BrokerError) -> CreatableTopicResult:

@@ -5,10 +5,11 @@ or by neither), TOPIC_DELETION_DISABLED (INVALID_REQUEST before v3), INVALID_TOP
 """
 
 from collections import Counter
+from uuid import UUID
 
 from kafka_groups.broker.api.context import BrokerServices, RequestContext
 from kafka_groups.broker.api.leadership import topic_by_id_or_name
-from kafka_groups.broker.metadata import TopicMetadata
+from kafka_groups.broker.metadata import ClusterMetadata, TopicMetadata
 from kafka_groups.errors import BrokerError, InvalidRequestError, InvalidTopicError, TopicDeletionDisabledError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_topics import (
@@ -26,8 +27,21 @@ _FIRST_WITH_DELETION_DISABLED = 3
 async def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
     """One result per topic."""
     wanted = request.topics or tuple(DeleteTopicState(name=name) for name in request.topic_names)
-    times = Counter(wanted)
-    return DeleteTopicsResponse(responses=tuple(_delete_or_refuse(topic, n, context) for topic, n in times.items()))
+    metadata = context.services.metadata
+    times = Counter(_identity(topic, metadata) for topic in wanted)
+    first = {_identity(topic, metadata): topic for topic in reversed(wanted)}
+    return DeleteTopicsResponse(
+        responses=tuple(_delete_or_refuse(first[key], count, context) for key, count in times.items())
+    )
+
+
+def _identity(wanted: DeleteTopicState, metadata: ClusterMetadata) -> DeleteTopicState | UUID:
+    # A topic may be named by its name and by its id in one request; that is twice, too.
+    if (wanted.name is None) is (wanted.topic_id is None):
+        return wanted
+    topic = metadata.topic(wanted.name) if wanted.name is not None else None
+    topic = metadata.topic_by_id(wanted.topic_id) if wanted.topic_id is not None else topic
+    return wanted if topic is None else topic.topic_id
 
 
 def _delete_or_refuse(wanted: DeleteTopicState, times: int, context: RequestContext) -> DeletableTopicResult:

@@ -61,7 +61,7 @@ def _entries(resource: DescribeConfigsResource, services: BrokerServices) -> lis
     if resource.resource_type == TOPIC_RESOURCE:
         check_topic_name(name)
         topic_by_id_or_name(services.metadata, None, name)
-        return topic_entries(services, name)
+        return topic_entries(services, services.metadata.configs.overrides(TOPIC_RESOURCE, name))
     if resource.resource_type == GROUP_RESOURCE:
         if not name:
             raise InvalidRequestError("The group name is empty.")
@@ -89,7 +89,9 @@ def _told(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfig
         read_only=entry.is_read_only,
         config_source=entry.source,
         is_sensitive=entry.key.secret,
-        synonyms=tuple(DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source) for s in synonyms),
+        synonyms=tuple(
+            DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source) for s in synonyms if s.name is not None
+        ),
         config_type=int(entry.key.type),
         documentation=entry.key.doc if request.include_documentation else None,
     )

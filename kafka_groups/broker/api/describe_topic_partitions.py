@@ -3,12 +3,13 @@
 Topics come in the order of their names: those of the request, or all when it names none. A page ends at the
 request's limit of partitions (2,000 at most); its cursor says where the next one begins.
 
-Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION. Errors per partition: LEADER_NOT_AVAILABLE.
+Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (a cursor with a negative
+partition, or at a topic that the request does not name). Errors per partition: LEADER_NOT_AVAILABLE.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from kafka_groups.broker.api.authorized_operations import TOPIC_OPERATIONS
+from kafka_groups.broker.api.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata import NO_LEADER, ClusterMetadata, PartitionMetadata, TopicMetadata, check_topic_name
 from kafka_groups.errors import InvalidTopicError
@@ -29,6 +30,10 @@ _MAX_PARTITIONS = 2_000  # max.request.partition.size.limit
 async def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> DescribeTopicPartitionsResponse:
     """One page of topics."""
     metadata = context.services.metadata
+    asked_for = [topic.name for topic in request.topics]
+    if not _is_valid(request.cursor, asked_for):
+        refused = (_refusal(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) for name in asked_for)
+        return DescribeTopicPartitionsResponse(topics=tuple(refused))
     left = min(max(request.response_partition_limit, 1), _MAX_PARTITIONS)
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     for name in _names(request, metadata):
@@ -65,8 +70,16 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     try:
         check_topic_name(name)
     except InvalidTopicError:
-        return DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, name=name)
-    return DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=name)
+        return _refusal(name, ErrorCode.INVALID_TOPIC_EXCEPTION, TOPIC_OPERATIONS)
+    return _refusal(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, TOPIC_OPERATIONS)
+
+
+def _refusal(name: str, code: ErrorCode, operations: int) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name, topic_authorized_operations=operations)
+
+
+def _is_valid(cursor: Cursor | None, names: Collection[str]) -> bool:
+    return cursor is None or (cursor.partition_index >= 0 and (not names or cursor.topic_name in names))
 
 
 def _topic(

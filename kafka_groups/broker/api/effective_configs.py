@@ -12,6 +12,7 @@ ALL_BROKERS = ""
 """Name of the BROKER resource whose values are the default of all brokers."""
 DYNAMIC_BROKER_KEYS = frozenset({"message.max.bytes", "producer.id.expiration.ms"})
 """The broker's keys that take effect while it runs."""
+_TIMESTAMP_AFTER_MAX_MS = 3_600_000
 
 
 def broker_overrides(services: BrokerServices) -> Mapping[str, str]:
@@ -35,5 +36,7 @@ def append_rules(services: BrokerServices, topic: str) -> AppendRules:
     return AppendRules(
         max_message_bytes=int(of_topic.get("max.message.bytes", default_bytes)),
         log_append_time=of_topic.get("message.timestamp.type") == "LogAppendTime",
+        timestamp_after_max_ms=int(of_topic.get("message.timestamp.after.max.ms", _TIMESTAMP_AFTER_MAX_MS)),
+        is_compacted="compact" in of_topic.get("cleanup.policy", ""),
         producer_expiration_ms=int(expiration_ms),
     )

@@ -17,7 +17,13 @@ from kafka_groups.broker.api.context import BrokerServices, RequestContext
 from kafka_groups.broker.api.fetch_sessions import FetchPlan, FetchTarget
 from kafka_groups.broker.api.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
 from kafka_groups.broker.log.partition_log import PartitionLog
-from kafka_groups.errors import BrokerError, FencedLeaderEpochError, NotLeaderOrFollowerError
+from kafka_groups.errors import (
+    BrokerError,
+    FencedLeaderEpochError,
+    NotLeaderOrFollowerError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.fetch import (
     AbortedTransaction,
@@ -34,6 +40,7 @@ __all__ = ["handle"]
 _FIRST_WITH_TOPIC_IDS = 13
 _READ_COMMITTED = 1
 _UNKNOWN_OFFSET = -1
+_UNKNOWN = (UnknownTopicIdError, UnknownTopicOrPartitionError)
 
 Answers = list[tuple[FetchTarget, PartitionData]]
 
@@ -151,7 +158,7 @@ def _refusal(target: FetchTarget, error: BrokerError, services: BrokerServices) 
         partition_index=target.request.partition,
         error_code=ErrorCode(error.code),
         high_watermark=_UNKNOWN_OFFSET,
-        aborted_transactions=None,
+        aborted_transactions=() if isinstance(error, _UNKNOWN) else None,
         current_leader=leader,
         records=b"",
     )

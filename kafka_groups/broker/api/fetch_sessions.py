@@ -109,7 +109,7 @@ class FetchSessions:
     def _full(self, request: FetchRequest, *, uses_topic_ids: bool, max_sessions: int, now_ms: int) -> FetchPlan:
         self._sessions.pop(request.session_id, None)
         targets = {target.key: target for target in _targets(request)}
-        if request.session_epoch == _FINAL_EPOCH or not targets or not self._has_room(max_sessions, now_ms):
+        if request.session_epoch == _FINAL_EPOCH or not self._has_room(max_sessions, now_ms):
             return FetchPlan(tuple(targets.values()))
         self._last_id = self._last_id % _MAX_SESSION_ID + 1
         session = _Session(self._last_id, uses_topic_ids, _INITIAL_EPOCH + 1, targets, {}, now_ms)

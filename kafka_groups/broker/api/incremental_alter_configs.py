@@ -5,9 +5,9 @@ Operations: SET, DELETE, and for lists APPEND and SUBTRACT. A resource is altere
 runs (`effective_configs.DYNAMIC_BROKER_KEYS`); an empty name stands for all brokers.
 
 Errors per resource: INVALID_CONFIG (unknown name, a value that does not fit or lies outside the broker's bounds, a
-list operation on something else, a config that cannot change while the broker runs), INVALID_REQUEST (resource or
-config named twice, SET without a value, unknown operation or resource type, unknown broker, group without a name),
-UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
+list operation on something else), INVALID_REQUEST (resource or config named twice, SET without a value, unknown
+operation or resource type, unknown broker, topic or group without a name; a broker's value that does not fit or cannot
+change while it runs), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 
 from collections import Counter
@@ -100,9 +100,6 @@ def _checked_changes(resource: AlterConfigsResource, services: BrokerServices) -
 
 
 def _changed(config: AlterableConfig, keys: Mapping[str, Key], current: Mapping[str, str]) -> str | None:
-    key = keys.get(config.name)
-    if key is None:
-        raise InvalidConfigError(f"there is no configuration {config.name} of this resource")
     if config.config_operation == DELETE:
         return None
     if config.config_operation not in (SET, APPEND, SUBTRACT):
@@ -111,6 +108,9 @@ def _changed(config: AlterableConfig, keys: Mapping[str, Key], current: Mapping[
         raise InvalidRequestError(f"Null value not supported for: {config.name}")
     if config.config_operation == SET:
         return config.value
+    key = keys.get(config.name)
+    if key is None:
+        raise InvalidConfigError(f"there is no configuration {config.name} of this resource")
     return _changed_list(key, config.value, current.get(config.name), adds=config.config_operation == APPEND)
 
 
@@ -132,6 +132,8 @@ def _items(text: str) -> list[str]:
 
 
 def _check_topic(name: str, services: BrokerServices) -> None:
+    if not name:
+        raise InvalidRequestError("Default topic resources are not allowed.")
     check_topic_name(name)
     topic_by_id_or_name(services.metadata, None, name)
 
@@ -155,11 +157,15 @@ def _check_broker(name: str, services: BrokerServices) -> None:
 
 
 def _check_broker_values(services: BrokerServices, values: Mapping[str, str]) -> None:
-    fixed = sorted(set(values) - DYNAMIC_BROKER_KEYS)
+    # As in Kafka: names that it does not know are kept, for plug-ins may; and its complaints are INVALID_REQUEST.
+    fixed = sorted((values.keys() & broker_keys().keys()) - DYNAMIC_BROKER_KEYS)
     if fixed:
-        raise InvalidConfigError(f"Cannot update these configs dynamically: {', '.join(fixed)}")
-    for name, value in values.items():
-        validate_broker_config(services.settings, name, value)
+        raise InvalidRequestError(f"Cannot update these configs dynamically: {', '.join(fixed)}")
+    for name in values.keys() & DYNAMIC_BROKER_KEYS:
+        try:
+            validate_broker_config(services.settings, name, values[name])
+        except InvalidConfigError as error:
+            raise InvalidRequestError(str(error)) from error
 
 
 _KINDS: Mapping[int, _ResourceKind] = {

@@ -82,10 +82,11 @@ def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, ma
         raise InvalidRequestError(f"Metadata v{context.version} names topics by name")
     if wanted.topic_id is None and wanted.name is None:
         raise InvalidRequestError("a topic has neither name nor id")
+    if wanted.topic_id is None:
+        check_topic_name(wanted.name or "")
     try:
         return topic_by_id_or_name(services.metadata, wanted.topic_id, wanted.name or "")
     except UnknownTopicOrPartitionError:
-        check_topic_name(wanted.name or "")
         if not (may_create and services.settings.auto_create_topics_enable):
             raise
     return _create(wanted.name or "", services)

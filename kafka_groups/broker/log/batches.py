@@ -56,11 +56,15 @@ class AppendRules:
     Attributes:
         max_message_bytes: The largest batch (`max.message.bytes`).
         log_append_time: Whether the broker sets the timestamps (`message.timestamp.type`).
+        timestamp_after_max_ms: How far a producer's timestamps may be ahead (`message.timestamp.after.max.ms`).
+        is_compacted: Whether every record needs a key (`cleanup.policy`).
         producer_expiration_ms: When an idle producer's sequence numbers are forgotten (`producer.id.expiration.ms`).
     """
 
     max_message_bytes: int = 1_048_588
     log_append_time: bool = False
+    timestamp_after_max_ms: int = 3_600_000
+    is_compacted: bool = False
     producer_expiration_ms: int = 86_400_000
 
 

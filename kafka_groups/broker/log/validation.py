@@ -1,4 +1,8 @@
-"""What a leader checks in a batch that a producer sends; it looks at the header and never decodes a record."""
+"""What a leader checks in a batch that a producer sends.
+
+It looks at the header; records are decoded only for compacted topics, which want keys. Kafka decodes the records of
+every batch that is not compressed, and so also refuses one that is malformed under a valid checksum.
+"""
 
 from kafka_groups.broker.log.batches import AppendRules
 from kafka_groups.errors import (
@@ -13,6 +17,9 @@ from kafka_groups.protocol.record_batch import MAGIC, MAGIC_AT, NO_PRODUCER_ID, 
 
 __all__ = ["checked_batch", "sole_batch"]
 
+_LENGTH_AT = 8
+_OLD_OVERHEAD_BYTES = 14  # what a message of the older formats has at least
+
 
 def sole_batch(records: bytes | memoryview | None) -> RecordBatch:
     """The one batch that a producer may send to a partition in one request.
@@ -21,8 +28,8 @@ def sole_batch(records: bytes | memoryview | None) -> RecordBatch:
         InvalidRecordError: There is none, or more than one.
         CorruptMessageError: The bytes are no batch.
     """
-    if records is not None and len(records) > MAGIC_AT and records[MAGIC_AT] != MAGIC:
-        raise InvalidRecordError(f"records of format {records[MAGIC_AT]} are not accepted, only {MAGIC} is")
+    if _is_of_old_format(records):
+        raise InvalidRecordError(f"records of an older format than {MAGIC} are not accepted")
     try:
         batches = list(iter_batches(records))
     except CorruptRecordError as error:
@@ -32,14 +39,21 @@ def sole_batch(records: bytes | memoryview | None) -> RecordBatch:
     return batches[0]
 
 
-def checked_batch(batch: RecordBatch, rules: AppendRules) -> BatchHeader:
+def _is_of_old_format(records: bytes | memoryview | None) -> bool:
+    if records is None or len(records) <= MAGIC_AT or records[MAGIC_AT] >= MAGIC:
+        return False
+    return int.from_bytes(records[_LENGTH_AT : _LENGTH_AT + 4], "big", signed=True) >= _OLD_OVERHEAD_BYTES
+
+
+def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> BatchHeader:
     """The header of a batch that a leader accepts.
 
     Raises:
         MessageTooLargeError: It is larger than `max.message.bytes`.
         CorruptMessageError: The checksum differs, or the compression is unknown.
-        InvalidRecordError: The header contradicts itself, or the batch is one that producers do not write.
-        InvalidTimestampError: The producer says that the broker had set the timestamps.
+        InvalidRecordError: The header contradicts itself, the batch is one that producers do not write, or the topic
+            is compacted and a record has no key.
+        InvalidTimestampError: The largest timestamp lies too far in the future.
         InvalidTxnStateError: It belongs to a transaction.
     """
     header = batch.header
@@ -51,6 +65,9 @@ def checked_batch(batch: RecordBatch, rules: AppendRules) -> BatchHeader:
     _check_integrity(batch)
     _check_offsets(header)
     _check_origin(header)
+    _check_timestamp(header, rules, wall_ms)
+    if rules.is_compacted:
+        _check_keys(batch)
     return header
 
 
@@ -76,9 +93,23 @@ def _check_origin(header: BatchHeader) -> None:
         raise InvalidRecordError("clients do not write control records")
     if header.is_transactional:
         raise InvalidTxnStateError("the producer has no transaction under way")
-    if header.producer_id != NO_PRODUCER_ID and (header.base_sequence < 0 or header.producer_epoch < 0):
+    if header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
         raise InvalidRecordError(
             f"producer {header.producer_id} gives epoch {header.producer_epoch} and sequence {header.base_sequence}"
         )
-    if header.is_log_append_time:
-        raise InvalidTimestampError("producers do not set the timestamp type to LogAppendTime")
+
+
+def _check_timestamp(header: BatchHeader, rules: AppendRules, wall_ms: int) -> None:
+    if not rules.log_append_time and header.max_timestamp_ms - wall_ms > rules.timestamp_after_max_ms:
+        raise InvalidTimestampError(
+            f"timestamp {header.max_timestamp_ms} is more than {rules.timestamp_after_max_ms} ms after the broker's "
+            f"time ({wall_ms})"
+        )
+
+
+def _check_keys(batch: RecordBatch) -> None:
+    try:
+        if any(record.key is None for record in batch.records()):
+            raise InvalidRecordError("a compacted topic takes no record without a key")
+    except CorruptRecordError as error:
+        raise InvalidRecordError(str(error)) from error

@@ -209,9 +209,10 @@ async def test_lists_grow_and_shrink() -> None:
         (GROUP_RESOURCE, "g", "share.record.lock.duration.ms", "60001", SET, ErrorCode.INVALID_CONFIG),
         (GROUP_RESOURCE, "g", "share.auto.offset.reset", "middle", SET, ErrorCode.INVALID_CONFIG),
         (GROUP_RESOURCE, "", "share.delivery.count.limit", "5", SET, ErrorCode.INVALID_REQUEST),
-        (BROKER_RESOURCE, "0", "num.partitions", "5", SET, ErrorCode.INVALID_CONFIG),
-        (BROKER_RESOURCE, "0", "message.max.bytes", "-1", SET, ErrorCode.INVALID_CONFIG),
-        (BROKER_RESOURCE, "0", "no.such.key", "1", SET, ErrorCode.INVALID_CONFIG),
+        (BROKER_RESOURCE, "0", "num.partitions", "5", SET, ErrorCode.INVALID_REQUEST),
+        (BROKER_RESOURCE, "0", "message.max.bytes", "-1", SET, ErrorCode.INVALID_REQUEST),
+        (TOPIC_RESOURCE, "", "retention.ms", "5", SET, ErrorCode.INVALID_REQUEST),
+        (TOPIC_RESOURCE, "t", "retention.days", "1", APPEND, ErrorCode.INVALID_CONFIG),
         (BROKER_RESOURCE, "9", "message.max.bytes", "5", SET, ErrorCode.INVALID_REQUEST),
         (16, "metrics", "interval.ms", "5", SET, ErrorCode.INVALID_REQUEST),
     ],
@@ -233,6 +234,28 @@ async def test_a_resource_is_altered_as_a_whole_or_not_at_all() -> None:
     assert (refused.error_code, done.error_code) == (ErrorCode.INVALID_CONFIG, ErrorCode.NONE)
     assert broker.metadata.configs.overrides(TOPIC_RESOURCE, "t") == {}
     assert broker.metadata.configs.overrides(TOPIC_RESOURCE, "u") == {"retention.ms": "5"}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(TOPIC_RESOURCE, "t"), (GROUP_RESOURCE, "g"), (BROKER_RESOURCE, "0")])
+async def test_taking_back_what_is_not_there_is_no_error(kind: int, name: str) -> None:
+    assert await set_one(broker_with_topic(), kind, name, "no.such.key", None, DELETE) is ErrorCode.NONE
+
+
+async def test_unknown_keys_of_a_broker_are_kept_as_in_kafka() -> None:
+    broker = broker_with_topic()
+    assert await set_one(broker, BROKER_RESOURCE, "0", "plugin.key", "5") is ErrorCode.NONE
+    assert broker.metadata.configs.overrides(BROKER_RESOURCE, "0") == {"plugin.key": "5"}
+
+
+async def test_synonyms_have_the_brokers_names() -> None:
+    broker = broker_with_topic({"segment.bytes": "2000000", "retention.ms": "5"})
+    assert values(await entry(broker, TOPIC_RESOURCE, "t", "segment.bytes")) == [
+        ("segment.bytes", "2000000", 1),
+        ("log.segment.bytes", "1073741824", 5),
+    ]
+    assert values(await entry(broker, TOPIC_RESOURCE, "t", "retention.ms")) == [("retention.ms", "5", 1)]
+    untouched = await entry(broker, TOPIC_RESOURCE, "t", "segment.ms")
+    assert (untouched.value, untouched.config_source, values(untouched)) == ("604800000", 5, [])
 
 
 async def test_values_of_a_group_must_go_together() -> None:

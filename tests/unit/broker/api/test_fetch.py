@@ -111,6 +111,7 @@ async def test_errors_of_partitions() -> None:
     assert data[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
     assert (data[0].high_watermark, data[0].records) == (-1, b"")
     assert data[5].error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert (data[0].aborted_transactions, data[5].aborted_transactions) == (None, ())
     broker.log("t").delete_records(1)
     assert (await answers(broker, fetch({0: 0})))[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
 

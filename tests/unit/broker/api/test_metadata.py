@@ -102,6 +102,11 @@ async def test_illegal_names(creates: bool) -> None:
     assert topic.error_code is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
+async def test_an_empty_name() -> None:
+    (topic,) = (await HandlerBroker().ask(by_name(""), 13)).topics
+    assert (topic.error_code, topic.name) == (ErrorCode.INVALID_TOPIC_EXCEPTION, "")
+
+
 async def test_creation_fails_like_any_other() -> None:
     broker = HandlerBroker(1, {"default.replication.factor": 3})
     (topic,) = (await broker.ask(by_name("new"))).topics
@@ -199,6 +204,12 @@ async def test_pages_follow_each_other_without_loss() -> None:
             if cursor is None:
                 break
         assert seen == [("a", 0), ("a", 1), ("b", 0), ("b", 1), ("b", 2), ("c", 0)]
+
+
+@pytest.mark.parametrize(("name", "partition"), [("a", -1), ("b", 0)])
+async def test_cursors_that_are_refused(name: str, partition: int) -> None:
+    response = await broker_with(("a", 1)).ask(pages("a", cursor=Cursor(topic_name=name, partition_index=partition)))
+    assert [(topic.name, topic.error_code) for topic in response.topics] == [("a", ErrorCode.INVALID_REQUEST)]
 
 
 async def test_unknown_and_illegal_topics_of_a_page() -> None:

@@ -134,6 +134,7 @@ async def test_validation_tells_what_would_be_created() -> None:
     broker = HandlerBroker(1, {"num.partitions": 4})
     (result,) = await create(broker, topic("t", -1), validate_only=True)
     assert (result.error_code, result.num_partitions, result.topic_id) == (ErrorCode.NONE, 4, None)
+    assert {config.name: config.value for config in result.configs or ()}["segment.ms"] == "604800000"
     assert broker.metadata.topic("t") is None
 
 
@@ -190,6 +191,7 @@ async def test_growth_by_hand() -> None:
         (more("t", 4, (0,)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         (more("t", 3, (9,)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         (more("t", 3, (0, 1)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (CreatePartitionsTopic(name="t", count=3, assignments=()), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
 async def test_refused_growth(wanted: CreatePartitionsTopic, code: ErrorCode) -> None:
@@ -239,6 +241,14 @@ async def test_deletion_by_id() -> None:
     known, unknown = await delete(broker, DeleteTopicState(topic_id=topic_id), DeleteTopicState(topic_id=UUID(int=3)))
     assert (known.name, known.topic_id, known.error_code) == ("t", topic_id, ErrorCode.NONE)
     assert (unknown.topic_id, unknown.error_code) == (UUID(int=3), ErrorCode.UNKNOWN_TOPIC_ID)
+
+
+async def test_a_topic_named_by_name_and_by_id_is_named_twice() -> None:
+    broker = HandlerBroker()
+    topic_id = broker.metadata.create_topic("t").topic_id
+    (result,) = await delete(broker, DeleteTopicState(name="t"), DeleteTopicState(topic_id=topic_id))
+    assert (result.name, result.error_code) == ("t", ErrorCode.INVALID_REQUEST)
+    assert broker.metadata.topic("t") is not None
 
 
 async def test_deletions_that_are_refused() -> None:
