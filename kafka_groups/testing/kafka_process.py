@@ -143,6 +143,7 @@ class KafkaProcess:
         jars = kafka_jars(self.version)
         for attempt in range(1, _START_ATTEMPTS + 1):
             self._directory = Path(tempfile.mkdtemp(prefix=f"kafka-{self.version}-"))
+            self._log.touch()
             try:
                 self._write_properties()
                 self._format_storage(jars)
@@ -155,6 +156,9 @@ class KafkaProcess:
                     self.close()
                     raise
                 self.close()
+            except BaseException:  # interrupted: nothing may stay behind
+                self.close()
+                raise
 
     def stop(self) -> None:
         """Stop Kafka in good order and keep its storage; `restart` brings it back."""
@@ -229,12 +233,13 @@ class KafkaProcess:
             jars, "kafka.tools.StorageTool", "format", "--cluster-id", self._cluster_id(), "--standalone",
             "--config", str(self._home / "server.properties"), *features, options=("-XX:TieredStopAtLevel=1",),
         )  # fmt: skip
-        with self._log.open("ab") as log:
-            done = subprocess.run(  # noqa: S603 - the command is ours
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False, timeout=_START_TIMEOUT_S
-            )
-        if done.returncode != 0:
-            raise RealKafkaUnavailableError(f"formatting the storage of Kafka {self.version} failed")
+        try:
+            with self._log.open("ab") as log:
+                subprocess.run(  # noqa: S603 - the command is ours
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True, timeout=_START_TIMEOUT_S
+                )
+        except subprocess.SubprocessError as error:
+            raise RealKafkaUnavailableError(f"formatting the storage of Kafka {self.version} failed") from error
 
     def _cluster_id(self) -> str:
         cluster_id = member_id_of(random_uuid(self._rng))
