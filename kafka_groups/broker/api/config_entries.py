@@ -84,7 +84,7 @@ def topic_entries(services: BrokerServices, overrides: Mapping[str, str]) -> lis
 def group_entries(services: BrokerServices, group_id: str) -> list[ConfigEntry]:
     """The configs of a group."""
     overrides = services.metadata.configs.overrides(GROUP_RESOURCE, group_id)
-    return _resource_entries(services, ShareGroupConfig, overrides, GROUP_CONFIG, lambda name: f"group.{name}")
+    return _resource_entries(services, ShareGroupConfig, overrides, GROUP_CONFIG, _broker_name_of_group_key)
 
 
 def broker_entries(services: BrokerServices) -> list[ConfigEntry]:
@@ -106,6 +106,11 @@ def default_broker_entries(services: BrokerServices) -> list[ConfigEntry]:
         for _, key in _BROKER_KEYS
         if key.name in overrides
     ]
+
+
+def _broker_name_of_group_key(name: str) -> str:
+    broker_name = f"group.{name}"
+    return name if _BROKER_KEYS.attribute(broker_name) is None else broker_name
 
 
 def _resource_entries(

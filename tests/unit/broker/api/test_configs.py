@@ -135,6 +135,11 @@ async def test_where_a_groups_value_comes_from() -> None:
     ]
 
 
+async def test_a_groups_value_that_brokers_have_no_key_for() -> None:
+    config = await entry(HandlerBroker(), GROUP_RESOURCE, "g", "share.auto.offset.reset")
+    assert values(config) == [("share.auto.offset.reset", "latest", 5)]
+
+
 async def test_a_brokers_configs() -> None:
     broker = HandlerBroker(2, {"num.partitions": 6})
     config = await entry(broker, BROKER_RESOURCE, "0", "num.partitions")
