@@ -3,6 +3,7 @@
 import enum
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from uuid import UUID
 
 from attrs import frozen
@@ -15,7 +16,9 @@ from kafka_groups.protocol.messages.share_acknowledge import (
     ShareAcknowledgeRequest,
 )
 from kafka_groups.protocol.messages.share_fetch import FetchPartition, FetchTopic, ForgottenTopic, ShareFetchRequest
+from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.marks import NOT_ACQUIRED, encode_batches
 from kafka_groups.share.delivery.session import CLOSING_EPOCH, SessionChange, ShareSession
 from kafka_groups.types import TopicIdPartition
 
@@ -71,6 +74,7 @@ class Leader:
         version: Version of ShareFetch that it speaks; None before its first answer.
         dry: Whether the last fetch brought nothing, so that fetching ahead is of no use.
         last_fetch_ms: When it was last asked for records.
+        ending: Whether the session is to be closed, even if another one is wanted after it.
     """
 
     def __init__(self, node_id: int, backoff: Backoff) -> None:
@@ -81,6 +85,7 @@ class Leader:
         self.version: int | None = None
         self.dry = False
         self.last_fetch_ms = 0
+        self.ending = False
 
     def __repr__(self) -> str:
         under_way = self.exchange.purpose.value if self.exchange else "nothing"
@@ -97,10 +102,26 @@ class Leader:
         return self.version is None or self.version >= 2
 
     def take_pending(self) -> tuple[PendingAcknowledgement, ...]:
-        """All acknowledgements that wait; they go with the next request."""
-        taken = tuple(self.pending)
+        """The acknowledgements that go with the next request: all but those of offsets that an earlier one has.
+
+        A renewal and the acknowledgement that followed it must not come in one request: the broker refuses
+        batches that overlap, and with them all others of the partition.
+        """
+        taken: dict[TopicIdPartition, list[PendingAcknowledgement]] = {}
+        waiting, self.pending = self.pending, deque()
+        for pending in waiting:
+            earlier = taken.setdefault(pending.partition, [])
+            if any(map(pending.overlaps, earlier)):
+                self.pending.append(pending)
+            else:
+                earlier.append(pending)
+        return tuple(chain.from_iterable(taken.values()))
+
+    def drop_pending(self) -> tuple[PendingAcknowledgement, ...]:
+        """All acknowledgements that wait; they will never be sent."""
+        dropped = tuple(self.pending)
         self.pending.clear()
-        return taken
+        return dropped
 
     def fetch_request(
         self,
@@ -154,13 +175,33 @@ Batches = Mapping[TopicIdPartition, tuple[AcknowledgementBatch, ...]]
 
 
 def _batches(acknowledgements: Iterable[PendingAcknowledgement]) -> Batches:
-    collected: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
+    by_delivery: dict[AcquiredRecords, list[PendingAcknowledgement]] = {}
     for pending in acknowledgements:
-        collected.setdefault(pending.partition, []).extend(pending.batches)
+        by_delivery.setdefault(pending.delivery, []).append(pending)
+    collected: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
+    for delivery, of_delivery in by_delivery.items():
+        batches = of_delivery[0].batches if len(of_delivery) == 1 else _without_overlaps(delivery, of_delivery)
+        collected.setdefault(delivery.topic_partition, []).extend(batches)
     return {
         partition: tuple(sorted(batches, key=lambda batch: batch.first_offset))
         for partition, batches in collected.items()
     }
+
+
+def _without_overlaps(
+    delivery: AcquiredRecords, acknowledgements: Iterable[PendingAcknowledgement]
+) -> tuple[AcknowledgementBatch, ...]:
+    """One type for each offset: a record that was acknowledged while its renewal waited is not renewed any more.
+
+    The broker refuses a request that names an offset twice, and with it everything else that the request says.
+    """
+    marks = bytearray([NOT_ACQUIRED]) * len(delivery.marks)
+    for pending in sorted(acknowledgements, key=lambda pending: not pending.is_renewal_in_place):
+        for batch in pending.batches:
+            start, end = batch.first_offset - delivery.first_offset, batch.last_offset + 1 - delivery.first_offset
+            types = batch.acknowledge_types
+            marks[start:end] = bytes(types) if len(types) > 1 else bytes(types) * (end - start)
+    return encode_batches(marks, delivery.first_offset)
 
 
 def _by_topic(batches: Batches) -> dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]]:
