@@ -85,7 +85,9 @@ class Metadata:
         """Take over the leader that a broker named in an error (KIP-951); False when it named none that is new."""
         for node in endpoints:
             self.nodes[node.node_id] = Node(node.node_id, node.host, node.port, node.rack)
-        return leader.leader_id >= 0 and leader.leader_id in self.nodes and self._apply_leader(partition, leader)
+        known = self._leaders.get(partition)
+        is_newer = known is None or leader.leader_epoch > known.leader_epoch
+        return is_newer and leader.leader_id in self.nodes and self._apply_leader(partition, leader)
 
     def _apply_leader(self, partition: TopicIdPartition, leader: LeaderIdAndEpoch) -> bool:
         known = self._leaders.get(partition)

@@ -66,6 +66,7 @@ class _Waiting:
 class _Link:
     host: str
     port: int
+    lane: _Lane
     backoff: Backoff
     connection: ClientConnection | None = None
     versions: BrokerVersions | None = None
@@ -87,6 +88,7 @@ class Router:
         nodes: Addresses of the known brokers; read, never written.
         clock: Time.
         rng: Picks among brokers, and jitters the back-off.
+        on_data_lost: Told host and port when a connection for data has ended, after its requests have failed.
     """
 
     def __init__(
@@ -96,12 +98,14 @@ class Router:
         nodes: Mapping[int, Node],
         clock: Clock,
         rng: random.Random,
+        on_data_lost: Callable[[str, int], None] | None = None,
     ) -> None:
         self._network = network
         self._settings = settings
         self._nodes = nodes
         self._clock = clock
         self._rng = rng
+        self._on_data_lost = on_data_lost
         self._links: dict[tuple[str, int, _Lane], _Link] = {}
         self._closed = False
         self.unreachable_since_ms: int | None = None
@@ -165,7 +169,7 @@ class Router:
         if link is None:
             settings = self._settings
             backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, self._rng)
-            link = self._links[host, port, lane] = _Link(host, port, backoff)
+            link = self._links[host, port, lane] = _Link(host, port, lane, backoff)
         return link
 
     # ------------------------------------------------------------------------------------ connecting
@@ -230,6 +234,8 @@ class Router:
             link.connection = None
             link.versions = None
             link.backoff.failed(self._clock.now_ms())
+            if link.lane is _Lane.DATA and self._on_data_lost is not None and not self._closed:
+                self._on_data_lost(link.host, link.port)
 
     # ---------------------------------------------------------------------------------- transmitting
 

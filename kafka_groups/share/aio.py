@@ -139,7 +139,7 @@ class AsyncKafkaShareConsumer:
     async def _wait_for_records(self, timeout_s: float | None) -> ShareRecords:
         self._inbox.is_waiting = True
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(timeout_s) as limit:
                 while True:
                     self._ready.clear()
                     self._client.turn()
@@ -149,8 +149,9 @@ class AsyncKafkaShareConsumer:
                     records = self._application.take()
                     if records:
                         return records
-                    self._application.send_acknowledged()
         except TimeoutError:
+            if not limit.expired():
+                raise  # not ours: a callback's or a deserialiser's
             return ShareRecords()
         finally:
             self._inbox.is_waiting = False

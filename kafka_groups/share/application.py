@@ -115,6 +115,7 @@ class Application:
             WakeupError: `wakeup` was called.
         """
         self._inbox.polled(self._clock.now_ms())
+        self._report_undecodable()
         self.raise_waiting()
         if not self.is_explicit:
             self._accept_all()
@@ -149,25 +150,41 @@ class Application:
                 self._decoded.append(fetched.acquired)
             else:
                 self._decoded.extend(self._decoder.decode(fetched.acquired, fetched.blob))
-        deliveries = self._up_to_error()
-        self._in_hand.extend(deliveries)
-        self._publish_in_hand()
-        return ShareRecords([delivery for delivery in deliveries if len(delivery)])
+        try:
+            deliveries = [delivery for delivery in self._up_to_error() if len(delivery)]
+        finally:
+            self._publish_in_hand()
+        if not deliveries:
+            self.send_acknowledged()  # gaps alone: nothing that the application will ever see
+        return ShareRecords(deliveries)
 
     def _up_to_error(self) -> list[AcquiredRecords]:
         deliveries: list[AcquiredRecords] = []
-        while self._decoded:
-            item = self._decoded[0]
+        while self._decoded and (isinstance(self._decoded[0], AcquiredRecords) or not any(map(len, deliveries))):
+            item = self._decoded.popleft()
             if isinstance(item, AcquiredRecords):
-                deliveries.append(item)
-            elif any(map(len, deliveries)):
-                break
+                self._take_in_hand(item, deliveries)
             else:
-                self._decoded.popleft()
-                self._in_hand.extend(deliveries)
+                self._take_what_failed()
                 raise item
-            self._decoded.popleft()
         return deliveries
+
+    def _take_in_hand(self, item: AcquiredRecords, deliveries: list[AcquiredRecords]) -> None:
+        if item.lock_deadline_ms > self._clock.now_ms():  # else it waited behind an error, and its locks are gone
+            self._in_hand.append(item)
+            deliveries.append(item)
+
+    def _take_what_failed(self) -> None:
+        """The record that an error is about: the application may acknowledge its offset, or leave it released."""
+        if self._decoded and isinstance(failed := self._decoded[0], AcquiredRecords) and not len(failed):
+            self._in_hand.append(failed)
+            self._decoded.popleft()
+
+    def _report_undecodable(self) -> None:
+        for delivery in self._in_hand:
+            if delivery.undecodable is not None:
+                self._errors.report(delivery.undecodable)
+                delivery.undecodable = None
 
     def run_callback(self) -> None:
         """Tell the callback the fate of acknowledgements that has become known."""
@@ -228,6 +245,7 @@ class Application:
 
     def send_acknowledged(self, ticket: CommitTicket | None = None) -> bool:
         """Pass on what was acknowledged; whether there was anything."""
+        self._report_undecodable()
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
         pending: list[PendingAcknowledgement] = []
         for delivery in self._in_hand:
@@ -273,10 +291,12 @@ class Application:
         """Nothing is in hand any more (unsubscribed): what was not acknowledged is released with its session."""
         self._in_hand = []
         self._decoded.clear()
+        self._inbox.ready.clear()
         self._publish_in_hand()
 
     def _publish_in_hand(self) -> None:
         self._inbox.in_hand = tuple(self._in_hand)
+        self._inbox.set_aside = tuple(item for item in self._decoded if isinstance(item, AcquiredRecords))
 
 
 def _renewal_batches(

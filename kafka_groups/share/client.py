@@ -73,7 +73,7 @@ class ShareClient:
         )
         around = Surroundings(self.membership, self._metadata, errors, inbox, self._metrics, rng)
         self.fetcher = ShareFetchManager(config, around)
-        router = Router(network, _connection_settings(config), metadata.nodes, clock, rng)
+        router = Router(network, _connection_settings(config), metadata.nodes, clock, rng, self._connection_lost)
         self._engine = Engine(
             (self.fetcher, self.membership, self._coordinator, self._metadata),
             router,
@@ -125,6 +125,7 @@ class ShareClient:
             self.membership.leave()
             await self._until(lambda: self.membership.has_left, deadline_ms)
             self.membership.give_up_leaving()
+            self.fetcher.give_up()
             await self._engine.stop()
 
     async def abort(self) -> None:
@@ -148,6 +149,10 @@ class ShareClient:
             return  # closing is best effort: the broker finds out by itself
         finally:
             self._changed = None
+
+    def _connection_lost(self, host: str, port: int) -> None:
+        self.fetcher.connection_lost(host, port)
+        self._engine.turn()
 
     def _after_turn(self) -> None:
         if self._changed is not None:

@@ -138,6 +138,7 @@ class KafkaShareConsumer:
         try:
             while True:
                 self._ready.clear()
+                self._application.raise_waiting()  # a wakeup() before the line above is not forgotten
                 self._thread.call_soon(self._client.turn)
                 if not self._inbox.ready and not self._wait(deadline_ms):
                     return ShareRecords()
@@ -145,7 +146,6 @@ class KafkaShareConsumer:
                 records = self._application.take()
                 if records:
                     return records
-                self._application.send_acknowledged()
         finally:
             self._inbox.is_waiting = False
 

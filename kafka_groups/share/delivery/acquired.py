@@ -47,6 +47,7 @@ class AcquiredRecords:
     Attributes:
         renewing: Whether a renewal of the locks is under way.
         renewable: Whether renewing is of any use: False once the broker refused it.
+        undecodable: Why a batch could not be decoded, found out while iterating; the next poll raises it.
     """
 
     __slots__ = (
@@ -62,6 +63,7 @@ class AcquiredRecords:
         "renewing",
         "session",
         "topic_partition",
+        "undecodable",
     )
 
     def __init__(
@@ -76,6 +78,7 @@ class AcquiredRecords:
         self.lock_deadline_ms = lock_deadline_ms
         self.renewing = False
         self.renewable = True
+        self.undecodable: CorruptRecordError | None = None
         self._ranges = tuple(sorted(ranges, key=lambda acquired: acquired.first_offset))
         self.first_offset = self._ranges[0].first_offset
         self.marks = _marks_of(self._ranges)
@@ -143,11 +146,14 @@ class AcquiredRecords:
             try:
                 yield from self._records_of(batch)
             except FOREIGN_ERRORS as error:
-                self.mark_batch(batch, AcknowledgeType.REJECT)
-                raise batch.corrupt(error) from error
-            except CorruptRecordError:
-                self.mark_batch(batch, AcknowledgeType.REJECT)
-                raise
+                self._reject(batch, batch.corrupt(error))
+            except CorruptRecordError as error:
+                self._reject(batch, error)
+
+    def _reject(self, batch: RecordBatch, error: CorruptRecordError) -> None:
+        """A batch turned out to be unreadable while iterating: reject it, go on with the next, tell the next poll."""
+        self.mark_batch(batch, AcknowledgeType.REJECT)
+        self.undecodable = self.undecodable or error
 
     def _records_of(self, batch: RecordBatch) -> Iterable[ShareRecord]:
         raws: Iterable[Record] = batch.compiled()
@@ -192,8 +198,17 @@ class AcquiredRecords:
         marks[position] = kind
 
     def acknowledge_range(self, first_offset: int, last_offset: int, kind: AcknowledgeType) -> int:
-        """Acknowledge every record of a range that is in the application's hands; how many those are."""
+        """Acknowledge every record of a range that is in the application's hands; how many those are.
+
+        Offsets that were never delivered (a corrupt batch, bytes that were cut off) keep what was decided for them.
+        """
         start, end = self._positions(first_offset, last_offset)
+        if self._delivered is None:
+            return self._acknowledge_positions(start, end, kind)
+        runs = m.runs_of(self._delivered[start:end], m.OPEN)
+        return sum(self._acknowledge_positions(start + first, start + last + 1, kind) for first, last in runs)
+
+    def _acknowledge_positions(self, start: int, end: int, kind: AcknowledgeType) -> int:
         before = self.marks[start:end]
         m.replace(self.marks, _CHANGEABLE, kind, start, end)
         return len(before) - sum(before.count(mark) for mark in _NOT_CHANGEABLE)

@@ -1,8 +1,10 @@
 """Acknowledgements on their way to a leader, and what becomes of them."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Self
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
@@ -94,6 +96,24 @@ class PendingAcknowledgement:
     def renews(self) -> bool:
         """Whether it holds the type RENEW, which needs version 2 and a flag (KIP-1222)."""
         return any(m.RENEW in batch.acknowledge_types for batch in self.batches)
+
+    def overlaps(self, other: Self) -> bool:
+        """Whether both speak of the same offset of a partition, so that they cannot go in one request."""
+        mine, theirs = self.batches, other.batches
+        if mine[0].first_offset > theirs[-1].last_offset or theirs[0].first_offset > mine[-1].last_offset:
+            return False
+        ranges = sorted((batch.first_offset, batch.last_offset) for batch in (*mine, *theirs))
+        return any(later[0] <= earlier[1] for earlier, later in pairwise(ranges))
+
+    def split_renewals(self) -> tuple[Self, Self | None]:
+        """The part that renews, and the part that does not, if there is one."""
+        marks = self.marks or b""
+        renewals = marks.translate(bytes(mark if mark == m.RENEW else m.NOT_ACQUIRED for mark in range(256)))
+        rest = self._with(marks.replace(bytes([m.RENEW]), bytes([m.NOT_ACQUIRED])))
+        return self._with(renewals), rest if rest.batches else None
+
+    def _with(self, marks: bytes) -> Self:
+        return evolve(self, batches=m.encode_batches(marks, self.delivery.first_offset), marks=marks)
 
     def renewed_runs(self) -> tuple[tuple[int, int], ...]:
         """Positions that the application acknowledged with RENEW: they are delivered once more."""

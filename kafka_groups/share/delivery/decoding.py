@@ -41,9 +41,9 @@ class Decoder:
         acquired.hand_out(batches)
         deliveries: list[AcquiredRecords | KafkaGroupsError] = [acquired]
         if self.key_deserializer is not None or self.value_deserializer is not None:
-            raws, undecodable = _all_records(acquired)
+            raws = [record.raw for record in acquired]
+            error, acquired.undecodable = error or acquired.undecodable, None
             deliveries = list(self._deserialize(acquired, raws))
-            error = error or undecodable
         return deliveries if error is None else [*deliveries, error]
 
     # ------------------------------------------------------------------------------------- batches
@@ -57,8 +57,8 @@ class Decoder:
         try:
             for batch in iter_batches(blob):
                 read_bytes += len(batch.data)
-                if batch.header.last_offset < acquired.first_offset:
-                    continue
+                if batch.header.last_offset < acquired.first_offset or batch.header.base_offset > acquired.last_offset:
+                    continue  # not acquired: the broker reads more of the log than it gives
                 acquired.mark_open(next_offset, batch.header.base_offset - 1, AcknowledgeType.GAP)
                 next_offset = batch.header.next_offset
                 error = self._check(acquired, batch)
@@ -100,13 +100,19 @@ class Decoder:
             if record.error is None or not self.raise_errors:
                 records.append(record)
                 continue
+            # The record itself comes after its error, so that the application can still acknowledge its offset.
+            failed = current.split_after(raw.offset - 1) if raw.offset > current.first_offset else None
+            if failed is not None:
+                current.hand_out_deserialized(records)
+                yield current
+                current, records = failed, []
             rest = current.split_after(raw.offset)
-            current.hand_out_deserialized(records)
-            yield current
+            current.hand_out_deserialized([])
             yield record.error
+            yield current
             if rest is None:
                 return
-            current, records = rest, []
+            current = rest
         current.hand_out_deserialized(records)
         yield current
 
@@ -117,15 +123,6 @@ class Decoder:
         except Exception as cause:
             return DeserializedRecord(raw, acquired, raw.key, raw.value, _deserialization_error(raw, acquired, cause))
         return DeserializedRecord(raw, acquired, key, value, None)
-
-
-def _all_records(acquired: AcquiredRecords) -> tuple[list[Record], CorruptRecordError | None]:
-    raws: list[Record] = []
-    try:
-        raws.extend(record.raw for record in acquired)
-    except CorruptRecordError as error:
-        return raws, error
-    return raws, None
 
 
 def _apply(deserializer: Deserializer | None, raw: bytes | None) -> object:

@@ -13,10 +13,17 @@ from attrs import define
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.membership.share import ShareMembership
+from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
 from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.errors import DisconnectedError, NotLeaderOrFollowerError, ShareSessionNotFoundError
+from kafka_groups.errors import (
+    DisconnectedError,
+    InvalidRecordStateError,
+    NotLeaderOrFollowerError,
+    OperationTimeoutError,
+    ShareSessionNotFoundError,
+)
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.inbox import Inbox
@@ -58,6 +65,8 @@ class ShareFetchManager:
         self._leaders: dict[int, Leader] = {}
         self._wanted: dict[int, tuple[TopicIdPartition, ...]] = {}
         self._wanted_for: tuple[frozenset[TopicIdPartition], int] | None = None
+        self._leaderless = False
+        self._search = self._backoff()
         self._closing = False
         self._noted_poll_ms: int | None = None
         self._settlement = Settlement(config, around.metadata, around.errors, around.inbox, around.metrics)
@@ -81,10 +90,28 @@ class ShareFetchManager:
     def close(self) -> None:
         """Send what is pending and close all sessions, which releases the records that are still acquired."""
         self._closing = True
+        for leader in self._leaders.values():
+            leader.ending = True
 
     def reopen(self) -> None:
-        """Fetch again after `close`, with new sessions."""
+        """Fetch again after `close`, with new sessions; those that are not closed yet still will be."""
         self._closing = False
+
+    def give_up(self) -> None:
+        """Nothing is sent any more: what is not settled counts as failed, and no answer changes that."""
+        lost = [pending for leader in self._leaders.values() for pending in _unsettled(leader)]
+        while self._inbox.outbox:
+            lost.append(self._inbox.outbox.popleft())
+        for pending in lost:
+            self._settlement.fail(pending, OperationTimeoutError(_CLOSED_BEFORE_ANSWER))
+
+    def connection_lost(self, host: str, port: int) -> None:
+        """A connection for data ended; a request that was under way on it has failed before."""
+        for leader in self._leaders.values():
+            node = self._around.metadata.metadata.nodes.get(leader.node_id)
+            is_there = node is not None and (node.host, node.port) == (host, port)
+            if is_there and leader.exchange is None and leader.session.is_open:
+                self._settlement.connection_lost(leader)
 
     # ---------------------------------------------------------------------------------- the manager
 
@@ -94,7 +121,7 @@ class ShareFetchManager:
         self._accept_outbox(now_ms)
         self._follow_assignment()
         requests: list[OutgoingRequest] = []
-        wait_ms = NEVER_MS
+        wait_ms = self._search_leaders(now_ms)
         for leader in self._in_turn():
             request, leader_wait_ms = self._next(leader, now_ms)
             wait_ms = min(wait_ms, leader_wait_ms)
@@ -105,6 +132,8 @@ class ShareFetchManager:
     def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
         """Take over what a leader answered."""
         exchange: Exchange = request.context
+        if exchange.leader.exchange is not exchange:
+            return  # given up
         exchange.leader.exchange = None
         exchange.leader.version = answer.version
         if exchange.purpose is Purpose.FETCH:
@@ -115,13 +144,15 @@ class ShareFetchManager:
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
         """The request is lost, and with the connection the session and all of its locks."""
         exchange: Exchange = request.context
+        if exchange.leader.exchange is not exchange:
+            return  # given up
         exchange.leader.exchange = None
         self._settlement.lost(exchange, error, now_ms)
 
     def _note_application(self, now_ms: int) -> None:
         """Tell the membership that the application is alive: it polled, or waits in a poll right now."""
         polled_ms = now_ms if self._inbox.is_waiting else self._inbox.last_poll_ms
-        if polled_ms is not None and polled_ms != self._noted_poll_ms:
+        if polled_ms is not None and (self._noted_poll_ms is None or polled_ms > self._noted_poll_ms):
             self._noted_poll_ms = polled_ms
             self._around.membership.application_polled(polled_ms)
 
@@ -141,21 +172,33 @@ class ShareFetchManager:
     def _by_leader(self, assignment: Iterable[TopicIdPartition]) -> dict[int, tuple[TopicIdPartition, ...]]:
         metadata = self._around.metadata.metadata
         by_leader: dict[int, list[TopicIdPartition]] = {}
+        self._leaderless = False
         for partition in sorted(assignment, key=lambda tip: (tip.topic_id, tip.partition)):
             leader, topic = metadata.leader_of(partition), metadata.name_of(partition.topic_id)
             if leader is None or topic is None:
-                self._around.metadata.request_update()
+                self._leaderless = True
                 continue
             by_leader.setdefault(leader, []).append(TopicIdPartition(partition.topic_id, partition.partition, topic))
         return {node_id: tuple(partitions) for node_id, partitions in by_leader.items()}
 
+    def _search_leaders(self, now_ms: int) -> int:
+        """Ask for metadata, less and less often, while the leader or name of an assigned partition is not known."""
+        if not self._leaderless:
+            self._search.succeeded()
+            return NEVER_MS
+        if self._search.remaining_ms(now_ms) == 0:
+            self._around.metadata.request_update()
+            self._search.failed(now_ms)
+        return self._search.remaining_ms(now_ms)
+
     def _leader(self, node_id: int) -> Leader:
         leader = self._leaders.get(node_id)
         if leader is None:
-            config = self._config
-            backoff = Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms, self._around.rng)
-            leader = self._leaders[node_id] = Leader(node_id, backoff)
+            leader = self._leaders[node_id] = Leader(node_id, self._backoff())
         return leader
+
+    def _backoff(self) -> Backoff:
+        return Backoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._around.rng)
 
     def _in_turn(self) -> Sequence[Leader]:
         leaders = list(self._leaders.values())
@@ -194,12 +237,13 @@ class ShareFetchManager:
     def _next(self, leader: Leader, now_ms: int) -> tuple[OutgoingRequest | None, int]:
         if leader.exchange is not None:
             return None, NEVER_MS
-        wait_ms = leader.backoff.remaining_ms(now_ms)
-        if self._closing:
+        leader.ending = leader.ending and leader.session.is_open
+        if self._closing or leader.ending:
             return self._closing_request(leader, now_ms), NEVER_MS
+        wait_ms = leader.backoff.remaining_ms(now_ms)
         if wait_ms > 0:
             return None, wait_ms
-        renewal_wait_ms = self._renewer.renew(leader, self._settlement.lock_timeout_ms, now_ms)
+        renewal_wait_ms = self._keep_locks(leader, now_ms)
         if self._must_go_alone(leader):
             return self._acknowledge(leader, now_ms), NEVER_MS
         max_wait_ms = self._fetch_wait(leader, now_ms)
@@ -208,6 +252,12 @@ class ShareFetchManager:
         if leader.pending:
             return self._acknowledge(leader, now_ms), NEVER_MS
         return None, renewal_wait_ms
+
+    def _keep_locks(self, leader: Leader, now_ms: int) -> int:
+        if self._around.membership.state is MemberState.STALE:
+            self._renewer.give_back(leader)
+            return NEVER_MS
+        return self._renewer.renew(leader, self._settlement.lock_timeout_ms, now_ms)
 
     def _must_go_alone(self, leader: Leader) -> bool:
         """Whether an acknowledgement cannot ride on a fetch: renewals, and partitions that are fetched no more."""
@@ -268,7 +318,12 @@ class ShareFetchManager:
         return self._outgoing(ApiKey.SHARE_ACKNOWLEDGE, request, exchange)
 
     def _closing_request(self, leader: Leader, now_ms: int) -> OutgoingRequest | None:
-        return self._acknowledge(leader, now_ms, closing=True) if leader.session.is_open else None
+        if not leader.session.is_open:
+            return None
+        for pending in [p for p in leader.pending if p.is_renewal_in_place and p.renews]:
+            leader.pending.remove(pending)
+            self._settlement.fail(pending, InvalidRecordStateError("the share session is being closed"))
+        return self._acknowledge(leader, now_ms, closing=True)
 
     def _outgoing(self, api: ApiKey, request: object, exchange: Exchange) -> OutgoingRequest:
         exchange.leader.exchange = exchange
@@ -282,5 +337,11 @@ class ShareFetchManager:
         )
 
 
+def _unsettled(leader: Leader) -> tuple[PendingAcknowledgement, ...]:
+    exchange, leader.exchange = leader.exchange, None
+    return (*(exchange.acknowledgements if exchange is not None else ()), *leader.drop_pending())
+
+
+_CLOSED_BEFORE_ANSWER = "the consumer was closed before the broker answered; the records may be delivered again"
 _SESSION_GONE = "the share session in which the records were acquired has ended; they will be delivered again"
 _LEADER_MOVED = "another broker leads the partition now; the records will be delivered again"

@@ -41,6 +41,7 @@ class Inbox:
         is_waiting: Whether the application waits in a poll.
         last_poll_ms: When the application last called poll; None before.
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
+        set_aside: Deliveries that the application decoded but did not get yet, as an error is to be raised before.
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
     """
@@ -50,6 +51,7 @@ class Inbox:
         self.outbox: deque[PendingAcknowledgement] = deque()
         self.fates: deque[Acknowledged] = deque()
         self.in_hand: tuple[AcquiredRecords, ...] = ()
+        self.set_aside: tuple[AcquiredRecords, ...] = ()
         self.on_ready: Callable[[], None] | None = None
         self.is_waiting = False
         self.last_poll_ms: int | None = None

@@ -46,10 +46,16 @@ class Renewer:
 
     def admit(self, leader: Leader, pending: PendingAcknowledgement, fail: Fail) -> None:
         """Let an acknowledgement wait for the leader's next request, unless it asks for what the leader cannot do."""
-        if pending.renews and not leader.can_renew:
-            fail(pending, UnsupportedVersionError(NO_RENEWAL))
-        else:
+        if leader.can_renew or not pending.renews:
             leader.pending.append(pending)
+            return
+        if not pending.is_renewal_in_place:
+            pending, rest = pending.split_renewals()
+            if rest is not None:
+                leader.pending.append(rest)
+                if rest.ticket is not None:
+                    rest.ticket.expect(1)
+        fail(pending, UnsupportedVersionError(NO_RENEWAL))
 
     def renew(self, leader: Leader, lock_timeout_ms: int | None, now_ms: int) -> int:
         """Add the renewals that are due to the leader's pending acknowledgements; the wait until the next one."""
@@ -61,7 +67,7 @@ class Renewer:
             if due_ms > now_ms:
                 wait_ms = min(wait_ms, due_ms - now_ms)
             elif leader.can_renew:
-                leader.pending.append(self._renewal(delivery))
+                self._renew(leader, delivery)
             elif fetched is not None:
                 self._give_back(leader, fetched)
             else:
@@ -73,16 +79,22 @@ class Renewer:
         for fetched in list(self._inbox.ready):
             if _renewable(fetched.acquired, session):
                 yield fetched.acquired, fetched
-        if self._config.auto_renew:
-            for delivery in self._inbox.in_hand:
-                if _renewable(delivery, session):
-                    yield delivery, None
+        held = self._inbox.in_hand if self._config.auto_renew else ()
+        for delivery in (*self._inbox.set_aside, *held):
+            if _renewable(delivery, session):
+                yield delivery, None
 
-    def _renewal(self, delivery: AcquiredRecords) -> PendingAcknowledgement:
-        delivery.renewing = True
-        return PendingAcknowledgement(
-            delivery, delivery.renewal_batches(), marks=None, deadline_ms=delivery.lock_deadline_ms
-        )
+    def give_back(self, leader: Leader) -> None:
+        """Release what waits: the application is away for longer than it may be."""
+        for fetched in list(self._inbox.ready):
+            if fetched.acquired.session == leader.session.id:
+                self._give_back(leader, fetched)
+
+    def _renew(self, leader: Leader, delivery: AcquiredRecords) -> None:
+        batches = delivery.renewal_batches()
+        if batches:  # else the application acknowledged the rest this moment
+            delivery.renewing = True
+            leader.pending.append(PendingAcknowledgement(delivery, batches, None, delivery.lock_deadline_ms))
 
     def _give_back(self, leader: Leader, fetched: Fetched) -> None:
         if not self._inbox.withdraw(fetched):
@@ -96,8 +108,9 @@ class Renewer:
 
     def _refuse(self, delivery: AcquiredRecords) -> None:
         delivery.renewable = False
-        self._errors.report(UnsupportedVersionError(NO_RENEWAL))
-        self._inbox.notify()
+        if self._config.auto_renew:
+            self._errors.report(UnsupportedVersionError(NO_RENEWAL))
+            self._inbox.notify()
 
 
 def _renewable(delivery: AcquiredRecords, session: object) -> bool:

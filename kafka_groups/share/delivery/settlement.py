@@ -6,10 +6,11 @@ from uuid import UUID
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.metadata import MetadataManager
-from kafka_groups.client.requests import Answer
+from kafka_groups.client.requests import NEVER_MS, Answer
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import (
     BrokerError,
+    DisconnectedError,
     InvalidRecordStateError,
     KafkaGroupsError,
     UnsupportedVersionError,
@@ -90,25 +91,29 @@ class Settlement:
         response: ShareFetchResponse = answer.message
         leader = exchange.leader
         self._metrics.fetched(answer.latency_ms, response.throttle_time_ms)
-        leader.backoff.wait(response.throttle_time_ms, now_ms)
         if response.error_code is not ErrorCode.NONE:
             self._refused(exchange, response.error_code, response.error_message, now_ms)
-            return
-        self._learn_lock_timeout(response.acquisition_lock_timeout_ms)
-        leader.session.answered()
+        else:
+            self._learn_lock_timeout(response.acquisition_lock_timeout_ms)
+            leader.session.answered()
+            if self._is_well(exchange, response, now_ms):
+                leader.backoff.succeeded()
+            else:
+                leader.backoff.failed(now_ms)
+        leader.backoff.wait(response.throttle_time_ms, now_ms)
+
+    def _is_well(self, exchange: Exchange, response: ShareFetchResponse, now_ms: int) -> bool:
+        """Take over what the response says of the partitions; False if the leader is to be left alone for a while."""
         parts = list(_parts(response))
         results: Results = {tip: (p.acknowledge_error_code, p.acknowledge_error_message) for tip, p in parts}
-        self._settle_all(exchange, results, now_ms)
+        tries_again = self._settle_all(exchange, results, now_ms)
         failed = [self._partition_failed(tip, p, response.node_endpoints) for tip, p in parts if p.error_code]
-        self._deliver(exchange, parts, now_ms)
-        if any(failed):
-            leader.backoff.failed(now_ms)
-        else:
-            leader.backoff.succeeded()
+        self._deliver(exchange, parts)
+        return not tries_again and not (any(failed) and exchange.leader.dry)
 
-    def _deliver(
-        self, exchange: Exchange, parts: Iterable[tuple[TopicIdPartition, PartitionData]], now_ms: int
-    ) -> None:
+    def _deliver(self, exchange: Exchange, parts: Iterable[tuple[TopicIdPartition, PartitionData]]) -> None:
+        if exchange.leader.ending:
+            return  # closing the session releases them
         fetched = [self._fetched_part(exchange, tip, data) for tip, data in parts if data.acquired_records]
         exchange.leader.dry = not fetched
         if fetched:
@@ -119,7 +124,7 @@ class Settlement:
 
     def _fetched_part(self, exchange: Exchange, tip: TopicIdPartition, data: PartitionData) -> Fetched:
         named = TopicIdPartition(tip.topic_id, tip.partition, self._metadata.metadata.name_of(tip.topic_id))
-        deadline_ms = exchange.sent_ms + (self.lock_timeout_ms or 0)
+        deadline_ms = exchange.sent_ms + (self.lock_timeout_ms or NEVER_MS)
         acquired = AcquiredRecords(named, exchange.leader.session.id, data.acquired_records, deadline_ms)
         return Fetched(acquired, data.records or b"")
 
@@ -149,17 +154,18 @@ class Settlement:
         """A ShareAcknowledge response, also the one that closes a session."""
         response: ShareAcknowledgeResponse = answer.message
         leader = exchange.leader
-        leader.backoff.wait(response.throttle_time_ms, now_ms)
         if response.error_code is not ErrorCode.NONE:
             self._refused(exchange, response.error_code, response.error_message, now_ms)
         else:
             self._learn_lock_timeout(response.acquisition_lock_timeout_ms)
             leader.session.answered()
-            self._settle_response(exchange, response, now_ms)
+            if self._settle_response(exchange, response, now_ms):
+                leader.backoff.failed(now_ms)
+        leader.backoff.wait(response.throttle_time_ms, now_ms)
         if exchange.purpose is Purpose.CLOSE:
             self._end_session(leader, InvalidRecordStateError("the share session was closed"))
 
-    def _settle_response(self, exchange: Exchange, response: ShareAcknowledgeResponse, now_ms: int) -> None:
+    def _settle_response(self, exchange: Exchange, response: ShareAcknowledgeResponse, now_ms: int) -> bool:
         results: Results = {}
         for topic in response.responses:
             for p in topic.partitions:
@@ -167,33 +173,35 @@ class Settlement:
                 results[tip] = (p.error_code, p.error_message)
                 if p.error_code in _LEADER_CHANGED:
                     self._follow_leader(tip, p.current_leader, response.node_endpoints)
-        self._settle_all(exchange, results, now_ms)
+        return self._settle_all(exchange, results, now_ms)
 
-    def _settle_all(self, exchange: Exchange, results: Results, now_ms: int) -> None:
+    def _settle_all(self, exchange: Exchange, results: Results, now_ms: int) -> bool:
+        """Settle what the exchange carried; whether some of it is to be tried again."""
+        tries_again = False
         missing = (ErrorCode.INVALID_RECORD_STATE, "the broker's response does not mention the partition")
         for pending in exchange.acknowledgements:
             code, message = results.get(pending.partition, missing)
             if code is ErrorCode.NONE:
                 self._succeed(pending, exchange.sent_ms)
             else:
-                self._fail_or_retry(exchange, pending, error_for(code, message), now_ms)
+                tries_again |= self._fail_or_retry(exchange, pending, error_for(code, message), now_ms)
+        return tries_again
 
     def _fail_or_retry(
         self, exchange: Exchange, pending: PendingAcknowledgement, error: BrokerError, now_ms: int
-    ) -> None:
-        leader = exchange.leader
+    ) -> bool:
         may_retry = error.retriable and error.code not in _LEADER_CHANGED and exchange.purpose is not Purpose.CLOSE
         if may_retry and now_ms < pending.deadline_ms:
-            leader.pending.appendleft(pending)
-            leader.backoff.failed(now_ms)
-        else:
-            self.fail(pending, error)
+            exchange.leader.pending.appendleft(pending)
+            return True
+        self.fail(pending, error)
+        return False
 
     def _succeed(self, pending: PendingAcknowledgement, sent_ms: int) -> None:
         delivery = pending.delivery
         if pending.renews:
             delivery.renewing = False
-            delivery.lock_deadline_ms = sent_ms + (self.lock_timeout_ms or 0)
+            delivery.lock_deadline_ms = sent_ms + (self.lock_timeout_ms or NEVER_MS)
             self._metrics.renewals_send_total += 1
             runs = pending.renewed_runs()
             if runs:
@@ -254,8 +262,16 @@ class Settlement:
         leader.session.lost()
         self._metrics.session_lost_total += 1
         self._withdraw(lambda fetched: fetched.acquired.session == ended)
-        for pending in leader.take_pending():
+        for delivery in self._inbox.set_aside:
+            if delivery.session == ended:
+                delivery.lock_deadline_ms = 0
+        for pending in leader.drop_pending():
             self.fail(pending, error)
+
+    def connection_lost(self, leader: Leader) -> None:
+        """The connection broke while nothing was under way: the session and its locks are gone all the same."""
+        self._end_session(leader, DisconnectedError("the connection to the leader was lost"))
+        self._inbox.notify()
 
     def withdraw_moved(self) -> None:
         """Take back what waits for the application and was acquired from a broker that leads the partition no more."""
