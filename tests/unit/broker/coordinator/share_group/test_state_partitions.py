@@ -22,7 +22,9 @@ def test_partitions_of_a_new_topic_begin_where_the_group_resets_to(coordination:
     orders = coordination.topics.create("orders", 2)
     coordination.heartbeat("a", 0, ("orders",))
     assert coordination.share_states.start_offsets == {(GROUP, orders, 0): -1, (GROUP, orders, 1): -1}
-    assert coordination.coordinator.initialized_partitions(GROUP) == {orders: {0, 1}}
+    assert coordination.group.state_partitions == StatePartitions(
+        initialized={orders: frozenset({0, 1})}, topic_names={orders: "orders"}
+    )
 
 
 def test_partitions_added_later_begin_at_0(coordination: Coordination) -> None:
