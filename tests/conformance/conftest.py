@@ -1,0 +1,124 @@
+"""The clusters behind the fixture `target`: made anew in memory, and shared by the whole run over TCP."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack
+from typing import Any
+
+import pytest
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.faults import LOSE_RESPONSE
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.network import Network
+from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
+from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.support.cluster_client import ClusterClient
+from tests.support.targets import (
+    CONTAINER,
+    EMBEDDED_MEMORY,
+    EMBEDDED_PROPERTIES,
+    EMBEDDED_TCP,
+    CutFetches,
+    Target,
+    TargetSpec,
+)
+
+
+class SharedClusters:
+    """Clusters over TCP that live until the end of the run: one of each kind for all tests that ask for the same."""
+
+    def __init__(self, request: pytest.FixtureRequest, until_the_end: ExitStack) -> None:
+        self._request = request
+        self._until_the_end = until_the_end
+        self._embedded: dict[TargetSpec, EmbeddedCluster] = {}
+        self._processes: dict[TargetSpec, KafkaProcess] = {}
+
+    def embedded(self, spec: TargetSpec) -> EmbeddedCluster:
+        """The embedded cluster with these settings, on a thread of its own."""
+        if spec not in self._embedded:
+            cluster = EmbeddedCluster(settings=_settings(spec))
+            self._embedded[spec] = self._until_the_end.enter_context(cluster)
+        return self._embedded[spec]
+
+    def address(self, spec: TargetSpec) -> str:
+        """Where the real Kafka of that kind and with these settings is."""
+        if spec.kind == CONTAINER:
+            container: str = self._request.getfixturevalue("kafka_container").bootstrap_servers
+            return container
+        shared: KafkaProcess = self._request.getfixturevalue("real_kafka")
+        return self._process(spec, shared.version).bootstrap_servers if spec.properties else shared.bootstrap_servers
+
+    def _process(self, spec: TargetSpec, version: str) -> KafkaProcess:
+        if spec not in self._processes:
+            process = KafkaProcess(version, dict(spec.properties))
+            self._processes[spec] = self._until_the_end.enter_context(process)
+        return self._processes[spec]
+
+
+@pytest.fixture(scope="session")
+def shared_clusters(request: pytest.FixtureRequest) -> Iterator[SharedClusters]:
+    """The clusters that tests share."""
+    with ExitStack() as until_the_end:
+        yield SharedClusters(request, until_the_end)
+
+
+@pytest.fixture
+async def target(request: pytest.FixtureRequest, shared_clusters: SharedClusters) -> AsyncIterator[Target]:
+    """The cluster that the test runs on."""
+    spec: TargetSpec = request.param
+    async with AsyncExitStack() as until_the_test_ends:
+        if spec.kind == EMBEDDED_MEMORY:
+            network = MemoryNetwork()
+            cluster = EmbeddedCluster(network=network, settings=_settings(spec))
+            await until_the_test_ends.enter_async_context(cluster)
+            made = _target(spec, cluster.bootstrap_servers, network, _cut_by_the_broker(cluster))
+        elif spec.kind == EMBEDDED_TCP:
+            shared = shared_clusters.embedded(spec)
+            until_the_test_ends.callback(_nothing_failed, shared)
+            made = _target(spec, shared.bootstrap_servers, TcpNetwork(), _cut_by_a_proxy(shared.bootstrap_servers))
+        else:
+            address = shared_clusters.address(spec)
+            made = _target(spec, address, TcpNetwork(), _cut_by_a_proxy(address))
+        until_the_test_ends.push_async_callback(made.close)
+        yield made
+
+
+def _settings(spec: TargetSpec) -> dict[str, object]:
+    return {**EMBEDDED_PROPERTIES, **dict(spec.properties)}
+
+
+def _target(spec: TargetSpec, address: str, network: Network, cutting: Callable[[int], CutFetches]) -> Target:
+    host, _, port = address.rpartition(":")
+    return Target(spec.kind, host, int(port), network, cutting, ClusterClient(network, host, int(port)))
+
+
+def _nothing_failed(cluster: EmbeddedCluster) -> None:
+    assert cluster.unexpected_errors == ()
+
+
+def _cut_by_the_broker(cluster: EmbeddedCluster) -> Callable[[int], CutFetches]:
+    def start(every: int) -> CutFetches:
+        seen = 0
+
+        def is_due(_request: Any) -> bool:
+            nonlocal seen
+            seen += 1
+            return seen % every == 0
+
+        rule = cluster.faults.on(ApiKey.SHARE_FETCH, LOSE_RESPONSE, when=is_due)
+        return CutFetches(cluster.bootstrap_servers, lambda: rule.hits, lambda: cluster.faults.remove(rule))
+
+    return start
+
+
+def _cut_by_a_proxy(address: str) -> Callable[[int], CutFetches]:
+    def start(every: int) -> CutFetches:
+        proxy = FaultProxy(address)
+        proxy.start()
+        fault = Fault(FaultAction.CUT_RESPONSE, ApiKey.SHARE_FETCH, every=every)
+        proxy.inject(fault)
+        return CutFetches(proxy.bootstrap_servers, lambda: proxy.injected.get(fault, 0), proxy.close)
+
+    return start

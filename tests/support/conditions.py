@@ -1,0 +1,25 @@
+"""Waiting for what a test expects to come about."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_PAUSE_S = 0.01
+
+
+async def until(question: Callable[[], Awaitable[T]], expected: Callable[[T], bool], timeout_s: float = 15.0) -> T:
+    """Ask until the answer is what is expected, and return that answer.
+
+    Raises:
+        AssertionError: The time is over; the message shows the last answer.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    while True:
+        answer = await question()
+        if expected(answer):
+            return answer
+        assert loop.time() < deadline, f"after {timeout_s} s still {answer!r}"
+        await asyncio.sleep(_PAUSE_S)

@@ -1,0 +1,164 @@
+"""The clusters that the conformance tests run on, each behind the same small surface.
+
+A test asks for the fixture `target` and says by a decorator where it runs. What a target offers is Kafka's own
+protocol, spoken by our codec; nothing of it knows which cluster is behind it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from attrs import field, frozen
+
+from kafka_groups.net.network import Network
+from kafka_groups.share.aio import AsyncKafkaShareConsumer
+from kafka_groups.share.parts import Environment
+from kafka_groups.testing.kafka_process import SINGLE_NODE_PROPERTIES
+from tests.support.cluster_client import ClusterClient, Topic
+from tests.support.raw_client import RawClient
+from tests.support.raw_member import RawMember
+from tests.support.real_kafka import unique
+
+EMBEDDED_MEMORY = "embedded-memory"
+EMBEDDED_TCP = "embedded-tcp"
+REAL_KAFKA = "kafka-4.4.0"
+CONTAINER = "container"
+
+EMBEDDED_PROPERTIES: Mapping[str, object] = {
+    name: value for name, value in SINGLE_NODE_PROPERTIES.items() if name.startswith("group.share.")
+}
+"""The settings of the real Kafka that an embedded one has too, so that tests need not tell them apart."""
+
+GROUP_DEFAULTS: Mapping[str, str] = MappingProxyType({
+    "share.auto.offset.reset": "earliest",
+    "share.heartbeat.interval.ms": "500",
+    "share.assignment.interval.ms": "0",
+})  # fmt: skip
+"""What the groups of most tests have: they begin at the beginning, and their members need not wait for each other."""
+
+LOCK_MS = 1_000
+SHORT_LOCKS: Mapping[str, str] = MappingProxyType({"share.record.lock.duration.ms": str(LOCK_MS)})
+"""The shortest acquisition lock that Kafka allows."""
+
+Configs = Mapping[str, str]
+
+@frozen
+class TargetSpec:
+    """Which cluster a test wants: a kind, and broker settings when those of the shared cluster will not do."""
+
+    kind: str
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@frozen(eq=False)
+class Target:
+    """A cluster of one broker that a test may use; topics and groups get names of their own.
+
+    Attributes:
+        kind: Which one it is.
+        host: Host of its broker.
+        port: Port of its broker.
+        network: The way there.
+        cutting: Makes the fault "the connection is cut after every so many ShareFetch requests, the response lost",
+            and the address at which clients meet it.
+    """
+
+    kind: str
+    host: str
+    port: int
+    network: Network
+    cutting: Callable[[int], "CutFetches"]
+    cluster: ClusterClient
+    _clients: list[RawClient] = field(factory=list)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port`."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def speaks_tcp(self) -> bool:
+        """Whether other programs and blocking consumers can reach it."""
+        return self.kind != EMBEDDED_MEMORY
+
+    def consumer(self, group_id: str, *, network: Network | None = None, **keywords: Any) -> AsyncKafkaShareConsumer:
+        """A consumer of the group, by another network if one is given."""
+        keywords = {"bootstrap_servers": self.bootstrap_servers, "request_timeout_ms": 10_000, **keywords}
+        return AsyncKafkaShareConsumer(
+            environment=Environment(network=network or self.network), group_id=group_id, **keywords
+        )
+
+    def client(self) -> RawClient:
+        """A connection of its own to the broker; closed when the test ends."""
+        client = RawClient(self.network, self.host, self.port)
+        self._clients.append(client)
+        return client
+
+    def member(self, group_id: str, topic: Topic, member_id: str | None = None) -> RawMember:
+        """A member that does only what the test has it do; it has not joined yet."""
+        return RawMember(self.client(), group_id, topic, member_id)
+
+    async def joined(self, group_id: str, topic: Topic, partitions: Iterable[int] = (0,)) -> RawMember:
+        """A member that has joined and is assigned these partitions."""
+        member = self.member(group_id, topic)
+        await member.join_and_wait(partitions)
+        return member
+
+    async def new_group(self, configs: Configs = MappingProxyType({})) -> str:
+        """The id of a group that does not exist yet, with the usual configs and these."""
+        group_id = unique("group")
+        await self.cluster.coordinator_of(group_id)
+        await self.cluster.set_group_config(group_id, {**GROUP_DEFAULTS, **configs})
+        return group_id
+
+    async def group_of(
+        self, topic: Topic, partitions: Iterable[int] = (0,), configs: Configs = MappingProxyType({})
+    ) -> str:
+        """A new group that is empty and has its share-partitions initialised, so that members get them at once."""
+        group_id = await self.new_group(configs)
+        member = await self.joined(group_id, topic, partitions)
+        await member.leave()
+        return group_id
+
+    async def close(self) -> None:
+        """Break the connections that the test opened."""
+        await self.cluster.close()
+        for client in self._clients:
+            await client.disconnect()
+
+
+@frozen
+class CutFetches:
+    """A fault and the address at which clients meet it."""
+
+    bootstrap_servers: str
+    struck: Callable[[], int]
+    close: Callable[[], None]
+
+
+# ----------------------------------------------------------------------------------------- where tests run
+
+
+def _on(*kinds: str, properties: Mapping[str, str] = MappingProxyType({})) -> pytest.MarkDecorator:
+    marks = {REAL_KAFKA: pytest.mark.real_kafka, CONTAINER: pytest.mark.container}
+    given = tuple(sorted(properties.items()))
+    parameters = [
+        pytest.param(TargetSpec(kind, given), marks=[marks[kind]] if kind in marks else [], id=kind) for kind in kinds
+    ]
+    return pytest.mark.parametrize("target", parameters, indirect=True)
+
+
+everywhere = _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA)
+"""On both embedded networks and on a real Kafka."""
+
+everywhere_and_in_a_container = _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA, CONTAINER)
+"""The smoke subset: also on a real Kafka in a container."""
+
+over_tcp = _on(EMBEDDED_TCP, REAL_KAFKA)
+"""For what is about byte streams, or for clients that cannot use the network in memory."""
+
+
+def everywhere_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
+    """Everywhere, on brokers with settings of their own."""
+    return _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA, properties=properties)
