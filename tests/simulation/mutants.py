@@ -1,0 +1,171 @@
+"""Defects planted on purpose: each must be caught by the simulation, or the simulation proves nothing."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+import pytest
+
+from kafka_groups.broker.share import acknowledgement
+from kafka_groups.broker.share.partition import SharePartition
+from kafka_groups.broker.share.record_state import RecordEvent
+from kafka_groups.broker.share.runs import Run
+from kafka_groups.broker.share.state_log import ShareStateStore
+from kafka_groups.client.metadata import Metadata, MetadataManager
+from kafka_groups.share.delivery import marks
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.inbox import Fetched, Inbox
+from kafka_groups.share.delivery.renewal import Renewer
+from kafka_groups.share.delivery.session import ShareSession
+from kafka_groups.share.delivery.settlement import Settlement
+from kafka_groups.types import AcknowledgeType
+
+Patch = pytest.MonkeyPatch
+Plant = Callable[[Patch], None]
+
+# -------------------------------------------------------------------------------------------- the broker
+
+
+def no_ownership_check(patch: Patch) -> None:
+    """Anybody may acknowledge anything that is in flight."""
+    patch.setattr(acknowledgement, "_held", lambda run, _member_id, _now_ms: Run(run.first, run.last, run.value))
+
+
+def locks_never_expire(patch: Patch) -> None:
+    """What is acquired stays acquired."""
+    patch.setattr(SharePartition, "expire", lambda _self, _config, _now_ms: None)
+
+
+def locked_records_are_given_to_others(patch: Patch) -> None:
+    """A fetch gets what another member still holds."""
+    acquire = SharePartition.acquire
+
+    def acquire_anything(
+        self: SharePartition, member_id: str, batches: Any, want: Any, config: Any, now_ms: int
+    ) -> Any:
+        self.expire(config, now_ms + 4_000)
+        update = self._give_back(self.in_flight.locked_until(now_ms + 4_000), config)
+        if update is not None:
+            self.replay(update)
+        return acquire(self, member_id, batches, want, config, now_ms)
+
+    patch.setattr(SharePartition, "acquire", acquire_anything)
+
+
+def accepting_releases(patch: Patch) -> None:
+    """ACCEPT makes the record available again."""
+    events = {**acknowledgement._EVENTS, AcknowledgeType.ACCEPT: RecordEvent.RELEASE}
+    patch.setattr(acknowledgement, "_EVENTS", MappingProxyType(events))
+
+
+def delivery_count_stands_still(patch: Patch) -> None:
+    """Every delivery counts as the first."""
+    lock = SharePartition._lock
+
+    def lock_as_first(self: SharePartition, claim: Any, member_id: str, deadline_ms: int) -> None:
+        lock(self, attrs.evolve(claim, delivery_count=0), member_id, deadline_ms)
+
+    patch.setattr(SharePartition, "_lock", lock_as_first)
+
+
+def nothing_is_persisted(patch: Patch) -> None:
+    """A new leader knows nothing of what was acknowledged."""
+    patch.setattr(ShareStateStore, "write", lambda *_arguments: None)
+
+
+# -------------------------------------------------------------------------------------------- the client
+
+
+def failures_are_not_told(patch: Patch) -> None:
+    """An acknowledgement that came to nothing is forgotten."""
+    settled = Settlement._settled
+
+    def settle_success_only(self: Settlement, pending: Any, error: Exception | None) -> None:
+        if error is None:
+            settled(self, pending, None)
+
+    patch.setattr(Settlement, "_settled", settle_success_only)
+
+
+def failures_are_told_as_success(patch: Patch) -> None:
+    """Whatever became of an acknowledgement, the application is told that all is well."""
+    settled = Settlement._settled
+    patch.setattr(Settlement, "_settled", lambda self, pending, _error: settled(self, pending, None))
+
+
+def stale_deliveries_are_handed_out(patch: Patch) -> None:
+    """What waited until its locks had ended is delivered all the same."""
+
+    def take_all(self: Inbox, now_ms: int) -> list[Fetched]:
+        taken = list(self.ready)
+        self.ready.clear()
+        self.processing_since_ms = now_ms if taken else self.processing_since_ms
+        return taken
+
+    patch.setattr(Inbox, "take", take_all)
+    patch.setattr(Inbox, "withdraw", lambda _self, _fetched: False)
+    patch.setattr(Renewer, "renew", lambda *_arguments: 1000)
+
+
+def moved_leaders_are_not_followed(patch: Patch) -> None:
+    """Leaders stay for ever where they were first seen."""
+    apply_leader = Metadata._apply_leader
+
+    def apply_first(self: Metadata, partition: Any, leader: Any) -> bool:
+        return False if partition in self._leaders else apply_leader(self, partition, leader)
+
+    patch.setattr(Metadata, "_apply_leader", apply_first)
+
+
+def released_records_are_accepted(patch: Patch) -> None:
+    """RELEASE goes onto the wire as ACCEPT."""
+    encode = marks.encode_batches
+
+    def encode_as_accept(taken: bytes | bytearray, first_offset: int) -> Any:
+        return encode(bytes(taken).replace(bytes([marks.RELEASE]), bytes([marks.ACCEPT])), first_offset)
+
+    patch.setattr(marks, "encode_batches", encode_as_accept)
+
+
+def lost_sessions_go_on(patch: Patch) -> None:
+    """The epoch of a session that is gone is used further."""
+    patch.setattr(ShareSession, "lost", lambda _self: None)
+
+
+def acknowledgements_are_dropped(patch: Patch) -> None:
+    """Every tenth acknowledgement of the application vanishes."""
+    take, count = AcquiredRecords.take_acknowledged, iter(range(1, 1_000_000))
+
+    def take_most(self: AcquiredRecords) -> bytes:
+        taken = take(self)
+        return taken if next(count) % 10 else bytes([marks.SENT]) * len(taken)
+
+    patch.setattr(AcquiredRecords, "take_acknowledged", take_most)
+
+
+def metadata_is_never_refreshed(patch: Patch) -> None:
+    """Whoever asks for new metadata is ignored."""
+    patch.setattr(MetadataManager, "request_update", lambda _self: None)
+    patch.setattr(Metadata, "apply_hint", lambda *_arguments: False)
+
+
+MUTANTS: Mapping[str, Plant] = {
+    plant.__name__: plant
+    for plant in (
+        no_ownership_check,
+        locks_never_expire,
+        locked_records_are_given_to_others,
+        accepting_releases,
+        delivery_count_stands_still,
+        nothing_is_persisted,
+        failures_are_not_told,
+        failures_are_told_as_success,
+        stale_deliveries_are_handed_out,
+        moved_leaders_are_not_followed,
+        released_records_are_accepted,
+        lost_sessions_go_on,
+        acknowledgements_are_dropped,
+        metadata_is_never_refreshed,
+    )
+}
