@@ -145,11 +145,11 @@ async def test_11_no_partition_starves_when_the_first_fills_max_bytes(target: Ta
     for partition in range(3):
         await target.cluster.produce_each(topic, [KILOBYTE] * 5, partition)
 
-    fetches = [await member.fetch(Limits(max_bytes=1)) for _ in range(6)]
+    fetches = [await member.fetch(Limits(max_bytes=1)) for _ in range(3)]
 
-    partitions = [run.partition for acquired in fetches for run in acquired.runs]
-    assert len(set(partitions[:3])) == 3
-    assert sorted(partitions) == sorted([0, 1, 2] * (len(partitions) // 3))
+    # A real Kafka may add a record of a second partition, whose size it did not know yet.
+    assert all(1 <= acquired.count <= 2 for acquired in fetches)
+    assert {run.partition for acquired in fetches for run in acquired.runs} == {0, 1, 2}
 
 
 @everywhere
