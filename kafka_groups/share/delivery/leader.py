@@ -3,7 +3,6 @@
 import enum
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from uuid import UUID
 
 from attrs import frozen
@@ -102,26 +101,10 @@ class Leader:
         return self.version is None or self.version >= 2
 
     def take_pending(self) -> tuple[PendingAcknowledgement, ...]:
-        """The acknowledgements that go with the next request: all but those of offsets that an earlier one has.
-
-        A renewal and the acknowledgement that followed it must not come in one request: the broker refuses
-        batches that overlap, and with them all others of the partition.
-        """
-        taken: dict[TopicIdPartition, list[PendingAcknowledgement]] = {}
-        waiting, self.pending = self.pending, deque()
-        for pending in waiting:
-            earlier = taken.setdefault(pending.partition, [])
-            if any(map(pending.overlaps, earlier)):
-                self.pending.append(pending)
-            else:
-                earlier.append(pending)
-        return tuple(chain.from_iterable(taken.values()))
-
-    def drop_pending(self) -> tuple[PendingAcknowledgement, ...]:
-        """All acknowledgements that wait; they will never be sent."""
-        dropped = tuple(self.pending)
+        """All acknowledgements that wait; they go with the next request."""
+        taken = tuple(self.pending)
         self.pending.clear()
-        return dropped
+        return taken
 
     def fetch_request(
         self,
