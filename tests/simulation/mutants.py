@@ -33,8 +33,13 @@ def no_ownership_check(patch: Patch) -> None:
 
 
 def locks_never_expire(patch: Patch) -> None:
-    """What is acquired stays acquired."""
-    patch.setattr(SharePartition, "expire", lambda _self, _config, _now_ms: None)
+    """What is acquired stays acquired, until its session ends."""
+    lock = SharePartition._lock
+
+    def lock_for_ever(self: SharePartition, claim: Any, member_id: str, deadline_ms: int) -> None:
+        lock(self, claim, member_id, deadline_ms + 10_000_000)
+
+    patch.setattr(SharePartition, "_lock", lock_for_ever)
 
 
 def locked_records_are_given_to_others(patch: Patch) -> None:

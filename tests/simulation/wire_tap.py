@@ -197,10 +197,7 @@ def _acknowledged(request: Any) -> Iterator[tuple[Place, AcknowledgeType]]:
 def _refused_partitions(response: ShareFetchResponse | ShareAcknowledgeResponse) -> Iterator[TopicIdPartition]:
     for topic in response.responses:
         for part in topic.partitions:
-            if isinstance(part, FetchedPartition):
-                code = part.acknowledge_error_code
-            else:
-                code = part.error_code
+            code = part.acknowledge_error_code if isinstance(part, FetchedPartition) else part.error_code
             if code is not ErrorCode.NONE and topic.topic_id is not None:
                 yield TopicIdPartition(topic.topic_id, part.partition_index)
 
