@@ -85,6 +85,11 @@ class MemoryNetwork:
         """How many connections have an end that is not closed."""
         return len(self._connections)
 
+    def is_open(self, connection: int) -> bool:
+        """Whether the server's end of a connection, by its number, is still up."""
+        ends = self._connections.get(connection)
+        return ends is not None and not ends[1].is_lost
+
     async def connect(self, host: str, port: int, handler: FrameHandler) -> FrameTransport:
         """Open a connection.
 
