@@ -1,12 +1,14 @@
 """Every example runs."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
 ARGUMENTS = {"flights.py": ["--flights", "20000"]}
 
 
@@ -18,6 +20,7 @@ def test_every_example_is_run() -> None:
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_example_ends_well(name: str) -> None:
     command = [sys.executable, "-W", "error", str(EXAMPLES / name), *ARGUMENTS[name]]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout.splitlines()[-1] == "The share group's result equals the plain computation."
