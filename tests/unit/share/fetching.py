@@ -171,7 +171,7 @@ class Bench:
         listed = {part.partition_index for part in parts}
         parts = (*parts, *(PartitionData(partition_index=p) for p in acknowledged_in(request) if p not in listed))
         responses = (ShareFetchableTopicResponse(topic_id=TOPIC, partitions=parts),) if parts else ()
-        values = {"acquisition_lock_timeout_ms": LOCK_MS, "responses": responses} | values
+        values = dict[str, Any](acquisition_lock_timeout_ms=LOCK_MS, responses=responses) | values
         self.respond(request, ShareFetchResponse(**values), version)
 
     def acknowledged(
@@ -189,7 +189,7 @@ class Bench:
                 AcknowledgedPartition(partition_index=p, error_code=code) for p in acknowledged_in(request)
             )
         responses = (ShareAcknowledgeTopicResponse(topic_id=TOPIC, partitions=partitions),)
-        values = {"acquisition_lock_timeout_ms": LOCK_MS, "responses": responses} | values
+        values = dict[str, Any](acquisition_lock_timeout_ms=LOCK_MS, responses=responses) | values
         self.respond(request, ShareAcknowledgeResponse(**values), version)
 
     # ------------------------------------------------------------------------------- the application
