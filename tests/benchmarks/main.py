@@ -1,0 +1,140 @@
+"""The command: `share`, `end-to-end`, `memory`, or `all` of them."""
+
+import json
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+import confluent_kafka
+from rich.console import Console
+
+from tests.benchmarks import measures, report
+from tests.benchmarks.brokers import TARGETS, running
+from tests.benchmarks.consumers import MODES
+from tests.benchmarks.topics import RECORDS_PER_BATCH
+
+BATCHES = tuple(RECORDS_PER_BATCH)
+
+Command = Callable[..., None]
+
+_records = click.option("--records", type=click.IntRange(10), default=1_000_000, show_default=True)
+_rounds = click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Medians are of these.")
+_targets = click.option("--target", "targets", type=click.Choice(TARGETS), multiple=True, default=TARGETS,
+                        show_default=True, help="May be given twice.")  # fmt: skip
+_batches = click.option("--batches", "sizes", type=click.Choice(BATCHES), multiple=True, default=BATCHES,
+                        show_default=True, help="Records per producer batch: 1,100 or 150.")  # fmt: skip
+_modes = click.option("--mode", "modes", type=click.Choice(MODES), multiple=True, default=MODES, show_default=True)
+_json = click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
+
+
+@click.group()
+def main() -> None:
+    """Measure the share consumer and the embedded broker; every figure is a ratio or a median of interleaved runs."""
+
+
+@main.command()
+@_records
+@_rounds
+@_targets
+@_batches
+@_modes
+@_json
+def share(
+    records: int,
+    rounds: int,
+    targets: Sequence[str],
+    sizes: Sequence[str],
+    modes: Sequence[str],
+    json_file: Path | None,
+) -> None:
+    """Our share consumer against confluent-kafka's: records per second, CPU per record, time within polls."""
+    _finish({"share": _share(targets, sizes, modes, measures.Extent(records, rounds))}, json_file)
+
+
+@main.command("end-to-end")
+@_records
+@_rounds
+@_batches
+@_json
+def end_to_end(records: int, rounds: int, sizes: Sequence[str], json_file: Path | None) -> None:
+    """Produce to the embedded broker and consume from it at the same time."""
+    _finish({"end_to_end": _end_to_end(sizes, measures.Extent(records, rounds))}, json_file)
+
+
+@main.command()
+@click.option("--records", type=click.IntRange(100), default=10_000_000, show_default=True)
+@_targets
+@_json
+def memory(records: int, targets: Sequence[str], json_file: Path | None) -> None:
+    """Resident memory of our client after all records, against that after a tenth of them."""
+    _finish({"memory": _memory(records, targets)}, json_file)
+
+
+@main.command("all")
+@_records
+@_rounds
+@_json
+def everything(records: int, rounds: int, json_file: Path | None) -> None:
+    """All measures on both brokers; the memory with ten times the records. Some 15 minutes."""
+    extent = measures.Extent(records, rounds)
+    measured = {
+        "share": _share(TARGETS, BATCHES, MODES, extent),
+        "end_to_end": _end_to_end(BATCHES, extent),
+        "memory": _memory(10 * records, ("embedded",)),
+    }
+    _finish(measured, json_file)
+
+
+def _share(
+    targets: Sequence[str], sizes: Sequence[str], modes: Sequence[str], extent: measures.Extent
+) -> list[dict[str, Any]]:
+    comparisons: list[measures.Comparison] = []
+    for target in targets:
+        with running(target) as bootstrap_servers:
+            for size in sizes:
+                cases = [measures.Comparison(target, size, mode) for mode in modes]
+                measures.compare(bootstrap_servers, cases, size, extent, _say)
+                comparisons += cases
+    _console().print(report.comparison_table(comparisons))
+    return [report.comparison_as_json(case) for case in comparisons]
+
+
+def _end_to_end(sizes: Sequence[str], extent: measures.Extent) -> Mapping[str, Sequence[float]]:
+    rates = {}
+    for size in sizes:
+        with running("embedded") as bootstrap_servers:
+            rates[size] = measures.end_to_end(bootstrap_servers, size, extent, _say)
+    _console().print(report.end_to_end_table(rates))
+    return rates
+
+
+def _memory(records: int, targets: Sequence[str]) -> Mapping[str, Any]:
+    measured = {}
+    for target in targets:
+        with running(target) as bootstrap_servers:
+            measured[target] = measures.memory(bootstrap_servers, "large", records)
+    _console().print(report.memory_table(measured))
+    return {target: {**attrs.asdict(m), "ratio": m.ratio} for target, m in measured.items()}
+
+
+def _finish(measured: Mapping[str, Any], json_file: Path | None) -> None:
+    if json_file is not None:
+        surroundings = {
+            "python": platform.python_version(),
+            "confluent_kafka": confluent_kafka.__version__,
+            "cpus": os.cpu_count(),
+            "load_average": os.getloadavg(),
+        }
+        json_file.write_text(json.dumps({"surroundings": surroundings, **measured}, indent=2) + "\n")
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _console() -> Console:
+    return Console(width=None if Console().is_terminal else 140, highlight=False)

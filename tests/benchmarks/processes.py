@@ -1,0 +1,61 @@
+"""The processes of a benchmark: consumers and producers, each with an interpreter of its own."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import attrs
+
+from tests.benchmarks.consumers import READY, Outcome, Task
+
+_TIMEOUT_S = 900
+
+
+class ConsumerProcess:
+    """A consumer that runs; made by `consuming`."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        assert process.stdout is not None
+        self._output = process.stdout
+
+    def wait_until_ready(self) -> None:
+        """Wait until it has its first records."""
+        line = self._output.readline().strip()
+        assert line == READY, f"the consumer said {line!r}"
+
+    def outcome(self) -> Outcome:
+        """Wait until it has read everything; what it took."""
+        line = self._output.readline()
+        assert self._process.wait(_TIMEOUT_S) == 0, "the consumer failed"
+        return Outcome(**json.loads(line))
+
+
+@contextmanager
+def consuming(task: Task) -> Iterator[ConsumerProcess]:
+    """A consumer in a process of its own, ended with the block."""
+    command = [sys.executable, "-m", "tests.benchmarks.consumers", json.dumps(attrs.asdict(task))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield ConsumerProcess(process)
+        finally:
+            process.kill()
+
+
+def consumed(task: Task) -> Outcome:
+    """What a consumer took."""
+    with consuming(task) as consumer:
+        consumer.wait_until_ready()
+        return consumer.outcome()
+
+
+def produce(bootstrap_servers: str, topic: str, records: int, batches: str) -> float:
+    """Write records from a process of its own; when it began, on the machine's monotonic clock."""
+    arguments = [bootstrap_servers, topic, str(records), batches]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.producer", *arguments],
+        stdout=subprocess.PIPE, text=True, check=True, timeout=_TIMEOUT_S,
+    )  # fmt: skip
+    return float(done.stdout)

@@ -1,0 +1,80 @@
+"""The figures as tables for people and as JSON for programs."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from rich.table import Table
+
+from kafka_groups.cli.output import table
+from tests.benchmarks.measures import Comparison, Figures, Memory
+
+_COLUMNS = (
+    "broker, batches, mode", "rate", "CPU", "k rec/s", "theirs", "us CPU/rec", "theirs", "poll p50/p99 ms", "theirs",
+)  # fmt: skip
+
+
+def comparison_table(comparisons: Sequence[Comparison]) -> Table:
+    """Ours against confluent-kafka's, a row for each case."""
+    return table("Share consumer, ours / confluent-kafka's", _COLUMNS, [_row(case) for case in comparisons])
+
+
+def end_to_end_table(rates: Mapping[str, Sequence[float]]) -> Table:
+    """Produced by confluent-kafka, consumed by ours, on the embedded broker."""
+    rows = [(batches, f"{median(r) / 1e3:.0f}", f"{min(r) / 1e3:.0f}", f"{max(r) / 1e3:.0f}")
+            for batches, r in rates.items()]  # fmt: skip
+    return table("Embedded broker, produce and consume at once, k rec/s", ("batches", "median", "least", "most"), rows)
+
+
+def memory_table(measured: Mapping[str, Memory]) -> Table:
+    """Resident memory of our client."""
+    rows = [
+        (target, f"{m.records:,}", _mib(m.bytes_at_tenth), _mib(m.bytes_at_end), f"{m.ratio:.3f}")
+        for target, m in measured.items()
+    ]
+    columns = ("broker", "records", "MiB after a tenth", "MiB after all", "ratio")
+    return table("Resident memory of our client", columns, rows)
+
+
+def comparison_as_json(case: Comparison) -> dict[str, Any]:
+    """All that was measured in one case."""
+    return {
+        "target": case.target,
+        "batches": case.batches,
+        "mode": case.mode,
+        "rate_ratio": case.rate_ratio,
+        "cpu_ratio": case.cpu_ratio,
+        "ours": _figures_as_json(case.ours),
+        "confluent": _figures_as_json(case.confluent),
+    }
+
+
+def _figures_as_json(figures: Figures) -> dict[str, Any]:
+    return {
+        "records_per_second": figures.records_per_second,
+        "cpu_us_per_record": figures.cpu_us_per_record,
+        "poll_p50_ms": figures.poll_p50_ms,
+        "poll_p99_ms": figures.poll_p99_ms,
+        "records_per_poll": figures.records_per_poll,
+        "records_per_second_by_round": [o.records / o.seconds for o in figures.outcomes],
+        "cpu_us_per_record_by_round": [o.cpu_seconds / o.records * 1e6 for o in figures.outcomes],
+    }
+
+
+def _row(case: Comparison) -> tuple[str, ...]:
+    ours, theirs = case.ours, case.confluent
+    return (
+        str(case),
+        f"{case.rate_ratio:.2f}",
+        f"{case.cpu_ratio:.2f}",
+        f"{ours.records_per_second / 1e3:.0f}",
+        f"{theirs.records_per_second / 1e3:.0f}",
+        f"{ours.cpu_us_per_record:.2f}",
+        f"{theirs.cpu_us_per_record:.2f}",
+        f"{ours.poll_p50_ms:.2f} / {ours.poll_p99_ms:.2f}",
+        f"{theirs.poll_p50_ms:.2f} / {theirs.poll_p99_ms:.2f}",
+    )
+
+
+def _mib(size_bytes: int) -> str:
+    return f"{size_bytes / 2**20:.1f}"

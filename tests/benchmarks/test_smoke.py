@@ -1,0 +1,32 @@
+"""A few thousand records keep the benchmarks working; their figures mean nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.benchmarks.main import main
+
+
+@pytest.mark.timeout(60)
+def test_the_clients_are_compared_on_the_embedded_broker(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["share", "--records=4400", "--rounds=1", "--target=embedded", "--batches=large", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    cases = json.loads(written.read_text())["share"]
+    assert [case["mode"] for case in cases] == ["implicit", "explicit"]
+    for case in cases:
+        assert case["rate_ratio"] > 0
+        assert case["ours"]["cpu_us_per_record"] > 0
+        assert case["ours"]["records_per_poll"] >= 150
+
+
+@pytest.mark.timeout(60)
+def test_records_go_through_the_embedded_broker_end_to_end() -> None:
+    result = CliRunner().invoke(
+        main, ["end-to-end", "--records=4400", "--rounds=1", "--batches=small"], catch_exceptions=False
+    )
+    assert result.exit_code == 0, result.output
+    assert "small" in result.output

@@ -1,0 +1,72 @@
+"""Topics and groups for the benchmarks, made by confluent-kafka."""
+
+import random
+from typing import Any
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+
+from kafka_groups.types import random_uuid
+
+PARTITIONS = 4
+RECORDS_PER_BATCH = {"large": 1_100, "small": 150}
+"""How many records the producer puts into a batch: at least 1,000, or about 150."""
+
+_VALUE = bytes(100)
+_SERVE_EVERY = 10_000
+
+
+def new_topic(bootstrap_servers: str) -> str:
+    """A topic that nobody has used before."""
+    topic = _unique("benchmark")
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 3})
+    _wait_for(admin.create_topics([NewTopic(topic, PARTITIONS, 1)]))
+    return topic
+
+
+def new_group(bootstrap_servers: str) -> str:
+    """A share group that nobody has used before, and which begins at the start of the log."""
+    group_id = _unique("benchmark")
+    entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.GROUP, group_id, incremental_configs=[entry])
+    admin = AdminClient(
+        {"bootstrap.servers": bootstrap_servers, "log_level": 3}
+    )  # it must live until the answer is there
+    _wait_for(admin.incremental_alter_configs([resource]))
+    return group_id
+
+
+def produce(bootstrap_servers: str, topic: str, records: int, batches: str) -> None:
+    """Write so many records of 100 bytes, in whole batches for one partition after the other."""
+    per_batch = RECORDS_PER_BATCH[batches]
+    producer = Producer({
+        "bootstrap.servers": bootstrap_servers,
+        "linger.ms": 50,
+        "queue.buffering.max.messages": 2_000_000,
+        "batch.num.messages": per_batch,
+        "batch.size": 10_000_000,
+    })  # fmt: skip
+    for number in range(records):
+        _produce_one(producer, topic, (number // per_batch) % PARTITIONS)
+        if number % _SERVE_EVERY == 0:
+            producer.poll(0)
+    assert producer.flush(120.0) == 0, "not all records were written"
+
+
+def _produce_one(producer: Producer, topic: str, partition: int) -> None:
+    while True:
+        try:
+            producer.produce(topic, _VALUE, partition=partition)
+        except BufferError:
+            producer.poll(0.1)
+        else:
+            return
+
+
+def _wait_for(futures: dict[Any, Any]) -> None:
+    for future in futures.values():
+        future.result(30.0)
+
+
+def _unique(prefix: str) -> str:
+    return f"{prefix}-{random_uuid(random.Random()).hex[:12]}"
