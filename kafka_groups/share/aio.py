@@ -70,7 +70,7 @@ class AsyncKafkaShareConsumer:
 
     def __del__(self) -> None:
         finalizer = getattr(self, "_finalizer", None)
-        if finalizer is not None and finalizer.alive and self._client.loop is not None:
+        if finalizer is not None and finalizer.alive and self._client.loop is not None and not self._client.is_forked:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
     # -------------------------------------------------------------------------------- subscription
@@ -308,12 +308,16 @@ class AsyncKafkaShareConsumer:
     async def close(self, timeout: float = DEFAULT_CLOSE_TIMEOUT_S) -> None:  # noqa: ASYNC109
         """Send what was acknowledged, release the rest, leave the group and close all connections.
 
-        A second call does nothing.
+        A second call does nothing, and neither does a call in a process that was forked from the consumer's.
 
         Args:
             timeout: Longest wait for the brokers, in seconds; also bounded by `request.timeout.ms`.
         """
         if self._application.is_closed:
+            return
+        if self._application.is_forked:
+            self._finalizer.detach()  # session and connections are the parent's, which goes on
+            self._application.is_closed = True
             return
         with self._application.entered():
             self._application.send_acknowledged()
@@ -345,5 +349,5 @@ def checked_topics(topics: Iterable[object]) -> frozenset[str]:
 def _abandon(client: ShareClient) -> None:
     """The consumer was garbage-collected without having been closed: let go of its connections."""
     loop = client.loop
-    if loop is not None and not loop.is_closed():
+    if loop is not None and not loop.is_closed() and not client.is_forked:
         loop.call_soon_threadsafe(lambda: loop.create_task(client.abort()))

@@ -3,6 +3,7 @@
 Everything here is local and at once; nothing waits and nothing crosses a thread but through the inbox.
 """
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -56,7 +57,9 @@ class Application:
         )
         self._decoded: deque[AcquiredRecords | KafkaGroupsError] = deque()
         self._in_hand: list[AcquiredRecords] = []
+        self._turnstile = threading.Lock()
         self._user: int | None = None
+        self._process_id: int | None = None
         self.is_explicit = config.acknowledgement_mode == "explicit"
         self._in_callback = False
         self._woken = False
@@ -73,10 +76,11 @@ class Application:
         Raises:
             ClosedError: The consumer was closed.
             ConcurrentUseError: Another thread or task is in a call.
-            IllegalStateError: Called from the acknowledgement callback.
+            IllegalStateError: Called from the acknowledgement callback, or in a process that was forked.
         """
         self.check_usable()
-        if self._user is not None:
+        self._check_process()
+        if not self._turnstile.acquire(blocking=False):
             raise ConcurrentUseError(
                 f"another call is under way in thread {self._user}; a share consumer is not safe for use by several"
                 " threads or tasks at once: give each its own"
@@ -86,6 +90,20 @@ class Application:
             yield
         finally:
             self._user = None
+            self._turnstile.release()
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this is a copy, in a process forked from the one that used the consumer."""
+        return self._process_id not in (None, os.getpid())
+
+    def _check_process(self) -> None:
+        if self.is_forked:
+            raise IllegalStateError(
+                f"the consumer was used in process {self._process_id} and cannot be in process {os.getpid()}, which was"
+                " forked from it: connections do not survive a fork; make a new consumer in the child"
+            )
+        self._process_id = os.getpid()
 
     def check_usable(self) -> None:
         """Raise when the consumer cannot be used now.

@@ -1,6 +1,7 @@
 """The half of a share consumer that lives on the event loop: all request managers and the engine that drives them."""
 
 import asyncio
+import os
 import random
 from collections.abc import Callable, Iterable, Mapping
 
@@ -51,6 +52,7 @@ class ShareClient:
         self._errors = errors
         self._metrics = ShareMetrics()
         self._changed: Callable[[], None] | None = None
+        self._process_id = os.getpid()
         metadata = Metadata()
         self._metadata = MetadataManager(
             metadata,
@@ -94,8 +96,14 @@ class ShareClient:
         """The event loop that the client lives on, while it runs."""
         return self._engine.loop
 
+    @property
+    def is_forked(self) -> bool:
+        """Whether this process is another one than the one that started the client, which owns the connections."""
+        return self._process_id != os.getpid()
+
     async def start(self) -> None:
         """Begin; nothing is sent before `subscribe`."""
+        self._process_id = os.getpid()
         self._engine.start()
 
     def turn(self) -> None:

@@ -288,12 +288,16 @@ class KafkaShareConsumer:
     def close(self, timeout: float = DEFAULT_CLOSE_TIMEOUT_S) -> None:
         """Send what was acknowledged, release the rest, leave the group, close all connections and end the thread.
 
-        A second call does nothing.
+        A second call does nothing, and neither does a call in a process that was forked from the consumer's.
 
         Args:
             timeout: Longest wait for the brokers, in seconds; also bounded by `request.timeout.ms`.
         """
         if self._application.is_closed:
+            return
+        if self._application.is_forked:
+            self._finalizer.detach()  # session and connections are the parent's, which goes on
+            self._application.is_closed = True
             return
         with self._application.entered():
             self._application.send_acknowledged()
@@ -315,11 +319,4 @@ def _ticket() -> tuple[CommitTicket, threading.Event]:
 def _abandon(thread: LoopThread, client: ShareClient) -> None:
     """Drop the connections and end the thread; runs where the consumer was closed or garbage-collected."""
     if thread.is_running:
-        thread.call_soon(_abort_on_loop, client)
-        thread.stop()
-
-
-def _abort_on_loop(client: ShareClient) -> None:
-    loop = client.loop
-    if loop is not None:
-        loop.create_task(client.abort())
+        thread.stop(last=client.abort())
