@@ -1,6 +1,7 @@
 """Every example runs."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,5 +23,6 @@ def test_example_ends_well(name: str) -> None:
     command = [sys.executable, "-W", "error", str(EXAMPLES / name), *ARGUMENTS[name]]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False, env=environment)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    said = [line for line in done.stderr.splitlines() if not re.match(r"%\d\|", line)]  # librdkafka remarks on retries
+    assert (done.returncode, said) == (0, []), done.stdout
     assert done.stdout.splitlines()[-1] == "The share group's result equals the plain computation."
