@@ -201,7 +201,9 @@ class SharePartitionMachine(RuleBasedStateMachine):
         self.expire()
         held = self.partition.in_flight.held_by(member)
         run = self.rng.choice(held) if held else None
-        first = self.partition.start_offset if run is None else run.first
+        first = (
+            self.partition.start_offset if run is None else self.rng.choice([run.first, (run.first + run.last) // 2])
+        )
         # Most acknowledgements are right; the others begin too early or go on too far.
         rightful = run is not None and self.rng.random() < 0.75
         first = first if rightful else max(first - back, 0)
