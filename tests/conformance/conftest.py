@@ -15,6 +15,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.cluster_client import ClusterClient
+from tests.support.raw_member import accept
 from tests.support.targets import (
     CONTAINER,
     EMBEDDED_MEMORY,
@@ -34,6 +35,7 @@ class SharedClusters:
         self._until_the_end = until_the_end
         self._embedded: dict[TargetSpec, EmbeddedCluster] = {}
         self._processes: dict[TargetSpec, KafkaProcess] = {}
+        self._warm: set[str] = set()
 
     def embedded(self, spec: TargetSpec) -> EmbeddedCluster:
         """The embedded cluster with these settings, on a thread of its own."""
@@ -49,6 +51,19 @@ class SharedClusters:
             return container
         shared: KafkaProcess = self._request.getfixturevalue("real_kafka")
         return self._process(spec, shared.version).bootstrap_servers if spec.properties else shared.bootstrap_servers
+
+    async def warm_up(self, target: Target) -> None:
+        """Have a real Kafka do once what it does slowly the first time, as tests look at its deadlines."""
+        if target.bootstrap_servers in self._warm:
+            return
+        self._warm.add(target.bootstrap_servers)
+        topic = await target.cluster.create_topic()
+        group_id = await target.group_of(topic)
+        await target.cluster.produce(topic, [b"warm"])
+        member = target.member(group_id, topic)
+        acquired = await member.fetch_until_acquired()
+        await member.settle(accept(acquired.runs[0].first))
+        await target.cluster.until_lag(group_id, topic, 0)
 
     def _process(self, spec: TargetSpec, version: str) -> KafkaProcess:
         if spec not in self._processes:
@@ -81,6 +96,7 @@ async def target(request: pytest.FixtureRequest, shared_clusters: SharedClusters
         else:
             address = shared_clusters.address(spec)
             made = _target(spec, address, TcpNetwork(), _cut_by_a_proxy(address))
+            await shared_clusters.warm_up(made)
         until_the_test_ends.push_async_callback(made.close)
         yield made
 
