@@ -51,11 +51,8 @@ def test_no_flight_is_lost_when_a_worker_is_killed(mode: str) -> None:
 
 
 @pytest.mark.slow
-def test_all_flights_within_a_minute() -> None:
-    done = run("--timeout", "90")
-    check(done, 336_776)
-    (seconds,) = re.findall(r"The run took ([\d.]+) s\.", done.stdout)
-    assert float(seconds) < 60
+def test_all_flights() -> None:
+    check(run("--timeout", "90"), 336_776)
 
 
 @pytest.mark.slow
