@@ -41,7 +41,8 @@ class ShareSession:
         connection_id: The connection that opened it.
         epoch: What the next request must carry.
         partitions: What is fetched, in the order in which it was listed. The value says whether the next response
-            must name the partition even when there is nothing to tell: when it is new, or had an error before.
+            must name the partition even when there is nothing to tell: when it joined
+            since, or had an error before.
     """
 
     key: SessionKey
@@ -104,8 +105,8 @@ class ShareSessions:
         self._remove(key)
         if len(self._sessions) >= self.max_sessions:
             raise ShareSessionLimitReachedError(f"this broker keeps {self.max_sessions} share sessions and no more")
-        session = ShareSession(key, connection_id)
-        session.update(partitions, ())
+        # The first response names them all in any case, so none is due afterwards.
+        session = ShareSession(key, connection_id, partitions=dict.fromkeys(partitions, False))
         self._sessions[key] = session
         self._by_connection.setdefault(connection_id, {})[key] = None
         return session
