@@ -17,7 +17,6 @@ from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.inbox import Fetched, Inbox
 from kafka_groups.share.delivery.renewal import Renewer
-from kafka_groups.share.delivery.session import ShareSession
 from kafka_groups.share.delivery.settlement import Settlement
 from kafka_groups.types import AcknowledgeType
 
@@ -133,11 +132,6 @@ def released_records_are_accepted(patch: Patch) -> None:
     patch.setattr(marks, "encode_batches", encode_as_accept)
 
 
-def lost_sessions_go_on(patch: Patch) -> None:
-    """The epoch of a session that is gone is used further."""
-    patch.setattr(ShareSession, "lost", lambda _self: None)
-
-
 def acknowledgements_are_dropped(patch: Patch) -> None:
     """Every tenth acknowledgement of the application vanishes."""
     take, count = AcquiredRecords.take_acknowledged, iter(range(1, 1_000_000))
@@ -169,7 +163,6 @@ MUTANTS: Mapping[str, Plant] = {
         stale_deliveries_are_handed_out,
         moved_leaders_are_not_followed,
         released_records_are_accepted,
-        lost_sessions_go_on,
         acknowledgements_are_dropped,
         metadata_is_never_refreshed,
     )

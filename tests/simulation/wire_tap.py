@@ -134,6 +134,8 @@ class WireTap:
             return  # below the start offset anything is taken without a word, and changes nothing
         if kind is AcknowledgeType.RELEASE and (lock is None or lock.member_id != member_id):
             return  # released and acquired by the next one while the fetch that carried this was waiting
+        if lock is not None and lock.member_id != member_id and self.unanswered[place, lock.member_id] > 0:
+            return  # the holder's own acknowledgement came first, on a fetch that still waits: as above
         has_moved = self._moved_ms.get(place[0], 0) >= asked.sent_ms  # taken by the old leader, answered by none
         is_valid = lock is not None and lock.member_id == member_id and lock.deadline_ms >= asked.sent_ms
         if not is_valid and not has_moved:
