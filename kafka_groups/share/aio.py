@@ -53,6 +53,7 @@ class AsyncKafkaShareConsumer:
         self._application = parts.application
         self._client = parts.client
         self._ready = asyncio.Event()
+        self._time_is_up = False
         self._inbox.on_ready = self._ready.set
         self._finalizer = weakref.finalize(self, _abandon, parts.client)
 
@@ -137,24 +138,30 @@ class AsyncKafkaShareConsumer:
             return await self._wait_for_records(timeout)
 
     async def _wait_for_records(self, timeout_s: float | None) -> ShareRecords:
+        # No asyncio.timeout: it ends a wait by cancelling the task, which costs more, and which has the task hold on
+        # to the consumer even after everybody else has forgotten it.
+        self._time_is_up = False
+        timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, self._end_wait)
         self._inbox.is_waiting = True
         try:
-            async with asyncio.timeout(timeout_s) as limit:
-                while True:
-                    self._ready.clear()
-                    self._client.turn()
-                    if not self._inbox.ready:
-                        await self._ready.wait()
-                    self._application.raise_waiting()
-                    records = self._application.take()
-                    if records:
-                        return records
-        except TimeoutError:
-            if not limit.expired():
-                raise  # not ours: a callback's or a deserialiser's
+            while not self._time_is_up:
+                self._ready.clear()
+                self._client.turn()
+                if not self._inbox.ready:
+                    await self._ready.wait()
+                self._application.raise_waiting()
+                records = self._application.take()
+                if records:
+                    return records
             return ShareRecords()
         finally:
             self._inbox.is_waiting = False
+            if timer is not None:
+                timer.cancel()
+
+    def _end_wait(self) -> None:
+        self._time_is_up = True
+        self._ready.set()
 
     def __aiter__(self) -> AsyncIterator[ShareRecord]:
         """Records one after the other, for ever; in implicit mode a record counts as done when its batch is."""

@@ -1,6 +1,7 @@
 """The application's rules: modes, order of a poll, callback, concurrent use, wake-up, what is raised when."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -188,11 +189,12 @@ def test_only_wakeup_may_be_called_from_the_callback() -> None:
 
     def callback(_fate: object) -> None:
         bench.application.wake()
-        for call in (
+        calls: list[Callable[[], None]] = [
             lambda: bench.application.acknowledge(record, ACCEPT),
             enter,
             bench.application.check_usable,
-        ):
+        ]
+        for call in calls:
             try:
                 call()
             except IllegalStateError as error:

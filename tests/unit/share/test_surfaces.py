@@ -1,0 +1,138 @@
+"""The two share consumers have the same surface: names, parameters, defaults; and start nothing by themselves."""
+
+import asyncio
+import inspect
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError
+from kafka_groups.share import AsyncKafkaShareConsumer, KafkaShareConsumer
+
+WAITING = {"subscribe", "unsubscribe", "poll", "commit_sync", "renew", "close"}
+"""What the asynchronous consumer has to be awaited for; everything else is local in both."""
+
+PAIRED = {"__aenter__": "__enter__", "__aexit__": "__exit__", "__aiter__": "__iter__"}
+
+
+def public(cls: type) -> dict[str, Any]:
+    return {name: member for name, member in vars(cls).items() if not name.startswith("_")}
+
+
+def shape(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
+    return [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()]
+
+
+def test_the_names_are_the_same() -> None:
+    assert public(AsyncKafkaShareConsumer).keys() == public(KafkaShareConsumer).keys()
+    for asynchronous, blocking in PAIRED.items():
+        assert asynchronous in vars(AsyncKafkaShareConsumer)
+        assert blocking in vars(KafkaShareConsumer)
+
+
+@pytest.mark.parametrize("name", sorted(public(KafkaShareConsumer)))
+def test_each_name_means_the_same(name: str) -> None:
+    ours, theirs = vars(KafkaShareConsumer)[name], vars(AsyncKafkaShareConsumer)[name]
+    assert isinstance(ours, property) == isinstance(theirs, property)
+    if isinstance(ours, property):
+        return
+    assert shape(ours) == shape(theirs)
+    assert inspect.iscoroutinefunction(theirs) == (name in WAITING)
+    assert not inspect.iscoroutinefunction(ours)
+    hints, their_hints = inspect.get_annotations(ours), inspect.get_annotations(theirs)
+    assert hints == their_hints
+
+
+@pytest.mark.parametrize("cls", [KafkaShareConsumer, AsyncKafkaShareConsumer])
+def test_everything_public_is_documented(cls: type) -> None:
+    assert inspect.getdoc(cls)
+    for name, member in public(cls).items():
+        text = inspect.getdoc(member)
+        assert text, name
+        assert text.splitlines()[0].endswith((".", "`.")), name
+    for name in WAITING - {"close", "unsubscribe"}:
+        assert "Raises:" in (inspect.getdoc(vars(cls)[name]) or ""), name
+
+
+def test_both_constructors_take_the_same() -> None:
+    assert shape(KafkaShareConsumer.__init__) == shape(AsyncKafkaShareConsumer.__init__)
+
+
+def test_iterating_is_the_same_in_both() -> None:
+    assert inspect.get_annotations(AsyncKafkaShareConsumer.__aiter__)["return"].__origin__ is AsyncIterator
+
+
+def test_a_constructor_starts_no_thread() -> None:
+    before = threading.enumerate()
+    consumer = KafkaShareConsumer(bootstrap_servers="nowhere.invalid:1", group_id="g")
+    assert threading.enumerate() == before
+    assert consumer.subscription() == frozenset()
+    assert consumer.acquisition_lock_timeout is None
+    assert consumer.metrics()["fetch-total"] == 0
+    assert "g unsubscribed" in repr(consumer)
+    consumer.close()
+    consumer.close()
+    assert threading.enumerate() == before
+    assert "closed" in repr(consumer)
+
+
+async def test_a_constructor_starts_no_task() -> None:
+    before = asyncio.all_tasks()
+    consumer = AsyncKafkaShareConsumer(bootstrap_servers="nowhere.invalid:1", group_id="g")
+    assert asyncio.all_tasks() == before
+    await consumer.close()
+    await consumer.close()
+    assert asyncio.all_tasks() == before
+
+
+def test_a_consumer_may_be_constructed_without_an_event_loop() -> None:
+    assert AsyncKafkaShareConsumer(bootstrap_servers="nowhere.invalid:1", group_id="g").subscription() == frozenset()
+
+
+def test_before_subscribing_and_after_closing() -> None:
+    consumer = KafkaShareConsumer(bootstrap_servers="nowhere.invalid:1", group_id="g")
+    with pytest.raises(IllegalStateError, match="subscribe"):
+        consumer.poll(0)
+    assert consumer.commit_sync() == {}
+    consumer.commit_async()
+    consumer.unsubscribe()
+    consumer.close()
+    for call in (
+        lambda: consumer.poll(0),
+        lambda: consumer.subscribe(["t"]),
+        consumer.unsubscribe,
+        consumer.commit_sync,
+        consumer.commit_async,
+        lambda: consumer.set_acknowledgement_callback(None),
+    ):
+        with pytest.raises(ClosedError):
+            call()
+
+
+async def test_before_subscribing_and_after_closing_asynchronously() -> None:
+    consumer = AsyncKafkaShareConsumer(bootstrap_servers="nowhere.invalid:1", group_id="g")
+    with pytest.raises(IllegalStateError, match="subscribe"):
+        await consumer.poll(0)
+    assert await consumer.commit_sync() == {}
+    await consumer.unsubscribe()
+    await consumer.close()
+    with pytest.raises(ClosedError):
+        await consumer.poll(0)
+
+
+@pytest.mark.parametrize("topics", ["orders", [""], [7], [b"orders"]])
+def test_topics_must_be_a_collection_of_names(topics: Any) -> None:
+    consumer = KafkaShareConsumer(bootstrap_servers="nowhere.invalid:1", group_id="g")
+    with pytest.raises(ConfigurationError, match="topics"):
+        consumer.subscribe(topics)
+    assert consumer.subscription() == frozenset()
+    consumer.close()
+
+
+def test_bad_configurations_leave_nothing_behind() -> None:
+    before = threading.enumerate()
+    with pytest.raises(ConfigurationError, match="no_such_key"):
+        KafkaShareConsumer(bootstrap_servers="b:1", group_id="g", no_such_key=1)
+    assert threading.enumerate() == before
