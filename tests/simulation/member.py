@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.memory import MemoryNetwork
@@ -129,9 +129,9 @@ class Member:
     def _pace(self) -> float:
         if self._is_calm:
             return 0.05
-        if self._rng.random() < 0.01:
+        if self._rng.random() < 0.04:
             self._counts["member slower than its lock"] += 1
-            return self._lock_ms / 1000 * 1.5
+            return self._lock_ms / 1000 * self._rng.uniform(1.05, 2.5)
         return self._rng.choice((0.0, 0.01, 0.3, 1.0))
 
     def _decide(self, record: ShareRecord) -> None:
@@ -153,12 +153,12 @@ class Member:
 
     # ----------------------------------------------------------------------------------- the verdict
 
-    def violations(self, accepted: set[Place]) -> list[str]:
-        """What this member saw that must not be."""
+    def violations(self, is_done: Callable[[Place], bool]) -> list[str]:
+        """What this member saw that must not be; `is_done` knows which records are done with for good."""
         untold = [place for place, times in self._said.items() if self._told[place] != times]
-        unfounded = self._confirmed - accepted
+        unfounded = [place for place in self._confirmed if not is_done(place)]
         return [
             *self._stale,
             *(f"{self.name} said {self._said[p]}, was told {self._told[p]} fates of {p}" for p in untold),
-            *(f"{self.name} was told that {place} is accepted, which no broker said" for place in unfounded),
+            *(f"{self.name} was told that {place} is accepted, and no broker said so" for place in unfounded),
         ]

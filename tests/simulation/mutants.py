@@ -13,6 +13,7 @@ from kafka_groups.broker.share.record_state import RecordEvent
 from kafka_groups.broker.share.runs import Run
 from kafka_groups.broker.share.state_log import ShareStateStore
 from kafka_groups.client.metadata import Metadata, MetadataManager
+from kafka_groups.share.application import Application
 from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.inbox import Fetched, Inbox
@@ -110,6 +111,12 @@ def stale_deliveries_are_handed_out(patch: Patch) -> None:
     patch.setattr(Inbox, "take", take_all)
     patch.setattr(Inbox, "withdraw", lambda _self, _fetched: False)
     patch.setattr(Renewer, "renew", lambda *_arguments: 1000)
+
+    def take_anything(self: Application, item: AcquiredRecords, deliveries: list[AcquiredRecords]) -> None:
+        self._in_hand.append(item)
+        deliveries.append(item)
+
+    patch.setattr(Application, "_take_in_hand", take_anything)
 
 
 def moved_leaders_are_not_followed(patch: Patch) -> None:

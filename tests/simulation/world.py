@@ -234,7 +234,7 @@ async def _kill_member(world: World) -> None:
 def _report(world: World, frames: int) -> Report:
     violations = [*world.tap.violations, *_unfinished(world), *_unwanted(world), *_noise(frames)]
     for member in world.members:
-        violations += member.violations(world.tap.accepted)
+        violations += member.violations(lambda place: _is_done(world.tap, place))
     produced = sum(world.produced.values())
     return Report(tuple(violations), world.faults.counts, produced, len(world.tap.accepted), frames)
 
@@ -244,11 +244,13 @@ def _unfinished(world: World) -> list[str]:
     return [
         f"{place}: not accepted, rejected or at its delivery limit: {tap.delivery_counts.get(place, 0)} deliveries"
         for place in _places(world)
-        if place not in tap.accepted
-        and place not in tap.rejected
-        and not tap.is_unanswered(place)
-        and tap.delivery_counts.get(place, 0) < DELIVERY_LIMIT
+        if not _is_done(tap, place) and not tap.is_unanswered(place)
     ]
+
+
+def _is_done(tap: WireTap, place: Place) -> bool:
+    is_at_limit = tap.delivery_counts.get(place, 0) >= DELIVERY_LIMIT
+    return place in tap.accepted or place in tap.rejected or is_at_limit
 
 
 def _unwanted(world: World) -> list[str]:
