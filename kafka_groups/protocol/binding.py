@@ -1,19 +1,19 @@
 """Our message ⇄ the wire schema of one version, matched by field name.
 
-A binding is made once per message class and version. Writing hands the message itself to kio's writer, which
-reads the fields that the version has; reading builds the message from kio's entity, with our defaults for the
-fields that the version lacks. A *request* that sets a field which its version cannot carry is refused
-(KIP-482's rule for non-ignorable fields); a response leaves out what an older client cannot hear.
+A binding is made once per message class and version. Writing takes the fields that the version has from the
+message itself; reading builds the message from kio's entity, with our defaults for the fields that the version
+lacks. A *request* that sets a field which its version cannot carry is refused (KIP-482's rule for non-ignorable
+fields); a response leaves out what an older client cannot hear.
 """
 
 import dataclasses
-import io
+import struct
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
 
 import attrs
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from kafka_groups.errors import MalformedFrameError, ProtocolError
@@ -22,6 +22,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.fields import is_ignorable
 from kafka_groups.protocol.memo import cached
 from kafka_groups.protocol.schemas import Schema
+from kafka_groups.protocol.writing import Put, Write, writer
 
 __all__ = ["Binding", "bind"]
 
@@ -37,7 +38,7 @@ class Binding:
     schema: Schema
     flexible: bool
     _read: Callable[[Any, int], tuple[Any, int]]
-    _write: Callable[[Any, Any], None]
+    _write: Write
     _convert: Convert
     _refuse_lost_values: Check | None
 
@@ -47,11 +48,22 @@ class Binding:
         Raises:
             ProtocolError: The version cannot carry a value that the message sets.
         """
+        parts: list[bytes] = []
+        self.write(message, parts.append)
+        return b"".join(parts)
+
+    def write(self, message: object, put: Put) -> None:
+        """Hand the message's bytes over, part by part.
+
+        Raises:
+            ProtocolError: The version cannot carry a value that the message sets.
+        """
         if self._refuse_lost_values is not None:
             self._refuse_lost_values(message)
-        buffer = io.BytesIO()
-        self._write(buffer, message)
-        return buffer.getvalue()
+        try:
+            self._write(message, put)
+        except struct.error as error:
+            raise ProtocolError(f"{self.message_class.__name__} cannot be written: {error}") from error
 
     def decode(self, buffer: bytes | memoryview, start: int = 0, *, whole: bool = True) -> Any:
         """The message whose bytes begin at `start` and, if it is to fill the `whole` rest, end with the buffer.
@@ -88,7 +100,7 @@ def bind(message_class: type[Any], schema: Schema) -> Binding:
         schema=schema,
         flexible=schema.__flexible__,
         read=entity_reader(schema),
-        write=entity_writer(schema),
+        write=writer(schema),
         convert=_converter(message_class, schema),
         refuse_lost_values=_lost_value_check(message_class, schema) if is_request else None,
     )

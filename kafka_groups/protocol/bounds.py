@@ -6,13 +6,12 @@ really there first. The check allocates nothing and costs one step per run of fi
 """
 
 import dataclasses
-import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from kafka_groups.errors import MalformedFrameError
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas import Schema
+from kafka_groups.protocol.schemas import Schema, without_none
 
 __all__ = ["check_bounds", "without_unknown_tags"]
 
@@ -63,9 +62,9 @@ def _entity(schema: Schema) -> Step:
 
 def _size_or_step(field: "dataclasses.Field[Any]", flexible: bool) -> int | Step:  # noqa: FBT001 - as in the schema
     size = _FIXED.get(field.metadata.get("kafka_type", ""))
-    if size is not None and get_origin(_without_none(field.type)[0]) is not tuple:
+    if size is not None and get_origin(without_none(field.type)[0]) is not tuple:
         return size
-    return _field(field, flexible, nullable=_without_none(field.type)[1])
+    return _field(field, flexible, nullable=without_none(field.type)[1])
 
 
 def _merge_fixed(parts: Sequence[int | Step]) -> list[Step]:
@@ -83,7 +82,7 @@ def _merge_fixed(parts: Sequence[int | Step]) -> list[Step]:
 
 
 def _field(field: "dataclasses.Field[Any]", flexible: bool, *, nullable: bool) -> Step:  # noqa: FBT001
-    annotation, may_be_null = _without_none(field.type)
+    annotation, may_be_null = without_none(field.type)
     if get_origin(annotation) is tuple:
         shortest = -1 if may_be_null else 0
         return _array(_element(get_args(annotation)[0], field, flexible), flexible, shortest)
@@ -94,7 +93,7 @@ def _field(field: "dataclasses.Field[Any]", flexible: bool, *, nullable: bool) -
 
 
 def _element(annotation: Any, field: "dataclasses.Field[Any]", flexible: bool) -> Step:  # noqa: FBT001
-    annotation, _ = _without_none(annotation)
+    annotation, _ = without_none(annotation)
     if dataclasses.is_dataclass(annotation):
         return _entity(annotation)  # type: ignore[arg-type]
     return _scalar(field.metadata["kafka_type"], flexible)
@@ -104,12 +103,6 @@ def _scalar(kafka_type: str, flexible: bool) -> Step:  # noqa: FBT001
     if kafka_type in _FIXED:
         return _fixed(_FIXED[kafka_type])
     return _compact_string if flexible else _legacy_string(_STRING_LENGTH_BYTES[kafka_type])
-
-
-def _without_none(annotation: Any) -> tuple[Any, bool]:
-    if get_origin(annotation) is types.UnionType:
-        return next(part for part in get_args(annotation) if part is not types.NoneType), True
-    return annotation, False
 
 
 def _sequence(steps: Sequence[Step]) -> Step:

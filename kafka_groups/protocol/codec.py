@@ -71,7 +71,9 @@ def encode_request(request: object, version: int, correlation_id: int, client_id
     length = -1 if client_id is None else len(name)
     tags = _NO_TAGS if binding.flexible else b""
     start = _REQUEST_START.pack(api.key, version, correlation_id, length)
-    return b"".join((start, name, tags, binding.encode(request)))
+    parts = [start, name, tags]
+    binding.write(request, parts.append)
+    return b"".join(parts)
 
 
 def decode_request_header(frame: bytes | memoryview) -> RequestHeader:
@@ -107,7 +109,9 @@ def encode_response(response: object, version: int, correlation_id: int) -> byte
     """Header and body of a response; ApiVersions has the oldest header in all versions."""
     api = api_of(type(response))
     binding = response_binding(api.key, version)
-    return _response_header(api, binding, correlation_id) + binding.encode(response)
+    parts = [_response_header(api, binding, correlation_id)]
+    binding.write(response, parts.append)
+    return b"".join(parts)
 
 
 def correlation_id_of(frame: bytes | memoryview) -> int:

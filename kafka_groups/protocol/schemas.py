@@ -14,7 +14,7 @@ from kio.index import load_request_schema, load_response_schema
 
 from kafka_groups.protocol.memo import cached
 
-__all__ = ["Schema", "plain_schema", "request_schema", "response_schema"]
+__all__ = ["Schema", "plain_schema", "request_schema", "response_schema", "without_none"]
 
 Schema = type[Any]
 """A dataclass in kio's manner: `fields()` in wire order, `kafka_type` and `tag` in their metadata."""
@@ -41,6 +41,13 @@ def plain_schema(schema: Schema) -> Schema:
     namespace |= {"__eq__": _equal_by_fields, "__hash__": object.__hash__}
     fields = [_plain_field(field) for field in dataclasses.fields(schema)]
     return dataclasses.make_dataclass(schema.__name__, fields, kw_only=True, slots=True, eq=False, namespace=namespace)
+
+
+def without_none(annotation: Any) -> tuple[Any, bool]:
+    """The annotation of a value that is there, and whether it may be null."""
+    if get_origin(annotation) is types.UnionType:
+        return next(part for part in get_args(annotation) if part is not types.NoneType), True
+    return annotation, False
 
 
 def _equal_by_fields(self: Any, other: object) -> bool:
