@@ -63,6 +63,7 @@ class SharedClusters:
         member = target.member(group_id, topic)
         acquired = await member.fetch_until_acquired()
         await member.settle(accept(acquired.runs[0].first))
+        await member.close_session()
         await target.cluster.until_lag(group_id, topic, 0)
 
     def _process(self, spec: TargetSpec, version: str) -> KafkaProcess:
