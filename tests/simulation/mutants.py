@@ -12,7 +12,7 @@ from kafka_groups.broker.share.partition import SharePartition
 from kafka_groups.broker.share.record_state import RecordEvent
 from kafka_groups.broker.share.runs import Run
 from kafka_groups.broker.share.state_log import ShareStateStore
-from kafka_groups.client.metadata import Metadata, MetadataManager
+from kafka_groups.client.metadata import Metadata
 from kafka_groups.share.application import Application
 from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.acquired import AcquiredRecords
@@ -150,12 +150,6 @@ def acknowledgements_are_dropped(patch: Patch) -> None:
     patch.setattr(AcquiredRecords, "take_acknowledged", take_most)
 
 
-def metadata_is_never_refreshed(patch: Patch) -> None:
-    """Whoever asks for new metadata is ignored."""
-    patch.setattr(MetadataManager, "request_update", lambda _self: None)
-    patch.setattr(Metadata, "apply_hint", lambda *_arguments: False)
-
-
 MUTANTS: Mapping[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -171,6 +165,5 @@ MUTANTS: Mapping[str, Plant] = {
         moved_leaders_are_not_followed,
         released_records_are_accepted,
         acknowledgements_are_dropped,
-        metadata_is_never_refreshed,
     )
 }
