@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from attrs import define, field
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kafka_groups.client.requests import OutgoingRequest
@@ -244,6 +244,7 @@ CONFIGS = st.fixed_dictionaries({
 
 
 @settings(max_examples=150, deadline=None)
+@example(262, {"acknowledgement_mode": "explicit", "auto_renew": False, "prefetch_batches": 1}, 2)
 @given(st.integers(0, 2**32), CONFIGS, st.sampled_from([1, 2]))
 def test_random_schedules(seed: int, config: dict[str, Any], version: int) -> None:
     run = Run(seed, version=version, **config)

@@ -1,6 +1,7 @@
 """Acknowledgements on their way to a leader, and what becomes of them."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Self
 
 from attrs import define, evolve, field, frozen
@@ -95,6 +96,16 @@ class PendingAcknowledgement:
     def renews(self) -> bool:
         """Whether it holds the type RENEW, which needs version 2 and a flag (KIP-1222)."""
         return any(m.RENEW in batch.acknowledge_types for batch in self.batches)
+
+    def overlaps(self, other: Self) -> bool:
+        """Whether both speak of the same offset of a partition, in deliveries of their own."""
+        mine, theirs = self.batches, other.batches
+        if self.delivery is other.delivery or mine[0].first_offset > theirs[-1].last_offset:
+            return False
+        if theirs[0].first_offset > mine[-1].last_offset:
+            return False
+        ranges = sorted((batch.first_offset, batch.last_offset) for batch in (*mine, *theirs))
+        return any(later[0] <= earlier[1] for earlier, later in pairwise(ranges))
 
     def split_renewals(self) -> tuple[Self, Self | None]:
         """The part that renews, and the part that does not, if there is one."""

@@ -339,7 +339,7 @@ class ShareFetchManager:
 
 def _unsettled(leader: Leader) -> tuple[PendingAcknowledgement, ...]:
     exchange, leader.exchange = leader.exchange, None
-    return (*(exchange.acknowledgements if exchange is not None else ()), *leader.take_pending())
+    return (*(exchange.acknowledgements if exchange is not None else ()), *leader.drop_pending())
 
 
 _CLOSED_BEFORE_ANSWER = "the consumer was closed before the broker answered; the records may be delivered again"

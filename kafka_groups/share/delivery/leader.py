@@ -3,6 +3,7 @@
 import enum
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from uuid import UUID
 
 from attrs import frozen
@@ -101,10 +102,26 @@ class Leader:
         return self.version is None or self.version >= 2
 
     def take_pending(self) -> tuple[PendingAcknowledgement, ...]:
-        """All acknowledgements that wait; they go with the next request."""
-        taken = tuple(self.pending)
+        """The acknowledgements that go with the next request.
+
+        All but those of offsets that an earlier one names for another delivery: after its lock ran out a record may
+        be delivered to the same member again, and the broker refuses a request that names an offset twice.
+        """
+        taken: dict[TopicIdPartition, list[PendingAcknowledgement]] = {}
+        waiting, self.pending = self.pending, deque()
+        for pending in waiting:
+            earlier = taken.setdefault(pending.partition, [])
+            if any(map(pending.overlaps, earlier)):
+                self.pending.append(pending)
+            else:
+                earlier.append(pending)
+        return tuple(chain.from_iterable(taken.values()))
+
+    def drop_pending(self) -> tuple[PendingAcknowledgement, ...]:
+        """All acknowledgements that wait; they will never be sent."""
+        dropped = tuple(self.pending)
         self.pending.clear()
-        return taken
+        return dropped
 
     def fetch_request(
         self,

@@ -265,7 +265,7 @@ class Settlement:
         for delivery in self._inbox.set_aside:
             if delivery.session == ended:
                 delivery.lock_deadline_ms = 0
-        for pending in leader.take_pending():
+        for pending in leader.drop_pending():
             self.fail(pending, error)
 
     def connection_lost(self, leader: Leader) -> None:

@@ -518,6 +518,27 @@ def test_a_renewal_and_the_acknowledgement_after_it_never_name_an_offset_twice()
     assert ticket.results == {P0: None}
 
 
+def test_a_record_delivered_again_after_its_lock_ran_out_is_not_named_twice_in_a_request() -> None:
+    bench = explicit(prefetch_batches=0)
+    first = bench.delivered((0, 3))
+    bench.application.acknowledge_range("orders", 0, 2, 3, ACCEPT)
+    bench.commit()
+    bench.acknowledged(bench.acknowledge())
+    bench.advance(LOCK_MS)
+    late = [record for record in first if record.offset < 2]
+    bench.inbox.is_waiting = True
+    bench.fetched(bench.fetch(), (0, 1))
+    again = list(bench.end())
+    for record in (*late, *again):
+        bench.application.acknowledge(record, ACCEPT)
+    ticket = bench.commit()
+    request = bench.acknowledge()
+    assert acknowledged_in(request) == {0: {0: ACCEPT, 1: ACCEPT}}
+    bench.acknowledged(request)
+    bench.acknowledged(bench.acknowledge(), ErrorCode.INVALID_RECORD_STATE)
+    assert type(ticket.results[P0]).__name__ == "InvalidRecordStateError"
+
+
 # ------------------------------------------------------------------------------------ the application's life
 
 
