@@ -94,7 +94,7 @@ class _Connection:
         self._server = server
         self._transport = transport
         self.info = info
-        self._frames: deque[memoryview] = deque()
+        self._frames: deque[bytes] = deque()
         self._arrival: asyncio.Future[None] | None = None
         self._reading_paused = False
         self._muted = False
@@ -106,7 +106,7 @@ class _Connection:
     # --------------------------------------------------------------------------------------- FrameHandler
 
     def frame_received(self, frame: memoryview) -> None:
-        self._frames.append(frame)
+        self._frames.append(bytes(frame))
         if self._arrival is not None:
             arrival, self._arrival = self._arrival, None
             arrival.set_result(None)
@@ -146,7 +146,7 @@ class _Connection:
                 self._drop()
                 return
 
-    async def _serve_one(self, frame: memoryview) -> None:
+    async def _serve_one(self, frame: bytes) -> None:
         response = await self._response_to(frame)
         if response is not None and not self._muted:
             self._transport.send(response)
@@ -156,7 +156,7 @@ class _Connection:
             self._reading_paused = False
             self._transport.resume_reading()
 
-    async def _response_to(self, frame: memoryview) -> bytes | None:
+    async def _response_to(self, frame: bytes) -> bytes | None:
         header = decode_request_header(frame)
         if header.body_start < 0 and header.api_key == ApiKey.API_VERSIONS:
             return encode_response(unsupported_version(), 0, header.correlation_id)

@@ -10,7 +10,7 @@ class FrameHandler(Protocol):
     """The receiving end of a connection; called on the event loop, never concurrently."""
 
     def frame_received(self, frame: memoryview) -> None:
-        """One whole payload came; the view is read-only and stays valid for as long as it is referenced."""
+        """One whole payload came; the view is read-only, and valid until this returns: copy what is kept."""
         ...
 
     def connection_lost(self, error: Exception | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from kafka_groups.errors import KafkaGroupsError, MalformedFrameError, NameResolutionError, NetworkError
 from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport
-from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameDecoder
+from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameBuffer
 
 __all__ = ["TcpNetwork"]
 
@@ -101,13 +101,13 @@ class TcpListener:
         self._server.close()
 
 
-class _TcpConnection(asyncio.Protocol):
+class _TcpConnection(asyncio.BufferedProtocol):
     """Both ends of a connection: asyncio's protocol and the `FrameTransport` of the handler."""
 
     def __init__(
         self, max_frame_bytes: int, *, handler: FrameHandler | None = None, accept: AcceptConnection | None = None
     ) -> None:
-        self._decoder = FrameDecoder(max_frame_bytes)
+        self._buffer = FrameBuffer(max_frame_bytes)
         self._handler = handler
         self._accept = accept
         self._peer = "?"
@@ -118,7 +118,7 @@ class _TcpConnection(asyncio.Protocol):
     def __repr__(self) -> str:
         return f"<TCP connection with {self._peer}>"
 
-    # --------------------------------------------------------------------------------- asyncio.Protocol
+    # -------------------------------------------------------------------------- asyncio.BufferedProtocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -127,11 +127,14 @@ class _TcpConnection(asyncio.Protocol):
         if self._accept is not None:
             self._handler = self._accept(self)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer.space()
+
+    def buffer_updated(self, nbytes: int) -> None:
         handler = self._handler
         assert handler is not None  # noqa: S101 - for the type checker
         try:
-            for frame in self._decoder.feed(data):
+            for frame in self._buffer.received(nbytes):
                 handler.frame_received(frame)
         except MalformedFrameError as error:
             self._error = error

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 
 from kafka_groups.errors import MalformedFrameError
 
-__all__ = ["DEFAULT_MAX_FRAME_BYTES", "FrameDecoder", "frame"]
+__all__ = ["DEFAULT_MAX_FRAME_BYTES", "FrameBuffer", "FrameDecoder", "frame"]
 
 DEFAULT_MAX_FRAME_BYTES = 100 * 1024 * 1024
 """Kafka's `socket.request.max.bytes`."""
 
 _LENGTH = struct.Struct(">i")
+_INITIAL_BYTES = 64 * 1024
+_KEPT_BYTES = 1024 * 1024
 
 
 def frame(payload: bytes) -> bytes:
@@ -18,8 +20,76 @@ def frame(payload: bytes) -> bytes:
     return _LENGTH.pack(len(payload)) + payload
 
 
+class FrameBuffer:
+    """A buffer that a connection receives into, and that is cut into frames where it is.
+
+    It is used again for the next frames, so that a connection at work allocates nothing. It grows with the bytes
+    that came, never with the length that was announced.
+
+    Args:
+        max_frame_bytes: Longest payload that is accepted.
+        initial_bytes: Size of the buffer at first, and again after one that was larger than `kept_bytes`.
+        kept_bytes: Up to this size the buffer is kept when it is empty.
+    """
+
+    def __init__(
+        self,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        *,
+        initial_bytes: int = _INITIAL_BYTES,
+        kept_bytes: int = _KEPT_BYTES,
+    ) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._initial_bytes = initial_bytes
+        self._kept_bytes = kept_bytes
+        self._use(initial_bytes)
+        self._filled = 0
+
+    def _use(self, size: int) -> None:
+        self._view = memoryview(bytearray(size))
+        self._readable = self._view.toreadonly()
+
+    def space(self) -> memoryview:
+        """Where the next bytes belong; never empty."""
+        return self._view[self._filled :]
+
+    def received(self, count: int) -> Iterator[memoryview]:
+        """The payloads that are complete with so many bytes more, as read-only views.
+
+        A view is valid until the next step of the iteration. Iterate to the end before asking for `space` again.
+
+        Raises:
+            MalformedFrameError: A length is negative or above the limit; the stream cannot be read any further.
+        """
+        self._filled += count
+        start = 0
+        while (end := start + self._size_at(start)) <= self._filled:
+            yield self._readable[start + _LENGTH.size : end]
+            start = end
+        self._keep_from(start)
+
+    def _size_at(self, start: int) -> int:
+        """Size of the frame that begins there; one that cannot be complete while its length is not there."""
+        if self._filled - start < _LENGTH.size:
+            return len(self._view) + 1
+        length: int = _LENGTH.unpack_from(self._readable, start)[0]
+        if not 0 <= length <= self._max_frame_bytes:
+            raise MalformedFrameError(f"a frame of {length} bytes; the limit is {self._max_frame_bytes}")
+        return _LENGTH.size + length
+
+    def _keep_from(self, start: int) -> None:
+        """Move the beginning of the next frame to the front; grow when it fills the buffer, shrink when it is done."""
+        rest = self._filled - start
+        full, view = rest == len(self._view), self._view
+        if full or (len(view) > self._kept_bytes and rest < self._initial_bytes):
+            self._use(2 * rest if full else self._initial_bytes)
+        if rest and (start or view is not self._view):
+            self._view[:rest] = view[start : self._filled]
+        self._filled = rest
+
+
 class FrameDecoder:
-    """Cuts a byte stream into frames.
+    """Cuts a byte stream into frames that stay valid, from chunks that somebody else received.
 
     Memory grows with the bytes that came, never with the length that was announced.
 

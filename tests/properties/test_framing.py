@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_groups.errors import MalformedFrameError
-from kafka_groups.protocol.framing import FrameDecoder, frame
+from kafka_groups.protocol.framing import FrameBuffer, FrameDecoder, frame
 
 
 @st.composite
@@ -43,3 +43,22 @@ def test_random_bytes_are_frames_within_the_limit_or_an_error(stream: bytes, lim
         return
     assert all(len(view) <= limit and view.readonly for view in views)
     assert sum(len(frame(bytes(view))) for view in views) <= len(stream)
+
+
+@given(_cut_streams(), st.integers(1, 40), st.integers(1, 80))
+def test_a_buffer_that_is_used_again_gives_the_frames_back(
+    cut: tuple[list[bytes], list[bytes]], initial_bytes: int, kept_bytes: int
+) -> None:
+    payloads, chunks = cut
+    buffer = FrameBuffer(initial_bytes=initial_bytes, kept_bytes=kept_bytes)
+    came: list[bytes] = []
+    for chunk in chunks:
+        rest = chunk
+        while rest:
+            space = buffer.space()
+            count = min(len(space), len(rest))
+            assert count > 0
+            space[:count], rest = rest[:count], rest[count:]
+            came += [bytes(view) for view in buffer.received(count)]
+
+    assert came == payloads
