@@ -1,0 +1,346 @@
+"""The way to the brokers and the loop that drives the managers, over a network in memory."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.engine import Engine
+from kafka_groups.client.metadata import Node
+from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
+from kafka_groups.client.router import ConnectionSettings, Router
+from kafka_groups.errors import (
+    BootstrapError,
+    DisconnectedError,
+    KafkaGroupsError,
+    NetworkError,
+    UnsupportedVersionError,
+)
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.network import FrameTransport, Listener
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.codec import decode_request, decode_request_header, encode_response
+from kafka_groups.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
+from kafka_groups.testing.simulation import Simulation, run_simulated
+
+SERVED = {ApiKey.API_VERSIONS: 4, ApiKey.FIND_COORDINATOR: 6, ApiKey.SHARE_ACKNOWLEDGE: 2}
+
+
+class TinyBroker:
+    """Serves two APIs; `silent` swallows all but the handshake."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seen: list[str] = []
+        self.transports: list[FrameTransport] = []
+        self.silent = False
+        self.served = dict(SERVED)
+        self.listener: Listener
+
+    async def listen(self, network: MemoryNetwork) -> "TinyBroker":
+        self.listener = await network.listen(self.name, 9, self.accept)
+        return self
+
+    def accept(self, transport: FrameTransport) -> "TinyConnection":
+        self.transports.append(transport)
+        return TinyConnection(self, transport)
+
+
+class TinyConnection:
+    def __init__(self, broker: TinyBroker, transport: FrameTransport) -> None:
+        self.broker, self.transport = broker, transport
+
+    def frame_received(self, frame: memoryview) -> None:
+        header = decode_request_header(frame)
+        decode_request(frame, header)
+        key = ApiKey(header.api_key)
+        self.broker.seen.append(key.name)
+        if key is ApiKey.API_VERSIONS:
+            versions = tuple(
+                ApiVersion(api_key=int(api), min_version=0 if api < 70 else 1, max_version=high)
+                for api, high in self.broker.served.items()
+            )
+            response: Any = ApiVersionsResponse(api_keys=versions)
+        elif self.broker.silent:
+            return
+        elif key is ApiKey.FIND_COORDINATOR:
+            response = FindCoordinatorResponse()
+        else:
+            response = ShareAcknowledgeResponse()
+        self.transport.send(encode_response(response, header.version, header.correlation_id))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.broker.seen.append("LOST")
+
+
+class Outcome:
+    """What became of a request."""
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def answered(self, answer: Answer) -> None:
+        self.future.set_result(answer)
+
+    def failed(self, error: Exception) -> None:
+        self.future.set_result(error)
+
+
+class Way:
+    def __init__(self, simulation: Simulation, *bootstrap: str) -> None:
+        self.network, self.clock = MemoryNetwork(), simulation.clock
+        self.nodes: dict[int, Node] = {}
+        self.lost: list[tuple[str, int]] = []
+        settings = ConnectionSettings(tuple((host, 9) for host in bootstrap), "me", 2_000, 50, 1_000)
+        self.router = Router(
+            self.network,
+            settings,
+            self.nodes,
+            self.clock,
+            random.Random(1),
+            lambda host, port: self.lost.append((host, port)),
+        )
+
+    async def ask(self, request: OutgoingRequest) -> Any:
+        return await self.send(request).future
+
+    def send(self, request: OutgoingRequest) -> Outcome:
+        outcome = Outcome()
+        self.router.send(request, outcome.answered, outcome.failed)
+        return outcome
+
+
+def look_up(node_id: int | None = None, timeout_ms: int = 5_000) -> OutgoingRequest:
+    return OutgoingRequest(
+        ApiKey.FIND_COORDINATOR, lambda _v: FindCoordinatorRequest(coordinator_keys=("g",)), node_id, timeout_ms
+    )
+
+
+def acknowledge(node_id: int, timeout_ms: int = 5_000) -> OutgoingRequest:
+    return OutgoingRequest(
+        ApiKey.SHARE_ACKNOWLEDGE,
+        lambda _v: ShareAcknowledgeRequest(group_id="g", member_id="m", share_session_epoch=1),
+        node_id,
+        timeout_ms,
+    )
+
+
+def simulate(program: Callable[[Simulation], Any]) -> None:
+    run_simulated(program, 1, limit_s=600)
+
+
+class TestRouter:
+    def test_data_and_control_have_a_connection_each_which_is_used_again(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            broker = await TinyBroker("b1").listen(way.network)
+            way.nodes[1] = Node(1, "b1", 9)
+            for _ in range(3):
+                answer = await way.ask(look_up(1))
+                assert (answer.version, answer.message) == (6, FindCoordinatorResponse())
+                assert (await way.ask(acknowledge(1))).version == 2
+            assert len(broker.transports) == 2
+            assert broker.seen.count("API_VERSIONS") == 2
+            await way.router.close()
+            await asyncio.sleep(0.1)
+            assert way.network.open_connections == 0
+
+        simulate(program)
+
+    def test_an_unknown_broker_is_a_failure_and_never_within_the_call(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            outcome = way.send(acknowledge(7))
+            assert not outcome.future.done()
+            assert isinstance(await outcome.future, DisconnectedError)
+
+        simulate(program)
+
+    def test_any_broker_is_one_that_can_be_reached(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "gone", "b1", "away")
+            await TinyBroker("b1").listen(way.network)
+            failures = 0
+            while isinstance(answer := await way.ask(look_up()), Exception):
+                failures += 1
+                assert isinstance(answer, NetworkError)
+            assert failures <= 3
+            assert way.router.unreachable_since_ms is None
+            assert isinstance(await way.ask(look_up()), Answer)
+            await way.router.close()
+
+        simulate(program)
+
+    def test_a_broker_that_cannot_be_reached_is_tried_at_a_bounded_rate(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "gone")
+            start_ms, tries = way.clock.now_ms(), 0
+            while way.clock.now_ms() < start_ms + 10_000:
+                assert isinstance(await way.ask(look_up()), NetworkError)
+                tries += 1
+            assert 8 <= tries <= 25
+            assert way.router.unreachable_since_ms is not None
+            assert way.router.unreachable_since_ms <= start_ms + 100
+            await way.router.close()
+
+        simulate(program)
+
+    def test_an_api_that_is_not_served_is_a_failure_that_says_so(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            broker = await TinyBroker("b1").listen(way.network)
+            del broker.served[ApiKey.SHARE_ACKNOWLEDGE]
+            way.nodes[1] = Node(1, "b1", 9)
+            error = await way.ask(acknowledge(1))
+            assert isinstance(error, UnsupportedVersionError)
+            assert "ShareAcknowledge" in str(error)
+            await way.router.close()
+
+        simulate(program)
+
+    def test_a_lost_connection_fails_what_is_under_way_and_is_told_after_it(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            broker = await TinyBroker("b1").listen(way.network)
+            way.nodes[1] = Node(1, "b1", 9)
+            await way.ask(acknowledge(1))
+            await way.ask(look_up(1))
+            broker.silent = True
+            under_way = way.send(acknowledge(1))
+            under_way.future.add_done_callback(lambda _f: way.lost.append(("failed first", 0)))
+            await asyncio.sleep(0.1)
+            way.network.sever()
+            assert isinstance(await under_way.future, DisconnectedError)
+            await asyncio.sleep(0)
+            assert ("b1", 9) in way.lost
+            assert way.lost.count(("b1", 9)) == 1  # the control connection is nobody's session
+            broker.silent = False
+            assert isinstance(await way.ask(acknowledge(1)), Answer)
+            await way.router.close()
+            await asyncio.sleep(0.1)
+            assert way.lost.count(("b1", 9)) == 1  # closed by ourselves
+
+        simulate(program)
+
+    def test_a_silent_broker_is_left_at_the_deadline(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            broker = await TinyBroker("b1").listen(way.network)
+            way.nodes[1] = Node(1, "b1", 9)
+            broker.silent = True
+            before_ms = way.clock.now_ms()
+            error = await way.ask(acknowledge(1, timeout_ms=700))
+            assert isinstance(error, KafkaGroupsError)
+            assert 700 <= way.clock.now_ms() - before_ms <= 800
+            await way.router.close()
+
+        simulate(program)
+
+    def test_closing_fails_what_waits_and_leaves_no_task(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "gone")
+            waiting = [way.send(look_up()) for _ in range(3)]
+            await way.router.close()
+            assert all(isinstance(outcome.future.result(), KafkaGroupsError) for outcome in waiting)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+            assert isinstance(await way.ask(look_up()), DisconnectedError)
+
+        simulate(program)
+
+
+class Scripted:
+    """A manager that does what it is told."""
+
+    def __init__(self) -> None:
+        self.outgoing: list[OutgoingRequest] = []
+        self.wait_ms = NEVER_MS
+        self.polls: list[int] = []
+        self.outcomes: list[Any] = []
+        self.broken = False
+
+    def poll(self, now_ms: int) -> PollResult:
+        self.polls.append(now_ms)
+        if self.broken:
+            raise ZeroDivisionError("a bug")
+        requests, self.outgoing = tuple(self.outgoing), []
+        return PollResult(requests, self.wait_ms)
+
+    def on_response(self, _request: OutgoingRequest, answer: Answer, _now_ms: int) -> None:
+        self.outcomes.append(answer)
+
+    def on_failure(self, _request: OutgoingRequest, error: Exception, _now_ms: int) -> None:
+        self.outcomes.append(error)
+
+
+def engine_of(way: Way, manager: Scripted, errors: BackgroundErrors, turns: list[int]) -> Engine:
+    return Engine(
+        [manager], way.router, way.clock, errors=errors, on_turn=lambda: turns.append(1), bootstrap_timeout_ms=3_000
+    )
+
+
+class TestEngine:
+    def test_it_sleeps_until_the_earliest_moment_and_stops_for_good(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way, manager, turns = Way(simulation, "b1"), Scripted(), list[int]()
+            engine = engine_of(way, manager, BackgroundErrors(), turns)
+            engine.turn()
+            assert (manager.polls, engine.is_running) == ([], False)
+            manager.wait_ms = 1_000
+            engine.start()
+            start_ms = way.clock.now_ms()
+            await asyncio.sleep(3.5)
+            assert [polled - start_ms for polled in manager.polls] == [0, 1_000, 2_000, 3_000]
+            await engine.stop()
+            await asyncio.sleep(10)
+            assert len(manager.polls) == 4
+            assert len(turns) == 4
+
+        simulate(program)
+
+    def test_an_answer_is_followed_by_a_turn(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way, manager, turns = Way(simulation, "b1"), Scripted(), list[int]()
+            await TinyBroker("b1").listen(way.network)
+            engine = engine_of(way, manager, BackgroundErrors(), turns)
+            manager.outgoing = [look_up()]
+            engine.start()
+            await asyncio.sleep(1)
+            assert [type(outcome) for outcome in manager.outcomes] == [Answer]
+            assert len(manager.polls) == 2
+            await engine.stop()
+
+        simulate(program)
+
+    def test_a_bug_in_a_manager_ends_the_client_and_tells_the_application(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way, manager, turns, errors = Way(simulation, "b1"), Scripted(), list[int](), BackgroundErrors()
+            engine = engine_of(way, manager, errors, turns)
+            manager.broken = True
+            engine.start()
+            with pytest.raises(KafkaGroupsError, match="a bug"):
+                errors.raise_first()
+            assert turns == [1]
+            await engine.stop()
+
+        simulate(program)
+
+    def test_no_broker_reachable_is_reported_after_the_time(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way, manager, turns, errors = Way(simulation, "gone"), Scripted(), list[int](), BackgroundErrors()
+            engine = engine_of(way, manager, errors, turns)
+            manager.outgoing = [look_up()]
+            engine.start()
+            await asyncio.sleep(2.9)
+            assert not errors
+            await asyncio.sleep(0.3)
+            with pytest.raises(BootstrapError, match="gone:9"):
+                errors.raise_first()
+            assert errors.fatal is None
+            await engine.stop()
+
+        simulate(program)
