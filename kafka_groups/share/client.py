@@ -14,6 +14,7 @@ from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
 from kafka_groups.client.metadata import Metadata, MetadataManager
 from kafka_groups.client.router import ConnectionSettings, Router
 from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import BrokerError
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
 from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
@@ -129,9 +130,10 @@ class ShareClient:
         if self._engine.is_running:
             deadline_ms = self._clock.now_ms() + min(timeout_ms, self._config.request_timeout_ms)
             self.fetcher.close()
-            await self._until(lambda: self.fetcher.is_closed, deadline_ms)
+            # The leaders take acknowledgements also of a member that its coordinator refuses.
+            await self._until(lambda: self.fetcher.is_closed or self._is_broken, deadline_ms)
             self.membership.leave()
-            await self._until(lambda: self.membership.has_left, deadline_ms)
+            await self._until(lambda: self.membership.has_left or self._errors.fatal is not None, deadline_ms)
             self.membership.give_up_leaving()
             self.fetcher.give_up()
             await self._engine.stop()
@@ -144,13 +146,17 @@ class ShareClient:
         """Name → value."""
         return {**self._metrics.snapshot(), "rebalance-total": float(self.membership.rebalances)}
 
+    @property
+    def _is_broken(self) -> bool:
+        return self._errors.fatal is not None and not isinstance(self._errors.fatal, BrokerError)
+
     async def _until(self, condition: Callable[[], bool], deadline_ms: int) -> None:
         changed = asyncio.Event()
         self._changed = changed.set
         self._engine.turn()
         try:
             async with asyncio.timeout(max(0, deadline_ms - self._clock.now_ms()) / 1000):
-                while not condition() and self._errors.fatal is None:
+                while not condition():
                     changed.clear()
                     await changed.wait()
         except TimeoutError:

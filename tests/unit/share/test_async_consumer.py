@@ -209,6 +209,30 @@ def test_a_fatal_error_ends_a_poll_that_waits_and_every_later_one() -> None:
     simulate(program)
 
 
+def test_a_member_that_was_refused_still_hands_in_its_acknowledgements_when_it_closes() -> None:
+    async def program(world: World) -> None:
+        await world.produce(values(5))
+        consumer = world.consumer(acknowledgement_mode="explicit")
+        await consumer.subscribe([TOPIC])
+        records = await take(consumer, 5)
+        fetching = asyncio.create_task(asyncio.sleep(0.5))
+        refusal = ShareGroupHeartbeatResponse(
+            error_code=ErrorCode.INVALID_REQUEST, member_epoch=0, heartbeat_interval_ms=0
+        )
+        world.cluster.faults.on(ApiKey.SHARE_GROUP_HEARTBEAT, answer(refusal))
+        await fetching
+        for record in records:
+            consumer.acknowledge(record)
+        told: list[Any] = []
+        consumer.set_acknowledgement_callback(told.append)
+        await consumer.close()
+        assert [(list(fate.offsets()), fate.error) for fate in told] == [(list(range(5)), None)]
+        world.cluster.faults.clear()
+        await world.admin.until_lag("g", world.topic, 0)
+
+    simulate(program)
+
+
 def test_wakeup_ends_a_poll_that_waits() -> None:
     async def program(world: World) -> None:
         async with world.consumer() as consumer:
