@@ -189,6 +189,32 @@ def test_no_wake_up_of_another_thread_is_lost() -> None:
     consumer.close(timeout=0)
 
 
+@pytest.mark.parametrize("how", ["sync", "async", "next poll"])
+def test_small_steps_in_quick_succession_never_wait_for_a_long_poll(
+    cluster: EmbeddedCluster, group: str, how: str
+) -> None:
+    # What the application does is not noticed at once if the loop is not told; then it waits for a fetch to end.
+    clock = SystemClock()
+    started_ms = clock.now_ms()
+    seen: list[int] = []
+    with consumer_of(
+        cluster, group, acknowledgement_mode="explicit", acquire_mode="record_limit", max_poll_records=1,
+        fetch_max_wait_ms=20_000,
+    ) as consumer:  # fmt: skip
+        consumer.subscribe([TOPIC])
+        while len(seen) < 30:
+            for record in consumer.poll(timeout=10):
+                consumer.acknowledge(record)
+                seen.append(record.offset)
+            if how == "sync":
+                assert set(consumer.commit_sync(timeout=5).values()) == {None}
+            elif how == "async":
+                consumer.commit_async()
+        consumer.commit_sync(timeout=5)
+    assert seen == list(range(30))
+    assert clock.now_ms() - started_ms < 10_000
+
+
 def test_close_is_bounded_when_nobody_can_be_reached() -> None:
     clock = SystemClock()
     consumer = KafkaShareConsumer(bootstrap_servers="127.0.0.1:1", group_id="g", acknowledgement_mode="explicit")
