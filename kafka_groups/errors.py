@@ -80,6 +80,9 @@ class UnknownApiError(ProtocolError):
 class RecordDeserializationError(KafkaGroupsError):
     """Key or value of a record could not be deserialised; the raw bytes are in `key` and `value`."""
 
+    key: bytes | None = None
+    value: bytes | None = None
+
     def __init__(self, message: str, *, topic: str, partition: int, offset: int) -> None:
         super().__init__(message)
         self.topic = topic

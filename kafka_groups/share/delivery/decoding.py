@@ -136,6 +136,7 @@ def _deserialization_error(raw: Record, acquired: AcquiredRecords, cause: Except
         partition=acquired.partition,
         offset=raw.offset,
     )
+    error.key, error.value = raw.key, raw.value
     error.__cause__ = cause
     return error
 

@@ -164,6 +164,7 @@ def test_a_record_that_fails_is_delivered_with_its_bytes_and_error_and_released(
     error = records[2].error
     assert isinstance(error, RecordDeserializationError)
     assert (error.topic, error.partition, error.offset) == ("orders", 0, 2)
+    assert (error.key, error.value) == (b"k", b"v2")
     assert isinstance(error.__cause__, ValueError)
     assert records[0].error is None
     delivery.accept_open()
