@@ -146,9 +146,20 @@ class Engine:
         return NEVER_MS
 
     def _set_timer(self, wait_ms: int) -> None:
-        self._cancel_timer()
-        if self._loop is not None and wait_ms < NEVER_MS:
-            self._timer = self._loop.call_later(wait_ms / 1000, self.turn)
+        """Have a turn come after this time at the latest; one that comes too early does no harm.
+
+        So a timer that is set stays as long as it is early enough, and a turn after an answer costs none.
+        """
+        if self._loop is None or wait_ms >= NEVER_MS:
+            return
+        when_s = self._loop.time() + wait_ms / 1000
+        if self._timer is None or self._timer.when() > when_s:
+            self._cancel_timer()
+            self._timer = self._loop.call_at(when_s, self._time_for_turn)
+
+    def _time_for_turn(self) -> None:
+        self._timer = None
+        self.turn()
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:

@@ -86,6 +86,15 @@ class LoopThread:
         """
         self._usable_loop(on_own_thread=True).call_soon_threadsafe(callback, *args)
 
+    def check_usable(self) -> None:
+        """Raise what `call_soon` would raise.
+
+        Raises:
+            ClosedError: The loop does not run.
+            IllegalStateError: This process was forked from the one that started it.
+        """
+        self._usable_loop(on_own_thread=True)
+
     def stop(self, last: Coroutine[Any, Any, object] | None = None) -> None:
         """Cancel what still runs, end the thread and close the loop; does nothing when it does not run.
 

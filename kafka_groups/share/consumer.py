@@ -128,7 +128,7 @@ class KafkaShareConsumer:
             self._application.begin_poll()
             records = self._application.take()
             if records or timeout == 0:
-                self._thread.call_soon(self._client.turn)
+                self._attract_attention()
                 return records
             return self._wait_for_records(timeout)
 
@@ -139,7 +139,7 @@ class KafkaShareConsumer:
             while True:
                 self._ready.clear()
                 self._application.raise_waiting()  # a wakeup() before the line above is not forgotten
-                self._thread.call_soon(self._client.turn)
+                self._attract_attention()
                 if not self._inbox.ready and not self._wait(deadline_ms):
                     return ShareRecords()
                 self._application.raise_waiting()
@@ -148,6 +148,13 @@ class KafkaShareConsumer:
                     return records
         finally:
             self._inbox.is_waiting = False
+
+    def _attract_attention(self) -> None:
+        """Have the loop look at what the application did; it does so by itself when the next answer comes."""
+        if self._inbox.is_attended:
+            self._thread.check_usable()
+        else:
+            self._thread.call_soon(self._client.turn)
 
     def _wait(self, deadline_ms: int | None) -> bool:
         if deadline_ms is None:
@@ -233,7 +240,7 @@ class KafkaShareConsumer:
         """
         with self._application.entered():
             if self._application.commit(None):
-                self._thread.call_soon(self._client.turn)
+                self._attract_attention()
 
     def renew(self, target: ShareRecord | ShareRecords | None = None, *, timeout: float | None = None) -> CommitResult:
         """Extend the acquisition locks of records in hand, which stay in hand; see `AsyncKafkaShareConsumer.renew`.
@@ -257,7 +264,7 @@ class KafkaShareConsumer:
 
     def _settled(self, ticket: CommitTicket, settled: threading.Event, timeout_s: float | None) -> None:
         timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
-        self._thread.call_soon(self._client.turn)
+        self._attract_attention()
         if not settled.wait(timeout_s) and not ticket.is_done:
             raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s")
 

@@ -117,6 +117,7 @@ class ShareFetchManager:
 
     def poll(self, now_ms: int) -> PollResult:
         """The next request to each leader that can take one."""
+        self._inbox.is_attended = False  # before looking at what the application did, so that nothing is overlooked
         self._note_application(now_ms)
         self._accept_outbox(now_ms)
         self._follow_assignment()
@@ -127,6 +128,7 @@ class ShareFetchManager:
             wait_ms = min(wait_ms, leader_wait_ms)
             if request is not None:
                 requests.append(request)
+        self._inbox.is_attended = bool(self._leaders) and all(x.exchange is not None for x in self._leaders.values())
         return PollResult(tuple(requests), wait_ms)
 
     def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:

@@ -41,6 +41,7 @@ class Inbox:
         is_waiting: Whether the application waits in a poll.
         last_poll_ms: When the application last called poll; None before.
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
+        is_attended: Whether each leader has a request under way, so that its answer makes the loop look here anyway.
         set_aside: Deliveries that the application decoded but did not get yet, as an error is to be raised before.
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
@@ -54,6 +55,7 @@ class Inbox:
         self.set_aside: tuple[AcquiredRecords, ...] = ()
         self.on_ready: Callable[[], None] | None = None
         self.is_waiting = False
+        self.is_attended = False
         self.last_poll_ms: int | None = None
         self.processing_since_ms: int | None = None
         self.processing_ms: int | None = None
