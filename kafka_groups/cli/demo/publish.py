@@ -1,10 +1,10 @@
 """The producing side of the demo: a topic, the group's starting point, and the flights, by confluent-kafka."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -13,6 +13,7 @@ from confluent_kafka.admin import (
     NewTopic,
     ResourceType,
 )
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_exponential_jitter
 
 from kafka_groups.cli.demo.flights import flight_of_line
 from kafka_groups.errors import KafkaGroupsError
@@ -22,6 +23,7 @@ __all__ = ["PublishError", "Publisher", "create_topic", "delete_topic", "start_a
 _CONNECT_SECONDS = 10.0
 _TIMEOUT_SECONDS = 30.0
 _BROKER_DEFAULT = -1
+_ALREADY_THERE = frozenset({KafkaError.TOPIC_ALREADY_EXISTS})
 
 
 class PublishError(KafkaGroupsError):
@@ -37,7 +39,8 @@ def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
     new = NewTopic(topic, num_partitions=partitions, replication_factor=_BROKER_DEFAULT)
     admin = _admin(bootstrap_servers)  # it must live until the answers are there
     admin.list_topics(timeout=_CONNECT_SECONDS)  # ends sooner than the call below when nobody answers
-    _wait_for(admin.create_topics([new], operation_timeout=_TIMEOUT_SECONDS))
+    # An attempt whose answer was lost may have made the topic, whose name nobody else uses.
+    _insist(lambda: admin.create_topics([new], operation_timeout=_TIMEOUT_SECONDS), done=_ALREADY_THERE)
 
 
 def delete_topic(bootstrap_servers: str, topic: str) -> None:
@@ -59,7 +62,7 @@ def start_at_earliest(bootstrap_servers: str, group_id: str) -> None:
     entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.GROUP, group_id, incremental_configs=[entry])
     admin = _admin(bootstrap_servers)  # it must live until the answers are there
-    _wait_for(admin.incremental_alter_configs([resource]))
+    _insist(lambda: admin.incremental_alter_configs([resource]))
 
 
 class Publisher:
@@ -137,6 +140,26 @@ def _admin(bootstrap_servers: str) -> AdminClient:
     return AdminClient({"bootstrap.servers": bootstrap_servers, "client.id": "kafka-groups-demo", "log_level": 2})
 
 
-def _wait_for(futures: dict[Any, Any]) -> None:
+def _insist(operation: Callable[[], dict[Any, Any]], *, done: frozenset[int] = frozenset()) -> None:
+    """Run an administrative operation until it succeeds; a cluster that has just started answers some with errors."""
+    for attempt in Retrying(
+        stop=stop_after_delay(_TIMEOUT_SECONDS),
+        wait=wait_exponential_jitter(initial=0.1, max=2.0),
+        retry=retry_if_exception(_is_retriable),
+        reraise=True,
+    ):
+        with attempt:
+            _wait_for(operation(), done if attempt.retry_state.attempt_number > 1 else frozenset())
+
+
+def _is_retriable(error: BaseException) -> bool:
+    return isinstance(error, KafkaException) and bool(error.args[0].retriable())
+
+
+def _wait_for(futures: dict[Any, Any], done: frozenset[int] = frozenset()) -> None:
     for future in futures.values():
-        future.result(timeout=_TIMEOUT_SECONDS)
+        try:
+            future.result(timeout=_TIMEOUT_SECONDS)
+        except KafkaException as error:
+            if error.args[0].code() not in done:
+                raise

@@ -1,0 +1,60 @@
+"""Administrative operations of the demo are tried again when that may help."""
+
+from concurrent.futures import Future
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from kafka_groups.cli.demo import publish
+
+
+def answer(error: KafkaError | None) -> dict[str, "Future[None]"]:
+    future: Future[None] = Future()
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(KafkaException(error))
+    return {"topic": future}
+
+
+def operation(*errors: KafkaError | None) -> tuple[list[int], "Operation"]:
+    calls: list[int] = []
+    return calls, Operation(calls, list(errors))
+
+
+class Operation:
+    """Answers with one error after the other."""
+
+    def __init__(self, calls: list[int], errors: list[KafkaError | None]) -> None:
+        self._calls = calls
+        self._errors = errors
+
+    def __call__(self) -> dict[str, "Future[None]"]:
+        self._calls.append(1)
+        return answer(self._errors[len(self._calls) - 1])
+
+
+def test_a_retriable_error_is_overcome() -> None:
+    calls, flaky = operation(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE, retriable=True), None)
+    publish._insist(flaky)
+    assert len(calls) == 2
+
+
+def test_any_other_error_is_raised_at_once() -> None:
+    calls, refused = operation(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+    with pytest.raises(KafkaException):
+        publish._insist(refused)
+    assert len(calls) == 1
+
+
+def test_a_topic_that_an_unanswered_attempt_made_is_there() -> None:
+    lost = KafkaError(KafkaError.REQUEST_TIMED_OUT, retriable=True)
+    calls, made = operation(lost, KafkaError(KafkaError.TOPIC_ALREADY_EXISTS))
+    publish._insist(made, done=publish._ALREADY_THERE)
+    assert len(calls) == 2
+
+
+def test_a_topic_that_somebody_else_made_is_an_error() -> None:
+    _, taken = operation(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS))
+    with pytest.raises(KafkaException):
+        publish._insist(taken, done=publish._ALREADY_THERE)
