@@ -293,6 +293,21 @@ def test_broker_that_knows_an_older_version_only_is_asked_again(newest: int | No
     run_simulated(program, 1)
 
 
+def test_broker_whose_refusal_cannot_be_read_is_asked_in_the_first_version() -> None:
+    async def program(sim: Simulation) -> None:
+        def answer(header: RequestHeader, request: ApiVersionsRequest) -> bytes:
+            if header.version > 0:  # these bytes are what librdkafka 2.16's mock broker sends
+                return header.correlation_id.to_bytes(4, "big") + bytes.fromhex("0023 01 0012 0000 0002 00000000")
+            return encode_response(versions_of((ApiKey.METADATA, 0, 13)), header.version, header.correlation_id)
+
+        connection, broker = await connected(answer)
+        versions = await negotiate(connection, sim.clock.now_ms() + 1000)
+        assert versions.version_for(MetadataRequest) == 13
+        assert [header.version for header, _ in broker.requests] == [4, 0]
+
+    run_simulated(program, 1)
+
+
 def test_broker_that_refuses_the_handshake_is_an_error() -> None:
     async def program(sim: Simulation) -> None:
         def answer(header: RequestHeader, request: ApiVersionsRequest) -> bytes:
