@@ -13,10 +13,10 @@ from confluent_kafka.admin import (
     NewTopic,
     ResourceType,
 )
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_exponential_jitter
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kafka_groups.cli.demo.flights import flight_of_line
-from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors import KafkaGroupsError, error_for
 
 __all__ = ["PublishError", "Publisher", "create_topic", "delete_topic", "start_at_earliest"]
 
@@ -144,7 +144,7 @@ def _insist(operation: Callable[[], dict[Any, Any]], *, done: frozenset[int] = f
     """Run an administrative operation until it succeeds; a cluster that has just started answers some with errors."""
     for attempt in Retrying(
         stop=stop_after_delay(_TIMEOUT_SECONDS),
-        wait=wait_exponential_jitter(initial=0.1, max=2.0),
+        wait=wait_random_exponential(multiplier=0.1, max=2.0),
         retry=retry_if_exception(_is_retriable),
         reraise=True,
     ):
@@ -153,7 +153,8 @@ def _insist(operation: Callable[[], dict[Any, Any]], *, done: frozenset[int] = f
 
 
 def _is_retriable(error: BaseException) -> bool:
-    return isinstance(error, KafkaException) and bool(error.args[0].retriable())
+    # librdkafka sets its own flag for transactions only.
+    return isinstance(error, KafkaException) and error_for(error.args[0].code()).retriable
 
 
 def _wait_for(futures: dict[Any, Any], done: frozenset[int] = frozenset()) -> None:

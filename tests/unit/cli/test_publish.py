@@ -35,7 +35,7 @@ class Operation:
 
 
 def test_a_retriable_error_is_overcome() -> None:
-    calls, flaky = operation(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE, retriable=True), None)
+    calls, flaky = operation(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE), None)
     publish._insist(flaky)
     assert len(calls) == 2
 
@@ -48,7 +48,7 @@ def test_any_other_error_is_raised_at_once() -> None:
 
 
 def test_a_topic_that_an_unanswered_attempt_made_is_there() -> None:
-    lost = KafkaError(KafkaError.REQUEST_TIMED_OUT, retriable=True)
+    lost = KafkaError(KafkaError.REQUEST_TIMED_OUT)
     calls, made = operation(lost, KafkaError(KafkaError.TOPIC_ALREADY_EXISTS))
     publish._insist(made, done=publish._ALREADY_THERE)
     assert len(calls) == 2
