@@ -129,6 +129,8 @@ def correlation_id_of(frame: bytes | memoryview) -> int:
 def decode_response(frame: bytes | memoryview, key: ApiKey, version: int) -> Any:
     """The response to a request of the given API and version.
 
+    Bytes after the body are ignored, as Kafka's clients ignore them: librdkafka's mock broker sends some.
+
     Raises:
         MalformedFrameError: The frame holds something else.
     """
@@ -136,7 +138,7 @@ def decode_response(frame: bytes | memoryview, key: ApiKey, version: int) -> Any
     start = _CORRELATION_ID.size
     if binding.flexible and key is not ApiKey.API_VERSIONS:
         start = _after_tags(frame, start)
-    return binding.decode(frame, start)
+    return binding.decode(frame, start, whole=False)
 
 
 def _response_header(api: Api, binding: Binding, correlation_id: int) -> bytes:
