@@ -69,14 +69,17 @@ def work(bootstrap_servers: str, path: Path) -> None:
     """One worker: poll, compute, store, accept."""
     store = open_store(path)
     with KafkaShareConsumer(
-        bootstrap_servers=bootstrap_servers, group_id=GROUP, acknowledgement_mode="explicit"
+        bootstrap_servers=bootstrap_servers,
+        group_id=GROUP,
+        acknowledgement_mode="explicit",
+        value_deserializer=bytes.decode,
     ) as consumer:
         consumer.subscribe([TOPIC])
         while True:
             batch = consumer.poll(timeout=1.0)
             rows = []
             for record in batch:
-                row = record.value.decode().split(",")
+                row = (record.value or "").split(",")
                 minutes = None if row[ARRIVAL_DELAY] == "NA" else int(row[ARRIVAL_DELAY])
                 place = (record.topic, record.partition, record.offset)
                 rows.append((*place, row[CARRIER], minutes, record.delivery_count))

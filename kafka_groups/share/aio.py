@@ -3,16 +3,16 @@
 import asyncio
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError, OperationTimeoutError
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
-from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
-from kafka_groups.share.parts import Configuration, Environment, configured, put_together
+from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
+from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 __all__ = ["AsyncKafkaShareConsumer", "CommitResult", "checked_topics"]
@@ -23,7 +23,7 @@ CommitResult = Mapping[TopicIdPartition, KafkaGroupsError | None]
 DEFAULT_CLOSE_TIMEOUT_S = 30.0
 
 
-class AsyncKafkaShareConsumer:
+class AsyncKafkaShareConsumer(Generic[K, V]):
     """A consumer of a share group (KIP-932), for asyncio.
 
     The members of a share group share the records of their topics, and not the partitions: each record is
@@ -35,6 +35,8 @@ class AsyncKafkaShareConsumer:
 
     Args:
         config: Keys by Kafka's dotted names, or confluent-kafka's where the two mean the same.
+        key_deserializer: Makes keys out of their bytes; without one they are bytes. Not called for null.
+        value_deserializer: Makes values out of their bytes; without one they are bytes. Not called for null.
         environment: Another network or clock, for tests.
         **keywords: Keys by their Python names, such as `bootstrap_servers`, `group_id`, `acknowledgement_mode`; the
             configuration reference lists them all.
@@ -44,9 +46,17 @@ class AsyncKafkaShareConsumer:
     """
 
     def __init__(
-        self, config: Configuration = None, /, *, environment: Environment | None = None, **keywords: object
+        self,
+        config: Configuration = None,
+        /,
+        *,
+        key_deserializer: Callable[[bytes], K] | None = None,
+        value_deserializer: Callable[[bytes], V] | None = None,
+        environment: Environment | None = None,
+        **keywords: object,
     ) -> None:
-        parts = put_together(configured(config, keywords), environment or Environment())
+        deserializers = with_deserializers(keywords, key_deserializer, value_deserializer)
+        parts = put_together(configured(config, deserializers), environment or Environment())
         self._config = parts.config
         self._clock = parts.clock
         self._inbox = parts.inbox
@@ -108,7 +118,7 @@ class AsyncKafkaShareConsumer:
 
     # ------------------------------------------------------------------------------------- records
 
-    async def poll(self, timeout: float | None = None) -> ShareRecords:  # noqa: ASYNC109 - Kafka's surface
+    async def poll(self, timeout: float | None = None) -> ShareRecords[K, V]:  # noqa: ASYNC109 - Kafka's surface
         """Wait for records.
 
         In implicit mode this accepts all records of the poll before. In explicit mode each of them must have been
@@ -137,7 +147,7 @@ class AsyncKafkaShareConsumer:
                 return records
             return await self._wait_for_records(timeout)
 
-    async def _wait_for_records(self, timeout_s: float | None) -> ShareRecords:
+    async def _wait_for_records(self, timeout_s: float | None) -> ShareRecords[K, V]:
         # No asyncio.timeout: it ends a wait by cancelling the task, which costs more, and which has the task hold on
         # to the consumer even after everybody else has forgotten it.
         self._time_is_up = False
@@ -163,18 +173,18 @@ class AsyncKafkaShareConsumer:
         self._time_is_up = True
         self._ready.set()
 
-    def __aiter__(self) -> AsyncIterator[ShareRecord]:
+    def __aiter__(self) -> AsyncIterator[ShareRecord[K, V]]:
         """Records one after the other, for ever; in implicit mode a record counts as done when its batch is."""
         return self._iterate()
 
-    async def _iterate(self) -> AsyncIterator[ShareRecord]:
+    async def _iterate(self) -> AsyncIterator[ShareRecord[K, V]]:
         while True:
             for record in await self.poll():
                 yield record
 
     # ----------------------------------------------------------------------------- acknowledgement
 
-    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
+    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
         """Say what becomes of a record; local, sent with the next poll or commit. The last call before that counts.
 
         `RENEW` extends the lock and has the record come back from a later poll; `renew` extends it in place.
@@ -212,7 +222,7 @@ class AsyncKafkaShareConsumer:
         """
         return self._application.acknowledge_range(topic, partition, first_offset, last_offset, kind)
 
-    def acknowledge_all(self, records: ShareRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
+    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
         """Say what becomes of all records of a batch; how many are still in hand.
 
         Raises:
@@ -252,7 +262,7 @@ class AsyncKafkaShareConsumer:
 
     async def renew(
         self,
-        target: ShareRecord | ShareRecords | None = None,
+        target: AnyRecord | AnyRecords | None = None,
         *,
         timeout: float | None = None,  # noqa: ASYNC109
     ) -> CommitResult:

@@ -19,7 +19,7 @@ from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.inbox import Inbox
-from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, ShareRecord, ShareRecords
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["AcknowledgementCallback", "Application"]
@@ -156,7 +156,7 @@ class Application:
             raise WakeupError("wakeup() was called")
         self._errors.raise_first()
 
-    def take(self) -> ShareRecords:
+    def take(self) -> AnyRecords:
         """The records that are there, decoded; empty when there are none.
 
         Raises:
@@ -219,7 +219,7 @@ class Application:
 
     # ----------------------------------------------------------------------------- acknowledgement
 
-    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType) -> None:
+    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType) -> None:
         """Acknowledge one record."""
         if not self.is_explicit or self.is_closed or self._in_callback or not kind:
             self._check_kind(kind)
@@ -243,7 +243,7 @@ class Application:
             if delivery.topic == topic and delivery.partition == partition
         )
 
-    def acknowledge_all(self, records: ShareRecords, kind: AcknowledgeType) -> int:
+    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType) -> int:
         """Acknowledge all records of a batch that are still in hand; how many those are."""
         self._check_kind(kind)
         return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind) for d in records.deliveries)
@@ -282,7 +282,7 @@ class Application:
             self._accept_all()
         return self.send_acknowledged(ticket)
 
-    def renew(self, target: ShareRecord | ShareRecords | None, ticket: CommitTicket) -> bool:
+    def renew(self, target: AnyRecord | AnyRecords | None, ticket: CommitTicket) -> bool:
         """Ask for new locks on records in hand that are not acknowledged yet; whether there are any.
 
         Raises:
@@ -294,7 +294,7 @@ class Application:
         pending = [PendingAcknowledgement(d, batches, None, deadline_ms, ticket) for d, batches in renewals if batches]
         return self._send(pending, ticket)
 
-    def _targets(self, target: ShareRecord | ShareRecords | None) -> list[AcquiredRecords]:
+    def _targets(self, target: AnyRecord | AnyRecords | None) -> list[AcquiredRecords]:
         if target is None:
             return list(self._in_hand)
         return [target.acquired] if isinstance(target, ShareRecord) else list(target.deliveries)
@@ -318,7 +318,7 @@ class Application:
 
 
 def _renewal_batches(
-    delivery: AcquiredRecords, target: ShareRecord | ShareRecords | None
+    delivery: AcquiredRecords, target: AnyRecord | AnyRecords | None
 ) -> tuple[AcknowledgementBatch, ...]:
     if isinstance(target, ShareRecord):
         marks = bytearray([m.NOT_ACQUIRED]) * len(delivery.marks)

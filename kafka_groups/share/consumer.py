@@ -3,9 +3,9 @@
 import threading
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self
 
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
@@ -13,14 +13,14 @@ from kafka_groups.share.aio import DEFAULT_CLOSE_TIMEOUT_S, CommitResult, checke
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
-from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
-from kafka_groups.share.parts import Configuration, Environment, configured, put_together
+from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
+from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["KafkaShareConsumer"]
 
 
-class KafkaShareConsumer:
+class KafkaShareConsumer(Generic[K, V]):
     """A consumer of a share group (KIP-932); its methods block.
 
     The members of a share group share the records of their topics, and not the partitions: each record is
@@ -32,6 +32,8 @@ class KafkaShareConsumer:
 
     Args:
         config: Keys by Kafka's dotted names, or confluent-kafka's where the two mean the same.
+        key_deserializer: Makes keys out of their bytes; without one they are bytes. Not called for null.
+        value_deserializer: Makes values out of their bytes; without one they are bytes. Not called for null.
         environment: Another network or clock, for tests.
         **keywords: Keys by their Python names, such as `bootstrap_servers`, `group_id`, `acknowledgement_mode`; the
             configuration reference lists them all.
@@ -41,9 +43,17 @@ class KafkaShareConsumer:
     """
 
     def __init__(
-        self, config: Configuration = None, /, *, environment: Environment | None = None, **keywords: object
+        self,
+        config: Configuration = None,
+        /,
+        *,
+        key_deserializer: Callable[[bytes], K] | None = None,
+        value_deserializer: Callable[[bytes], V] | None = None,
+        environment: Environment | None = None,
+        **keywords: object,
     ) -> None:
-        parts = put_together(configured(config, keywords), environment or Environment())
+        deserializers = with_deserializers(keywords, key_deserializer, value_deserializer)
+        parts = put_together(configured(config, deserializers), environment or Environment())
         self._config = parts.config
         self._clock = parts.clock
         self._inbox = parts.inbox
@@ -107,7 +117,7 @@ class KafkaShareConsumer:
 
     # ------------------------------------------------------------------------------------- records
 
-    def poll(self, timeout: float | None = None) -> ShareRecords:
+    def poll(self, timeout: float | None = None) -> ShareRecords[K, V]:
         """Wait for records; see `AsyncKafkaShareConsumer.poll`.
 
         Args:
@@ -132,7 +142,7 @@ class KafkaShareConsumer:
                 return records
             return self._wait_for_records(timeout)
 
-    def _wait_for_records(self, timeout_s: float | None) -> ShareRecords:
+    def _wait_for_records(self, timeout_s: float | None) -> ShareRecords[K, V]:
         deadline_ms = None if timeout_s is None else self._clock.now_ms() + round(timeout_s * 1000)
         self._inbox.is_waiting = True
         try:
@@ -161,14 +171,14 @@ class KafkaShareConsumer:
             return self._ready.wait()
         return self._ready.wait(max(0, deadline_ms - self._clock.now_ms()) / 1000)
 
-    def __iter__(self) -> Iterator[ShareRecord]:
+    def __iter__(self) -> Iterator[ShareRecord[K, V]]:
         """Records one after the other, for ever; in implicit mode a record counts as done when its batch is."""
         while True:
             yield from self.poll()
 
     # ----------------------------------------------------------------------------- acknowledgement
 
-    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
+    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
         """Say what becomes of a record; local, sent with the next poll or commit. The last call before that counts.
 
         `RENEW` extends the lock and has the record come back from a later poll; `renew` extends it in place.
@@ -206,7 +216,7 @@ class KafkaShareConsumer:
         """
         return self._application.acknowledge_range(topic, partition, first_offset, last_offset, kind)
 
-    def acknowledge_all(self, records: ShareRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
+    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
         """Say what becomes of all records of a batch; how many are still in hand.
 
         Raises:
@@ -242,7 +252,7 @@ class KafkaShareConsumer:
             if self._application.commit(None):
                 self._attract_attention()
 
-    def renew(self, target: ShareRecord | ShareRecords | None = None, *, timeout: float | None = None) -> CommitResult:
+    def renew(self, target: AnyRecord | AnyRecords | None = None, *, timeout: float | None = None) -> CommitResult:
         """Extend the acquisition locks of records in hand, which stay in hand; see `AsyncKafkaShareConsumer.renew`.
 
         Args:

@@ -1,7 +1,7 @@
 """What a share consumer is made of, put together once for both facades."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from attrs import field, frozen
 
@@ -16,7 +16,7 @@ from kafka_groups.share.application import Application
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.inbox import Inbox
 
-__all__ = ["Configuration", "Environment", "Parts", "configured", "put_together"]
+__all__ = ["Configuration", "Environment", "Parts", "configured", "put_together", "with_deserializers"]
 
 
 @frozen
@@ -59,6 +59,14 @@ def configured(config: Configuration, keywords: Mapping[str, object]) -> ShareCo
     if keywords:
         raise ConfigurationError(f"{', '.join(keywords)}: give keywords or a finished ShareConsumerConfig, not both")
     return config
+
+
+def with_deserializers(
+    keywords: Mapping[str, object], key: Callable[[bytes], object] | None, value: Callable[[bytes], object] | None
+) -> Mapping[str, object]:
+    """The keywords of a constructor with the two that it declares, so that they give the records' types."""
+    given = {"key_deserializer": key, "value_deserializer": value}
+    return {**keywords, **{name: deserializer for name, deserializer in given.items() if deserializer is not None}}
 
 
 def put_together(config: ShareConsumerConfig, environment: Environment) -> Parts:

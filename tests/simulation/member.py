@@ -5,6 +5,7 @@ import contextlib
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.memory import MemoryNetwork
@@ -44,7 +45,7 @@ class Member:
         network: MemoryNetwork,
         clock: VirtualClock,
         rng: random.Random,
-        config: Mapping[str, object],
+        config: Mapping[str, Any],
         *,
         lock_ms: int,
         counts: Counter[str],

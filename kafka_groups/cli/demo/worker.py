@@ -57,7 +57,7 @@ def work(
         again = sum(record.delivery_count > 1 for record in records)
         report(WorkerEvent(EventKind.RECEIVED, len(records), again))
         store.save(
-            StoredFlight(record.topic, record.partition, record.offset, flight_of_line(record.value.decode()))
+            StoredFlight(record.topic, record.partition, record.offset, flight_of_line((record.value or b"").decode()))
             for record in records
         )
         report(WorkerEvent(EventKind.STORED, len(records)))

@@ -12,7 +12,7 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
 from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, Record, RecordBatch
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.records import DeserializedRecord, ShareRecord
+from kafka_groups.share.delivery.records import AnyRecord, DeserializedRecord, ShareRecord
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 __all__ = ["AcquiredRecords", "SessionId"]
@@ -138,7 +138,7 @@ class AcquiredRecords:
         self._records = records
         self._size = len(records)
 
-    def __iter__(self) -> Iterator[ShareRecord]:
+    def __iter__(self) -> Iterator[AnyRecord]:
         if self._records is not None:
             yield from self._records
             return
@@ -155,7 +155,7 @@ class AcquiredRecords:
         self.mark_batch(batch, AcknowledgeType.REJECT)
         self.undecodable = self.undecodable or error
 
-    def _records_of(self, batch: RecordBatch) -> Iterable[ShareRecord]:
+    def _records_of(self, batch: RecordBatch) -> Iterable[AnyRecord]:
         raws: Iterable[Record] = batch.compiled()
         if self._delivered is not None or not self.covers(batch):
             raws = filter(self._is_delivered, raws)

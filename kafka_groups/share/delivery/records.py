@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, cast
+
+from typing_extensions import TypeVar
 
 from kafka_groups.errors import RecordDeserializationError
 from kafka_groups.protocol.record_batch import Record
@@ -11,13 +13,19 @@ from kafka_groups.types import Header, TopicPartition
 if TYPE_CHECKING:
     from kafka_groups.share.delivery.acquired import AcquiredRecords
 
-__all__ = ["Deserializer", "ShareRecord", "ShareRecords"]
+__all__ = ["AnyRecord", "AnyRecords", "Deserializer", "K", "ShareRecord", "ShareRecords", "V"]
+
+K = TypeVar("K", default=bytes)
+"""What keys are: bytes, or what the key deserialiser makes of them."""
+
+V = TypeVar("V", default=bytes)
+"""What values are: bytes, or what the value deserialiser makes of them."""
 
 Deserializer = Callable[[bytes], Any]
 """From the bytes of a key or value to what the application works with; not called for null."""
 
 
-class ShareRecord:
+class ShareRecord(Generic[K, V]):
     """One record that was acquired for this consumer.
 
     Attributes:
@@ -34,12 +42,12 @@ class ShareRecord:
         self._raw = raw
         self.acquired = acquired
         self.offset = raw.offset
-        self.value: Any = raw.value
+        self.value = cast("V | None", raw.value)
 
     @property
-    def key(self) -> Any:
+    def key(self) -> K | None:
         """The key, deserialised when a deserialiser is configured, else bytes; None when null."""
-        return self._raw.key
+        return cast("K | None", self._raw.key)
 
     @property
     def error(self) -> RecordDeserializationError | None:
@@ -98,7 +106,7 @@ class ShareRecord:
         )
 
 
-class DeserializedRecord(ShareRecord):
+class DeserializedRecord(ShareRecord[Any, Any]):
     """A record whose key and value went through deserialisers, or whose error says why they could not."""
 
     __slots__ = ("_error", "_key")
@@ -126,7 +134,7 @@ class DeserializedRecord(ShareRecord):
         return self._error
 
 
-class ShareRecords:
+class ShareRecords(Generic[K, V]):
     """What one poll returned: a sized, iterable batch of records of one or more partitions.
 
     Records are made while iterating, so that a batch of many costs little memory; iterating twice makes them twice.
@@ -143,7 +151,7 @@ class ShareRecords:
     def __bool__(self) -> bool:
         return any(map(len, self._deliveries))
 
-    def __iter__(self) -> Iterator[ShareRecord]:
+    def __iter__(self) -> Iterator[ShareRecord[K, V]]:
         return chain.from_iterable(self._deliveries)
 
     @property
@@ -155,12 +163,16 @@ class ShareRecords:
         """The partitions that the batch has records of."""
         return frozenset(TopicPartition(part.topic, part.partition) for part in self._deliveries)
 
-    def by_partition(self) -> Mapping[TopicPartition, Sequence[ShareRecord]]:
+    def by_partition(self) -> Mapping[TopicPartition, Sequence[ShareRecord[K, V]]]:
         """The records of each partition, in the order of their offsets."""
-        grouped: dict[TopicPartition, list[ShareRecord]] = {}
+        grouped: dict[TopicPartition, list[ShareRecord[K, V]]] = {}
         for part in self._deliveries:
             grouped.setdefault(TopicPartition(part.topic, part.partition), []).extend(part)
         return grouped
 
     def __repr__(self) -> str:
         return f"<ShareRecords {len(self)} of {', '.join(map(str, sorted(self.partitions()))) or 'no partition'}>"
+
+
+AnyRecord = ShareRecord[Any, Any]
+AnyRecords = ShareRecords[Any, Any]

@@ -39,7 +39,7 @@ from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.metrics import ShareMetrics
-from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TopicIdPartition
 from tests.unit.share.deliveries import TOPIC, batch, types_of
@@ -199,21 +199,21 @@ class Bench:
         self.inbox.processing_ms = 0
         return self
 
-    def begin(self) -> ShareRecords:
+    def begin(self) -> AnyRecords:
         """The first half of a poll: what is there, or else begin to wait."""
         self.application.begin_poll()
         records = self.application.take()
         self.inbox.is_waiting = not records
         return records
 
-    def end(self) -> ShareRecords:
+    def end(self) -> AnyRecords:
         """The second half: something came, or the time is up."""
         self.application.raise_waiting()
         records = self.application.take()
         self.inbox.is_waiting = False
         return records
 
-    def delivered(self, *ranges: tuple[int, int], partition: int = 0, version: int = 2) -> list[ShareRecord]:
+    def delivered(self, *ranges: tuple[int, int], partition: int = 0, version: int = 2) -> list[AnyRecord]:
         """Poll and have these records fetched."""
         assert not self.begin()
         self.fetched(self.fetch(), *ranges, partition=partition, version=version)
