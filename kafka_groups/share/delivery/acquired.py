@@ -1,7 +1,6 @@
 """The records that one fetch response brought for one partition, and what became of each of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
 from typing import Self
 from uuid import UUID
 
@@ -18,6 +17,7 @@ from kafka_groups.types import AcknowledgeType, TopicIdPartition
 __all__ = ["AcquiredRecords", "SessionId"]
 
 _MAX_OFFSETS = 1 << 26
+_new = object.__new__
 _RENEWABLE = bytes([m.OPEN])
 _CHANGEABLE = bytes([m.OPEN, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
 
@@ -144,7 +144,14 @@ class AcquiredRecords:
             return
         for batch in self._batches:
             try:
-                yield from self._records_of(batch)
+                for raw in self._raw_records_of(batch):
+                    # What ShareRecord(raw, self) does, without a call for each record: a quarter of the time.
+                    record = _new(ShareRecord)
+                    record._raw = raw
+                    record.acquired = self
+                    record.offset = raw.offset
+                    record.value = raw.value
+                    yield record
             except FOREIGN_ERRORS as error:
                 self._reject(batch, batch.corrupt(error))
             except CorruptRecordError as error:
@@ -155,11 +162,11 @@ class AcquiredRecords:
         self.mark_batch(batch, AcknowledgeType.REJECT)
         self.undecodable = self.undecodable or error
 
-    def _records_of(self, batch: RecordBatch) -> Iterable[AnyRecord]:
+    def _raw_records_of(self, batch: RecordBatch) -> Iterable[Record]:
         raws: Iterable[Record] = batch.compiled()
         if self._delivered is not None or not self.covers(batch):
             raws = filter(self._is_delivered, raws)
-        return map(ShareRecord, raws, repeat(self))
+        return raws
 
     def _is_delivered(self, raw: Record) -> bool:
         position = raw.offset - self.first_offset

