@@ -1,10 +1,17 @@
-"""How many seeds the simulation runs."""
+"""How many seeds the simulation runs, and the count of the faults that struck in all of them."""
+
+from collections import Counter
 
 import pytest
 
 
-@pytest.fixture
-def simulation_seeds(request: pytest.FixtureRequest) -> range:
-    """Seeds from 1 up, as many as `--seeds` says."""
-    count: int = request.config.getoption("--seeds")
-    return range(1, count + 1)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of its own for each seed from 1 up, as many as `--seeds` says."""
+    if "simulation_seed" in metafunc.fixturenames:
+        metafunc.parametrize("simulation_seed", range(1, metafunc.config.getoption("--seeds") + 1))
+
+
+@pytest.fixture(scope="session")
+def struck() -> Counter[str]:
+    """Faults by class, over all seeds of this run."""
+    return Counter()
