@@ -80,9 +80,7 @@ async def test_09_a_consumer_gets_batches_or_keeps_its_limit(target: Target, acq
     await target.cluster.produce(topic, values(10))
 
     sizes: list[int] = []
-    async with target.consumer(
-        group_id, max_poll_records=5, acquire_mode=acquire_mode, prefetch_batches=0
-    ) as consumer:
+    async with target.consumer(group_id, max_poll_records=5, acquire_mode=acquire_mode, prefetch_batches=0) as consumer:
         await consumer.subscribe([topic.name])
         while sum(sizes) < 20:
             sizes.append(len(await consumer.poll(timeout=15)))

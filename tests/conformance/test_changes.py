@@ -1,5 +1,7 @@
 """Scenarios 29, 30: subscriptions and topics that change under a consumer."""
 
+from typing import Any
+
 import pytest
 
 from kafka_groups.errors import IllegalStateError
@@ -9,7 +11,7 @@ from tests.support.conditions import until
 from tests.support.consuming import consume, delivery_counts, offsets, values
 from tests.support.targets import Target, everywhere, everywhere_and_in_a_container
 
-QUICK_METADATA = {"metadata_max_age_ms": 300}
+QUICK_METADATA: dict[str, Any] = {"metadata_max_age_ms": 300}
 
 
 @everywhere

@@ -8,17 +8,15 @@ import pytest
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.record_builder import NewRecord
-from kafka_groups.share.delivery.records import ShareRecord
 from kafka_groups.types import AcknowledgeType
 from tests.support.cluster_client import GROUP_RESOURCE
 from tests.support.conditions import until
-from tests.support.consuming import consume, consume_as, delivery_counts, values
+from tests.support.consuming import Record, consume, consume_as, delivery_counts, values
 from tests.support.raw_member import AT_ONCE, Limits, acknowledge, acknowledged
 from tests.support.real_kafka import unique
-from tests.support.targets import Target, everywhere, everywhere_and_in_a_container
+from tests.support.targets import EXPLICIT, Target, everywhere, everywhere_and_in_a_container
 
 HOUR_MS = 3_600_000
-EXPLICIT = {"acknowledgement_mode": "explicit", "prefetch_batches": 0}
 
 
 # ------------------------------------------------------------------------------------- where groups begin
@@ -44,7 +42,7 @@ async def test_47_latest_begins_at_the_end_and_misses_nothing_after_that(target:
     async with target.consumer(group_id) as consumer:
         await consumer.subscribe([topic.name])
 
-        async def produce_and_poll() -> list[ShareRecord]:
+        async def produce_and_poll() -> list[Record]:
             await target.cluster.produce(topic, [b"after"])
             return list(await consumer.poll(timeout=0.1))
 

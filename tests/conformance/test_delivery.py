@@ -7,19 +7,18 @@ import pytest
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.share.consumer import KafkaShareConsumer
-from kafka_groups.share.delivery.records import ShareRecord
 from kafka_groups.types import AcknowledgeType
 from tests.support.consuming import (
+    Record,
     consume,
     consume_as,
     consume_together,
     delivery_counts,
     offsets,
     values,
+    values_of,
 )
-from tests.support.targets import Target, everywhere, everywhere_and_in_a_container, over_tcp
-
-EXPLICIT = {"acknowledgement_mode": "explicit", "prefetch_batches": 0}
+from tests.support.targets import EXPLICIT, Target, everywhere, everywhere_and_in_a_container, over_tcp
 
 
 @everywhere_and_in_a_container
@@ -35,9 +34,7 @@ async def test_01_all_records_are_consumed_once(target: Target) -> None:
         await consumer.commit_sync()
 
     assert {(record.partition, record.offset): record.value for record in records} == {
-        (partition, offset): value
-        for partition in range(3)
-        for offset, value in enumerate(values(50, f"p{partition}"))
+        (partition, offset): value for partition in range(3) for offset, value in enumerate(values(50, f"p{partition}"))
     }
     assert delivery_counts(records) == {1}
     for partition in range(3):
@@ -53,9 +50,9 @@ async def test_01_two_consumers_share_the_records_and_none_comes_twice(target: T
 
     async with target.consumer(group_id, max_poll_records=10) as one, target.consumer(group_id) as two:
         await one.subscribe([topic.name])
-        first = [record.value for record in await one.poll(timeout=15)]
+        first = values_of(await one.poll(timeout=15))
         await two.subscribe([topic.name])
-        rest = [record.value for record in await consume_together([one, two], 200 - len(first))]
+        rest = values_of(await consume_together([one, two], 200 - len(first)))
         await one.commit_sync()
         await two.commit_sync()
 
@@ -80,7 +77,7 @@ async def test_01_the_blocking_consumer_consumes_all_records_once(target: Target
     group_id = await target.group_of(topic)
     await target.cluster.produce(topic, values(40))
 
-    def consume_and_commit() -> list[ShareRecord]:
+    def consume_and_commit() -> list[Record]:
         with KafkaShareConsumer(bootstrap_servers=target.bootstrap_servers, group_id=group_id) as consumer:
             consumer.subscribe([topic.name])
             records = list(consumer.poll(timeout=15))
@@ -99,7 +96,7 @@ async def test_02_what_was_released_is_delivered_again_and_nothing_else(target: 
     group_id = await target.group_of(topic)
     await target.cluster.produce(topic, values(20))
 
-    def odd_ones_back(record: ShareRecord) -> AcknowledgeType:
+    def odd_ones_back(record: Record) -> AcknowledgeType:
         return AcknowledgeType.RELEASE if record.offset % 2 else AcknowledgeType.ACCEPT
 
     async with target.consumer(group_id, **EXPLICIT) as one:

@@ -1,6 +1,7 @@
 """Scenarios 36, 37, 40, 41: connections and brokers that fail."""
 
 import asyncio
+from typing import Any
 
 import attrs
 import pytest
@@ -14,11 +15,11 @@ from kafka_groups.protocol.messages.share_fetch import ShareFetchResponse
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
 from tests.support.cluster_client import ClusterClient, Topic
-from tests.support.consuming import Countdown, consume, values
+from tests.support.consuming import Countdown, consume, values, values_of
 from tests.support.rewriting_network import RewritingNetwork
 from tests.support.targets import EMBEDDED_PROPERTIES, GROUP_DEFAULTS, Target, everywhere
 
-QUICK_RETRIES = {"reconnect_backoff_ms": 10, "reconnect_backoff_max_ms": 50, "retry_backoff_ms": 10}
+QUICK_RETRIES: dict[str, Any] = {"reconnect_backoff_ms": 10, "reconnect_backoff_max_ms": 50, "retry_backoff_ms": 10}
 
 
 @everywhere
@@ -45,7 +46,7 @@ async def test_36_all_records_are_consumed_though_connections_are_cut_on_fetches
             await consumer.subscribe([topic.name])
             time = Countdown()
             while len(seen) < 80 and time.left_s:
-                seen |= {record.value for record in await consumer.poll(timeout=1)}
+                seen |= set(values_of(await consumer.poll(timeout=1)))
             struck = cut.struck()
             await drained(consumer, target, group_id, topic)
     finally:
@@ -55,7 +56,7 @@ async def test_36_all_records_are_consumed_though_connections_are_cut_on_fetches
     assert struck >= 3
 
 
-async def drained(consumer: AsyncKafkaShareConsumer, target: Target, group_id: str, topic: Topic) -> None:
+async def drained(consumer: AsyncKafkaShareConsumer[Any, Any], target: Target, group_id: str, topic: Topic) -> None:
     """Poll on until every record is accepted; acknowledgements may have been lost with their connection."""
     time = Countdown()
     while time.left_s:
@@ -75,6 +76,7 @@ async def test_37_a_persistent_error_gives_a_bounded_request_rate(target: Target
     group_id = await target.group_of(topic)
     await target.cluster.produce(topic, values(3))
     asked = 0
+    errors: list[BrokerError] = []
 
     def refuse(response: ShareFetchResponse) -> ShareFetchResponse:
         nonlocal asked
@@ -89,8 +91,9 @@ async def test_37_a_persistent_error_gives_a_bounded_request_rate(target: Target
             try:
                 assert not await consumer.poll(timeout=time.left_s)
             except BrokerError as error:
-                assert error.code == code
+                errors.append(error)
 
+    assert {error.code for error in errors} <= {code}
     assert 2 <= asked <= 10  # a back-off from 100 ms to 1 s allows about five
 
 

@@ -1,6 +1,7 @@
 """Scenarios 6, 14: acquisition locks run out, and are renewed."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,8 @@ from tests.support.raw_member import (
     acknowledged,
     fetched,
 )
-from tests.support.targets import LOCK_MS, SHORT_LOCKS, Target, everywhere
+from tests.support.targets import EXPLICIT, LOCK_MS, SHORT_LOCKS, Target, everywhere
 
-EXPLICIT = {"acknowledgement_mode": "explicit", "prefetch_batches": 0}
 LOCK_S = LOCK_MS / 1000
 RENEW = AcknowledgeType.RENEW
 
@@ -197,10 +197,10 @@ async def test_14_renewal_needs_version_2_and_its_flag(target: Target) -> None:
     for refused in (v1, without_flag):
         assert refused.error_code is ErrorCode.NONE
         assert acknowledged(refused)[0].error_code is ErrorCode.INVALID_REQUEST
-    for refused in (fetch_v1, fetch_without_flag):
-        assert refused.error_code is ErrorCode.NONE
-        assert fetched(refused)[0].error_code is ErrorCode.NONE
-        assert fetched(refused)[0].acknowledge_error_code is ErrorCode.INVALID_REQUEST
+    for fetch in (fetch_v1, fetch_without_flag):
+        assert fetch.error_code is ErrorCode.NONE
+        assert fetched(fetch)[0].error_code is ErrorCode.NONE
+        assert fetched(fetch)[0].acknowledge_error_code is ErrorCode.INVALID_REQUEST
     assert acknowledged(with_flag)[0].error_code is ErrorCode.NONE
 
 
@@ -214,7 +214,14 @@ async def test_14_a_renewing_fetch_has_limits_of_zero(target: Target, field: str
     await member.fetch_until_acquired()
     await target.cluster.produce(topic, values(4))
     renewal = acknowledge(RENEW, 0, 3)
-    limits = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 0, "max_records": 0, "batch_size": 0, field: 1}
+    limits: dict[str, Any] = {
+        "max_wait_ms": 0,
+        "min_bytes": 0,
+        "max_bytes": 0,
+        "max_records": 0,
+        "batch_size": 0,
+        field: 1,
+    }
 
     refused = await member.share_fetch(Limits(**limits), acknowledgements=[renewal], is_renew_ack=True)
     renewed = await member.share_fetch(NOTHING, acknowledgements=[renewal], is_renew_ack=True)

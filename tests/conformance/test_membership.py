@@ -1,5 +1,7 @@
 """Scenarios 24 to 28, 32, 33: members of a group, heartbeat by heartbeat."""
 
+from typing import Any
+
 import pytest
 
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -119,9 +121,7 @@ async def test_27_more_members_than_partitions_share_them(target: Target) -> Non
     shares = [await member.fetch_until_acquired(Limits(max_records=3, batch_size=3)) for member in members]
 
     described = await target.cluster.describe_group(group_id)
-    assert {
-        part.partitions for member in described.members for part in member.assignment.topic_partitions
-    } == {(0,)}
+    assert {part.partitions for member in described.members for part in member.assignment.topic_partitions} == {(0,)}
     assert len(described.members) == 3
     assert [share.runs for share in shares] == [(Run(0, 2, 1),), (Run(3, 5, 1),), (Run(6, 8, 1),)]
 
@@ -138,10 +138,10 @@ async def test_28_the_first_assignment_is_empty_until_the_partitions_are_initial
     asked_for = await member.heartbeat(topics=[topic.name])
 
     assert assigned(first, topic) == frozenset()
-    assert assigned(then, topic) == {0, 1}
+    assert assigned(then, topic) == frozenset({0, 1})
     assert then.member_epoch > first.member_epoch
     assert unchanged.assignment is None
-    assert assigned(asked_for, topic) == {0, 1}
+    assert assigned(asked_for, topic) == frozenset({0, 1})
 
 
 @everywhere
@@ -152,13 +152,13 @@ async def test_32_member_ids_have_1_to_36_characters(target: Target, length: int
     member = target.member(group_id, topic)
     member.member_id = "x" * length
 
-    answers = [
+    answers: list[Any] = [
         await member.join(),
         await member.share_fetch(AT_ONCE, epoch=0, partitions=[0]),
         await member.share_acknowledge(epoch=1),
     ]
     member.member_id = "x" * 36
-    accepted = [await member.join(), await member.share_fetch(AT_ONCE, epoch=0, partitions=[0])]
+    accepted: list[Any] = [await member.join(), await member.share_fetch(AT_ONCE, epoch=0, partitions=[0])]
 
     assert [answer.error_code for answer in answers] == [ErrorCode.INVALID_REQUEST] * 3
     assert [answer.error_code for answer in accepted] == [ErrorCode.NONE] * 2

@@ -16,10 +16,7 @@ from tests.support.cluster_client import Topic
 from tests.support.consuming import Countdown, consume, consume_as, delivery_counts, offsets, values
 from tests.support.raw_member import ROOMY, Run, accept, acknowledge, release
 from tests.support.rewriting_network import RewritingNetwork, records_rewritten
-from tests.support.targets import Target, everywhere
-
-EXPLICIT = {"acknowledgement_mode": "explicit", "prefetch_batches": 0}
-
+from tests.support.targets import EXPLICIT, Target, everywhere
 
 # ------------------------------------------------------------------------------------------------- gaps
 
@@ -41,7 +38,8 @@ def through(network: Network, *changes: tuple[int, bytes | None]) -> RewritingNe
 
     def rewrite(blob: bytes) -> bytes:
         return b"".join(
-            by_offset.get(batch.header.base_offset, bytes(batch.data)) or compacted(batch) for batch in iter_batches(blob)
+            by_offset.get(batch.header.base_offset, bytes(batch.data)) or compacted(batch)
+            for batch in iter_batches(blob)
         )
 
     return RewritingNetwork(network, {ApiKey.SHARE_FETCH: records_rewritten(rewrite)})

@@ -1,6 +1,7 @@
 """Scenarios 20 to 23: share sessions, epoch by epoch."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ async def test_20_epochs_count_the_requests_of_a_session(target: Target) -> None
     group_id = await target.group_of(topic)
     member = target.member(group_id, topic)
 
-    codes = {
+    codes: dict[str, Any] = {
         "0 opens": await member.share_fetch(AT_ONCE, epoch=0, partitions=[0]),
         "1": await member.share_fetch(AT_ONCE, epoch=1),
         "2 of an acknowledgement": await member.share_acknowledge(epoch=2),

@@ -220,7 +220,9 @@ class ClusterClient:
 
     async def group_config(self, group_id: str) -> dict[str, Any]:
         """The configs of a group, defaults included."""
-        resource = DescribeConfigsResource(resource_type=GROUP_RESOURCE, resource_name=group_id, configuration_keys=None)
+        resource = DescribeConfigsResource(
+            resource_type=GROUP_RESOURCE, resource_name=group_id, configuration_keys=None
+        )
         result = (await self._any.ask(DescribeConfigsRequest(resources=(resource,)))).results[0]
         assert result.error_code is ErrorCode.NONE, result
         return {config.name: config.value for config in result.configs}
@@ -230,7 +232,12 @@ async def _append(leader: RawClient, topic: Topic, batch: bytes, partition: int)
     data = TopicProduceData(
         topic_id=topic.topic_id, partition_data=(PartitionProduceData(index=partition, records=batch),)
     )
-    response = await leader.ask(ProduceRequest(acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=(data,)))
+    request = ProduceRequest(acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=(data,))
+    # The metadata of a real Kafka may name the leader of a new partition before that broker knows of it.
+    response = await until(
+        lambda: leader.ask(request),
+        lambda it: it.responses[0].partition_responses[0].error_code is not ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    )
     result = response.responses[0].partition_responses[0]
     assert result.error_code is ErrorCode.NONE, result
     offset: int = result.base_offset

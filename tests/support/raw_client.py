@@ -55,6 +55,4 @@ class RawClient:
 
     async def _open(self) -> ClientConnection:
         lost = self._lost = asyncio.Event()
-        return await ClientConnection.open(
-            self._network, *self._address, CLIENT_ID, on_lost=lambda _reason: lost.set()
-        )
+        return await ClientConnection.open(self._network, *self._address, CLIENT_ID, on_lost=lambda _reason: lost.set())

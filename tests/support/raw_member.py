@@ -124,9 +124,7 @@ class RawMember:
         wanted = frozenset(partitions)
         response = await self.join()
         if assigned(response, self.topic) != wanted:
-            await until(
-                lambda: self.heartbeat(topics=[self.topic.name]), lambda it: assigned(it, self.topic) == wanted
-            )
+            await until(lambda: self.heartbeat(topics=[self.topic.name]), lambda it: assigned(it, self.topic) == wanted)
 
     async def leave(self) -> None:
         """Leave the group."""

@@ -41,7 +41,11 @@ LOCK_MS = 1_000
 SHORT_LOCKS: Mapping[str, str] = MappingProxyType({"share.record.lock.duration.ms": str(LOCK_MS)})
 """The shortest acquisition lock that Kafka allows."""
 
+EXPLICIT: Mapping[str, Any] = MappingProxyType({"acknowledgement_mode": "explicit", "prefetch_batches": 0})
+"""Keywords of a consumer that holds only what was handed out and acknowledges it itself."""
+
 Configs = Mapping[str, str]
+
 
 @frozen
 class TargetSpec:
@@ -82,7 +86,9 @@ class Target:
         """Whether other programs and blocking consumers can reach it."""
         return self.kind != EMBEDDED_MEMORY
 
-    def consumer(self, group_id: str, *, network: Network | None = None, **keywords: Any) -> AsyncKafkaShareConsumer:
+    def consumer(
+        self, group_id: str, *, network: Network | None = None, **keywords: Any
+    ) -> AsyncKafkaShareConsumer[Any, Any]:
         """A consumer of the group, by another network if one is given."""
         keywords = {"bootstrap_servers": self.bootstrap_servers, "request_timeout_ms": 10_000, **keywords}
         return AsyncKafkaShareConsumer(
