@@ -35,6 +35,10 @@ class WakeupError(KafkaGroupsError):
     """`wakeup()` ended a blocking call."""
 
 
+class ClientFailureError(KafkaGroupsError):
+    """The client failed inside, by a defect of this package, and cannot go on; the cause is attached."""
+
+
 # ---------------------------------------------------------------------------------- network and frames
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, RequestManager
 from kafka_groups.client.router import Router
-from kafka_groups.errors import BootstrapError, KafkaGroupsError
+from kafka_groups.errors import BootstrapError, ClientFailureError
 from kafka_groups.net.clock import Clock
 
 __all__ = ["Engine"]
@@ -129,7 +129,7 @@ class Engine:
 
     def _broken(self, error: Exception) -> None:
         _LOG.error("the client's engine failed", exc_info=error)
-        fatal = KafkaGroupsError(f"the client failed inside and cannot go on: {error!r}")
+        fatal = ClientFailureError(f"the client failed inside and cannot go on: {error!r}")
         fatal.__cause__ = error
         self._errors.report_fatal(fatal)
 

@@ -14,7 +14,7 @@ from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
 from kafka_groups.client.metadata import Metadata, MetadataManager
 from kafka_groups.client.router import ConnectionSettings, Router
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.errors import BrokerError
+from kafka_groups.errors import BrokerError, ClientFailureError
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
 from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
@@ -169,6 +169,8 @@ class ShareClient:
         self._engine.turn()
 
     def _after_turn(self) -> None:
+        if isinstance(self._errors.fatal, ClientFailureError):
+            self.fetcher.give_up()  # whoever waits for a commit is told now, and not by a time-out
         if self._changed is not None:
             self._changed()
         if self._errors or self._inbox.fates:

@@ -245,6 +245,7 @@ class ShareMembership:
         self.epoch = JOIN_EPOCH
         self._may_be_member = False
         self._drop_assignment()
+        self._timer.patient()
         self._timer.again(now_ms)
 
     def _retry(self, _response: ShareGroupHeartbeatResponse, now_ms: int) -> None:

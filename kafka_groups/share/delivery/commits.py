@@ -50,7 +50,7 @@ class CommitTicket:
     @property
     def is_done(self) -> bool:
         """Whether all results are there."""
-        return self._outstanding == 0
+        return self._outstanding <= 0
 
     def expect(self, count: int) -> None:
         """So many more acknowledgements belong to this commit."""

@@ -138,10 +138,14 @@ class ShareFetchManager:
             return  # given up
         exchange.leader.exchange = None
         exchange.leader.version = answer.version
-        if exchange.purpose is Purpose.FETCH:
-            self._settlement.fetched(exchange, answer, now_ms)
-        else:
-            self._settlement.acknowledged(exchange, answer, now_ms)
+        try:
+            if exchange.purpose is Purpose.FETCH:
+                self._settlement.fetched(exchange, answer, now_ms)
+            else:
+                self._settlement.acknowledged(exchange, answer, now_ms)
+        except Exception:
+            exchange.leader.exchange = exchange  # a defect: `give_up` is to find what it carried
+            raise
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
         """The request is lost, and with the connection the session and all of its locks."""

@@ -11,6 +11,7 @@ import pytest
 from kafka_groups.broker.faults import DROP_CONNECTION, DROP_RESPONSE, answer
 from kafka_groups.errors import (
     BootstrapError,
+    ClientFailureError,
     ConcurrentUseError,
     GroupMaxSizeReachedError,
     OperationTimeoutError,
@@ -21,6 +22,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
+from kafka_groups.share.delivery.settlement import Settlement
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType
@@ -89,6 +91,28 @@ def test_a_slow_application_gets_each_record_delivered_once() -> None:
                     counts.setdefault(record.offset, []).append(record.delivery_count)
                 await asyncio.sleep(20)  # two thirds of the lock
             assert counts == {offset: [1] for offset in range(30)}
+
+    simulate(program)
+
+
+def test_a_defect_inside_ends_a_commit_at_once_and_every_call_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    async def program(world: World) -> None:
+        await world.produce(values(3))
+        consumer = world.consumer()
+        await consumer.subscribe([TOPIC])
+        await take(consumer, 3)
+        monkeypatch.setattr(Settlement, "acknowledged", fail)
+        before_ms = world.clock.now_ms()
+        results = await consumer.commit_sync()
+        assert world.clock.now_ms() - before_ms < 1000
+        assert [type(error) for error in results.values()] == [OperationTimeoutError]
+        with pytest.raises(ClientFailureError, match="planted"):
+            await consumer.poll(timeout=1)
+        monkeypatch.undo()
+        await consumer.close(timeout=1)
 
     simulate(program)
 
