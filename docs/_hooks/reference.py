@@ -1,17 +1,26 @@
-"""Fills the reference pages from the code: configuration keys and error classes.
+"""Fills the reference pages from the code: configuration keys, error classes, state machines, served APIs.
 
 A page has a line `<!-- generated: NAME -->`; what stands in its place is made here when the documentation is built.
 """
 
+import ast
+import enum
+import importlib
+import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from kafka_groups.broker.api.handlers import HANDLERS
+from kafka_groups.broker.share import record_state
+from kafka_groups.client.membership import states as member_states
 from kafka_groups.config.broker import broker_keys, group_keys
 from kafka_groups.config.keys import Key
 from kafka_groups.config.share import FORBIDDEN, share_consumer_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
+from kafka_groups.protocol.apis import APIS
 
 _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)
 
@@ -66,6 +75,73 @@ def own_errors() -> Iterator[str]:
         yield _row(f"`{error.__name__}`", bases, _first_line(error))
 
 
+def member_state() -> Iterator[str]:
+    """The states of a group member and what each means."""
+    return _meanings(member_states.MemberState)
+
+
+def member_transition() -> Iterator[str]:
+    """Where each event takes a member."""
+    return _transitions(member_states.MemberState, member_states.MemberEvent, member_states.TRANSITIONS)
+
+
+def record_event() -> Iterator[str]:
+    """What may happen to a record of a share-partition."""
+    return _meanings(record_state.RecordEvent)
+
+
+def record_transition() -> Iterator[str]:
+    """Where each event takes a record."""
+    return _transitions(record_state.RecordState, record_state.RecordEvent, record_state.TRANSITIONS)
+
+
+def served_api() -> Iterator[str]:
+    """The APIs that the embedded broker has a handler for."""
+    yield from _table_head("API", "Key", "Versions", "What it does")
+    for key in sorted(HANDLERS):
+        api = APIS[key]
+        card = inspect.getdoc(importlib.import_module(f"kafka_groups.broker.api.{api.module}")) or ""
+        name, _, rest = card.split("\n\n", 1)[0].replace("\n", " ").partition(": ")
+        yield _row(name.split(" ")[0], str(int(key)), str(api.versions), f"{rest[0].upper()}{rest[1:]}")
+
+
+def _meanings(kind: type[enum.Enum]) -> Iterator[str]:
+    yield from _table_head("Name", "Meaning")
+    for name, meaning in _documented(kind).items():
+        yield _row(_worded(kind[name]), meaning)
+
+
+def _documented(kind: type[enum.Enum]) -> Mapping[str, str]:
+    """The members of an enumeration with the docstrings that follow them in its source."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(definition, ast.ClassDef)  # noqa: S101 - it is the source of a class
+    found: dict[str, str] = {}
+    for statement, after in zip(definition.body, [*definition.body[1:], None], strict=True):
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            is_described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            found[statement.targets[0].id] = str(after.value.value) if is_described else ""
+    return found
+
+
+def _transitions(
+    states: type[enum.Enum], events: type[enum.Enum], table: Mapping[tuple[Any, Any], enum.Enum]
+) -> Iterator[str]:
+    """One row for each state, one column for each event; an empty cell is an event that cannot happen there."""
+    yield from _table_head("State", *(_worded(event) for event in events))
+    for state in states:
+        yield _row(f"**{_worded(state)}**", *(_target(table.get((state, event)), state) for event in events))
+
+
+def _target(after: enum.Enum | None, state: enum.Enum) -> str:
+    if after is None:
+        return ""
+    return "(stays)" if after is state else f"→ {_worded(after)}"
+
+
+def _worded(member: enum.Enum) -> str:
+    return member.name.lower().replace("_", " ")
+
+
 def _own(error: type[KafkaGroupsError]) -> Iterator[type[KafkaGroupsError]]:
     for child in error.__subclasses__():
         if child.__module__ == KafkaGroupsError.__module__ and child not in BrokerError.__subclasses__():
@@ -108,4 +184,9 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "topic": topic,
     "broker-errors": broker_errors,
     "own-errors": own_errors,
+    "member-states": member_state,
+    "member-transitions": member_transition,
+    "record-events": record_event,
+    "record-transitions": record_transition,
+    "served-apis": served_api,
 }

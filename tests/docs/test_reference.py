@@ -1,13 +1,20 @@
+import enum
 import importlib.util
 import re
+from collections.abc import Mapping
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from kafka_groups.broker.api.handlers import HANDLERS
+from kafka_groups.broker.share import record_state
+from kafka_groups.client.membership import states as member_states
 from kafka_groups.config.broker import broker_keys, group_keys
 from kafka_groups.config.share import FORBIDDEN, share_consumer_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
+from kafka_groups.protocol.apis import APIS, ApiKey
 from tests.docs.blocks import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -54,8 +61,66 @@ def test_error_reference_has_every_class(hook: ModuleType) -> None:
     assert BrokerError.__subclasses__()
 
 
+def worded(member: enum.Enum) -> str:
+    return member.name.lower().replace("_", " ")
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def transitions(made: str, columns: type[enum.Enum]) -> dict[tuple[str, str], str]:
+    """(state, event) → cell, of the table whose columns are these events."""
+    lines = made.splitlines()
+    events = [worded(event) for event in columns]
+    begin = lines.index("| " + " | ".join(["State", *events]) + " |")
+    found: dict[tuple[str, str], str] = {}
+    for line in lines[begin + 2 :]:
+        if not line.startswith("|"):
+            break
+        state, *row = cells(line)
+        found |= {(state.strip("*"), event): cell for event, cell in zip(events, row, strict=True)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("states", "events", "table"),
+    [
+        (member_states.MemberState, member_states.MemberEvent, member_states.TRANSITIONS),
+        (record_state.RecordState, record_state.RecordEvent, record_state.TRANSITIONS),
+    ],
+    ids=["member", "record"],
+)
+def test_states_page_has_every_transition_and_no_other(
+    hook: ModuleType, states: type[enum.Enum], events: type[enum.Enum], table: Mapping[Any, enum.Enum]
+) -> None:
+    shown = transitions(page(hook, "states.md"), events)
+    assert set(shown) == {(worded(state), worded(event)) for state in states for event in events}
+    for state in states:
+        for event in events:
+            after = table.get((state, event))
+            expected = "" if after is None else "(stays)" if after is state else f"→ {worded(after)}"
+            assert shown[worded(state), worded(event)] == expected
+
+
+def test_states_page_says_what_each_state_and_event_means(hook: ModuleType) -> None:
+    rows = dict(cells(line) for line in page(hook, "states.md").splitlines() if len(cells(line)) == 2)
+    for member in (*member_states.MemberState, *record_state.RecordEvent):
+        assert rows[worded(member)].endswith("."), member
+
+
+def test_protocol_page_has_every_served_api(hook: ModuleType) -> None:
+    rows = [cells(line) for line in page(hook, "protocol.md").splitlines() if line.startswith("| ")][2:]
+    assert [(int(key), versions) for _, key, versions, _ in rows] == [
+        (int(key), str(APIS[key].versions)) for key in sorted(HANDLERS)
+    ]
+    for name, key, _, meaning in rows:
+        assert name.lower() == APIS[ApiKey(int(key))].module.replace("_", "")
+        assert meaning.endswith("."), meaning
+
+
 def test_rows_have_as_many_cells_as_their_table(hook: ModuleType) -> None:
-    for name in ("configuration.md", "errors.md"):
+    for name in ("configuration.md", "errors.md", "states.md", "protocol.md"):
         widths: set[int] = set()
         for line in page(hook, name).splitlines():
             if not line.startswith("|"):
