@@ -10,7 +10,7 @@ __all__ = ["BackgroundErrors"]
 class BackgroundErrors:
     """Errors in the order in which they happened.
 
-    An error that is *fatal* ends the client: it is raised by every call from then on. Any other is raised once,
+    An error that is *fatal* ends the client: every poll and commit raises it from then on. Any other is raised once,
     and not queued a second time while an equal one waits.
     """
 
@@ -27,7 +27,7 @@ class BackgroundErrors:
             self._waiting.append(error)
 
     def report_fatal(self, error: KafkaGroupsError) -> None:
-        """Have every call from now on raise this error; the first fatal error stays."""
+        """Have every poll and commit from now on raise this error; the first fatal error stays."""
         if self.fatal is None:
             self.fatal = error
 

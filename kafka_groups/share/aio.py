@@ -243,6 +243,8 @@ class AsyncKafkaShareConsumer(Generic[K, V]):
 
         Raises:
             OperationTimeoutError: Answers are missing; what becomes of those acknowledgements is told to the callback.
+            WakeupError: `wakeup` was called; nothing was sent.
+            KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
         """
         ticket = CommitTicket()
         with self._application.entered():
@@ -255,6 +257,10 @@ class AsyncKafkaShareConsumer(Generic[K, V]):
         """Send the acknowledgements without waiting; the callback is told of the outcome in a later call.
 
         In implicit mode this accepts all records that were delivered.
+
+        Raises:
+            WakeupError: `wakeup` was called; nothing was sent.
+            KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
         """
         with self._application.entered():
             if self._application.commit(None):
@@ -315,7 +321,7 @@ class AsyncKafkaShareConsumer(Generic[K, V]):
         return None if timeout_ms is None else timeout_ms / 1000
 
     def wakeup(self) -> None:
-        """Have the poll that waits, or else the next one, raise `WakeupError`; may be called from any task."""
+        """Have the poll that waits, or else the next poll or commit, raise `WakeupError`; may be called from any task."""
         self._application.wake()
 
     def metrics(self) -> Mapping[str, float]:

@@ -118,7 +118,7 @@ class Application:
             raise IllegalStateError("only wakeup() may be called from the acknowledgement callback")
 
     def wake(self) -> None:
-        """Have the current or the next poll raise `WakeupError`."""
+        """Have the poll that waits, or else the next poll or commit, raise `WakeupError`."""
         self._woken = True
         self._inbox.notify()
 

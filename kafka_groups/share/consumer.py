@@ -235,6 +235,8 @@ class KafkaShareConsumer(Generic[K, V]):
 
         Raises:
             OperationTimeoutError: Answers are missing; what becomes of those acknowledgements is told to the callback.
+            WakeupError: `wakeup` was called; nothing was sent.
+            KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
         """
         ticket, settled = _ticket()
         with self._application.entered():
@@ -247,6 +249,10 @@ class KafkaShareConsumer(Generic[K, V]):
         """Send the acknowledgements without waiting; the callback is told of the outcome in a later call.
 
         In implicit mode this accepts all records that were delivered.
+
+        Raises:
+            WakeupError: `wakeup` was called; nothing was sent.
+            KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
         """
         with self._application.entered():
             if self._application.commit(None):
@@ -295,7 +301,7 @@ class KafkaShareConsumer(Generic[K, V]):
         return None if timeout_ms is None else timeout_ms / 1000
 
     def wakeup(self) -> None:
-        """Have the poll that waits, or else the next one, raise `WakeupError`; may be called from any thread."""
+        """Have the poll that waits, or else the next poll or commit, raise `WakeupError`; may be called from any thread."""
         self._application.wake()
 
     def metrics(self) -> Mapping[str, float]:

@@ -1,6 +1,7 @@
 """An independent reading of the wire: who holds which lock, what was accepted, by the frames that the brokers sent.
 
-It knows nothing of the broker's insides; whatever it finds wrong is wrong for any client that sees these frames.
+Of the broker's insides it learns no more than when a leader moves; whatever it finds wrong is wrong for any client that
+sees these frames.
 """
 
 from collections import Counter
