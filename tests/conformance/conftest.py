@@ -1,5 +1,6 @@
 """The clusters behind the fixture `target`: made anew in memory, and shared by the whole run over TCP."""
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack
 from typing import Any
@@ -78,6 +79,12 @@ def shared_clusters(request: pytest.FixtureRequest) -> Iterator[SharedClusters]:
     """The clusters that tests share."""
     with ExitStack() as until_the_end:
         yield SharedClusters(request, until_the_end)
+
+
+@pytest.fixture(autouse=True)
+def logs_of_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """Have pytest show what the consumers and brokers logged when a test fails."""
+    caplog.set_level(logging.DEBUG, "kafka_groups")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.support.consuming import values
-from tests.support.raw_member import AT_ONCE, CLOSE, Limits, Run, accept, fetched
+from tests.support.raw_member import AT_ONCE, CLOSE, Acquired, Limits, Run, accept, fetched
 from tests.support.targets import Target, everywhere, everywhere_with
 
 TWO_SESSIONS = {"group.share.max.size": "2", "group.share.max.share.sessions": "2"}
@@ -73,7 +73,7 @@ async def test_20_epoch_0_replaces_a_session_and_the_member_keeps_its_records(ta
 
     anew = await member.share_fetch(AT_ONCE, epoch=0, partitions=[0])
     assert anew.error_code is ErrorCode.NONE
-    assert not fetched(anew)[0].acquired_records
+    assert Acquired.of(anew).count == 0
     assert (await other.fetch(AT_ONCE)).count == 0
     await member.settle(accept(0, 2))
 

@@ -45,7 +45,7 @@ async def consume(consumer: AsyncKafkaShareConsumer[Any, Any], count: int) -> li
     time = Countdown()
     while len(records) < count and time.left_s:
         records += await consumer.poll(timeout=time.left_s)
-    assert len(records) == count, f"{len(records)} of {count} records came: {records}"
+    assert len(records) == count, f"{len(records)} of {count} records came: {records}, {consumer.metrics()}"
     return records
 
 
