@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Generic, Self
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError, OperationTimeoutError
-from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
-from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from kafka_groups.share.surface import LocalSurface
+from kafka_groups.types import TopicIdPartition
 
 __all__ = ["AsyncKafkaShareConsumer", "CommitResult", "checked_topics"]
 
@@ -23,7 +23,7 @@ CommitResult = Mapping[TopicIdPartition, KafkaGroupsError | None]
 DEFAULT_CLOSE_TIMEOUT_S = 30.0
 
 
-class AsyncKafkaShareConsumer(Generic[K, V]):
+class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
     """A consumer of a share group (KIP-932), for asyncio.
 
     The members of a share group share the records of their topics, and not the partitions: each record is
@@ -56,20 +56,11 @@ class AsyncKafkaShareConsumer(Generic[K, V]):
         **keywords: object,
     ) -> None:
         deserializers = with_deserializers(keywords, key_deserializer, value_deserializer)
-        parts = put_together(configured(config, deserializers), environment or Environment())
-        self._config = parts.config
-        self._clock = parts.clock
-        self._inbox = parts.inbox
-        self._application = parts.application
-        self._client = parts.client
+        super().__init__(put_together(configured(config, deserializers), environment or Environment()))
         self._ready = asyncio.Event()
         self._time_is_up = False
         self._inbox.on_ready = self._ready.set
-        self._finalizer = weakref.finalize(self, _abandon, parts.client)
-
-    def __repr__(self) -> str:
-        state = "closed" if self._application.is_closed else self._client.membership.state.value
-        return f"<AsyncKafkaShareConsumer group {self._config.group_id} {state}>"
+        self._finalizer = weakref.finalize(self, _abandon, self._client)
 
     async def __aenter__(self) -> Self:
         return self
@@ -111,10 +102,6 @@ class AsyncKafkaShareConsumer(Generic[K, V]):
             self._application.drop_all()
             self._application.subscription = frozenset()
             self._client.unsubscribe()
-
-    def subscription(self) -> frozenset[str]:
-        """The topics that the consumer is subscribed to."""
-        return self._application.subscription
 
     # ------------------------------------------------------------------------------------- records
 
@@ -183,52 +170,6 @@ class AsyncKafkaShareConsumer(Generic[K, V]):
                 yield record
 
     # ----------------------------------------------------------------------------- acknowledgement
-
-    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
-        """Say what becomes of a record; local, sent with the next poll or commit. The last call before that counts.
-
-        `RENEW` extends the lock and has the record come back from a later poll; `renew` extends it in place.
-
-        Raises:
-            IllegalStateError: In implicit mode, or the record is not in flight any more.
-        """
-        self._application.acknowledge(record, kind)
-
-    def acknowledge_offset(
-        self, topic: str, partition: int, offset: int, kind: AcknowledgeType = AcknowledgeType.ACCEPT
-    ) -> None:
-        """Say what becomes of the record at an offset, such as one that could not be deserialised.
-
-        Raises:
-            IllegalStateError: In implicit mode, or the record is not in flight.
-        """
-        self._application.acknowledge_offset(topic, partition, offset, kind)
-
-    def acknowledge_range(
-        self,
-        topic: str,
-        partition: int,
-        first_offset: int,
-        last_offset: int,
-        kind: AcknowledgeType = AcknowledgeType.ACCEPT,
-    ) -> int:
-        """Say what becomes of all records in hand from the first to the last offset, both included.
-
-        Returns:
-            How many records those are; offsets that are not in hand are passed over.
-
-        Raises:
-            IllegalStateError: In implicit mode.
-        """
-        return self._application.acknowledge_range(topic, partition, first_offset, last_offset, kind)
-
-    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
-        """Say what becomes of all records of a batch; how many are still in hand.
-
-        Raises:
-            IllegalStateError: In implicit mode.
-        """
-        return self._application.acknowledge_all(records, kind)
 
     async def commit_sync(self, timeout: float | None = None) -> CommitResult:  # noqa: ASYNC109
         """Send the acknowledgements and wait for the brokers' answers.
@@ -304,29 +245,7 @@ class AsyncKafkaShareConsumer(Generic[K, V]):
         except TimeoutError:
             raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s") from None
 
-    def set_acknowledgement_callback(self, callback: AcknowledgementCallback | None) -> None:
-        """Have the fate of acknowledgements told to a function, from within poll, commit and close.
-
-        Only `wakeup` may be called from within it.
-        """
-        self._application.check_usable()
-        self._application.callback = callback
-
     # --------------------------------------------------------------------------------- the consumer
-
-    @property
-    def acquisition_lock_timeout(self) -> float | None:
-        """How long acquisition locks last, in seconds; None before the first fetch was answered."""
-        timeout_ms = self._client.fetcher.lock_timeout_ms
-        return None if timeout_ms is None else timeout_ms / 1000
-
-    def wakeup(self) -> None:
-        """Have the poll that waits, or else the next poll or commit, raise `WakeupError`; may be called from any task."""
-        self._application.wake()
-
-    def metrics(self) -> Mapping[str, float]:
-        """Totals since the consumer was made, by Kafka's names where it has them; a copy."""
-        return self._client.metrics()
 
     async def close(self, timeout: float = DEFAULT_CLOSE_TIMEOUT_S) -> None:  # noqa: ASYNC109
         """Send what was acknowledged, release the rest, leave the group and close all connections.

@@ -3,24 +3,23 @@
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Generic, Self
 
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.share.aio import DEFAULT_CLOSE_TIMEOUT_S, CommitResult, checked_topics
-from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
-from kafka_groups.types import AcknowledgeType
+from kafka_groups.share.surface import LocalSurface
 
 __all__ = ["KafkaShareConsumer"]
 
 
-class KafkaShareConsumer(Generic[K, V]):
+class KafkaShareConsumer(LocalSurface, Generic[K, V]):
     """A consumer of a share group (KIP-932); its methods block.
 
     The members of a share group share the records of their topics, and not the partitions: each record is
@@ -53,20 +52,11 @@ class KafkaShareConsumer(Generic[K, V]):
         **keywords: object,
     ) -> None:
         deserializers = with_deserializers(keywords, key_deserializer, value_deserializer)
-        parts = put_together(configured(config, deserializers), environment or Environment())
-        self._config = parts.config
-        self._clock = parts.clock
-        self._inbox = parts.inbox
-        self._application = parts.application
-        self._client = parts.client
-        self._thread = LoopThread(f"share-consumer-{parts.config.group_id}")
+        super().__init__(put_together(configured(config, deserializers), environment or Environment()))
+        self._thread = LoopThread(f"share-consumer-{self._config.group_id}")
         self._ready = threading.Event()
         self._inbox.on_ready = self._ready.set
-        self._finalizer = weakref.finalize(self, _abandon, self._thread, parts.client)
-
-    def __repr__(self) -> str:
-        state = "closed" if self._application.is_closed else self._client.membership.state.value
-        return f"<KafkaShareConsumer group {self._config.group_id} {state}>"
+        self._finalizer = weakref.finalize(self, _abandon, self._thread, self._client)
 
     def __enter__(self) -> Self:
         return self
@@ -110,10 +100,6 @@ class KafkaShareConsumer(Generic[K, V]):
             self._application.subscription = frozenset()
             if self._thread.is_running:
                 self._thread.call_soon(self._client.unsubscribe)
-
-    def subscription(self) -> frozenset[str]:
-        """The topics that the consumer is subscribed to."""
-        return self._application.subscription
 
     # ------------------------------------------------------------------------------------- records
 
@@ -178,52 +164,6 @@ class KafkaShareConsumer(Generic[K, V]):
 
     # ----------------------------------------------------------------------------- acknowledgement
 
-    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
-        """Say what becomes of a record; local, sent with the next poll or commit. The last call before that counts.
-
-        `RENEW` extends the lock and has the record come back from a later poll; `renew` extends it in place.
-
-        Raises:
-            IllegalStateError: In implicit mode, or the record is not in flight any more.
-        """
-        self._application.acknowledge(record, kind)
-
-    def acknowledge_offset(
-        self, topic: str, partition: int, offset: int, kind: AcknowledgeType = AcknowledgeType.ACCEPT
-    ) -> None:
-        """Say what becomes of the record at an offset, such as one that could not be deserialised.
-
-        Raises:
-            IllegalStateError: In implicit mode, or the record is not in flight.
-        """
-        self._application.acknowledge_offset(topic, partition, offset, kind)
-
-    def acknowledge_range(
-        self,
-        topic: str,
-        partition: int,
-        first_offset: int,
-        last_offset: int,
-        kind: AcknowledgeType = AcknowledgeType.ACCEPT,
-    ) -> int:
-        """Say what becomes of all records in hand from the first to the last offset, both included.
-
-        Returns:
-            How many records those are; offsets that are not in hand are passed over.
-
-        Raises:
-            IllegalStateError: In implicit mode.
-        """
-        return self._application.acknowledge_range(topic, partition, first_offset, last_offset, kind)
-
-    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
-        """Say what becomes of all records of a batch; how many are still in hand.
-
-        Raises:
-            IllegalStateError: In implicit mode.
-        """
-        return self._application.acknowledge_all(records, kind)
-
     def commit_sync(self, timeout: float | None = None) -> CommitResult:
         """Send the acknowledgements and wait for the brokers' answers; see `AsyncKafkaShareConsumer.commit_sync`.
 
@@ -284,29 +224,7 @@ class KafkaShareConsumer(Generic[K, V]):
         if not settled.wait(timeout_s) and not ticket.is_done:
             raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s")
 
-    def set_acknowledgement_callback(self, callback: AcknowledgementCallback | None) -> None:
-        """Have the fate of acknowledgements told to a function, from within poll, commit and close.
-
-        It runs on the application's thread. Only `wakeup` may be called from within it.
-        """
-        self._application.check_usable()
-        self._application.callback = callback
-
     # --------------------------------------------------------------------------------- the consumer
-
-    @property
-    def acquisition_lock_timeout(self) -> float | None:
-        """How long acquisition locks last, in seconds; None before the first fetch was answered."""
-        timeout_ms = self._client.fetcher.lock_timeout_ms
-        return None if timeout_ms is None else timeout_ms / 1000
-
-    def wakeup(self) -> None:
-        """Have the poll that waits, or else the next poll or commit, raise `WakeupError`; may be called from any thread."""
-        self._application.wake()
-
-    def metrics(self) -> Mapping[str, float]:
-        """Totals since the consumer was made, by Kafka's names where it has them; a copy."""
-        return self._client.metrics()
 
     def close(self, timeout: float = DEFAULT_CLOSE_TIMEOUT_S) -> None:
         """Send what was acknowledged, release the rest, leave the group, close all connections and end the thread.

@@ -18,7 +18,8 @@ PAIRED = {"__aenter__": "__enter__", "__aexit__": "__exit__", "__aiter__": "__it
 
 
 def public(cls: type) -> dict[str, Any]:
-    return {name: member for name, member in vars(cls).items() if not name.startswith("_")}
+    members = {name: member for base in reversed(cls.__mro__[:-1]) for name, member in vars(base).items()}
+    return {name: member for name, member in members.items() if not name.startswith("_")}
 
 
 def shape(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
@@ -34,7 +35,7 @@ def test_the_names_are_the_same() -> None:
 
 @pytest.mark.parametrize("name", sorted(public(KafkaShareConsumer)))
 def test_each_name_means_the_same(name: str) -> None:
-    ours, theirs = vars(KafkaShareConsumer)[name], vars(AsyncKafkaShareConsumer)[name]
+    ours, theirs = public(KafkaShareConsumer)[name], public(AsyncKafkaShareConsumer)[name]
     assert isinstance(ours, property) == isinstance(theirs, property)
     if isinstance(ours, property):
         return
@@ -53,7 +54,7 @@ def test_everything_public_is_documented(cls: type) -> None:
         assert text, name
         assert text.splitlines()[0].endswith((".", "`.")), name
     for name in WAITING - {"close", "unsubscribe"}:
-        assert "Raises:" in (inspect.getdoc(vars(cls)[name]) or ""), name
+        assert "Raises:" in (inspect.getdoc(public(cls)[name]) or ""), name
 
 
 def test_both_constructors_take_the_same() -> None:

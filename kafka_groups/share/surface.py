@@ -1,0 +1,108 @@
+"""What the asynchronous and the blocking share consumer have in common: all that never waits."""
+
+from collections.abc import Mapping
+
+from kafka_groups.share.application import AcknowledgementCallback
+from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
+from kafka_groups.share.parts import Parts
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["LocalSurface"]
+
+
+class LocalSurface:
+    """The methods of a share consumer that are local and return at once.
+
+    Args:
+        parts: What the consumer is made of.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._config = parts.config
+        self._clock = parts.clock
+        self._inbox = parts.inbox
+        self._application = parts.application
+        self._client = parts.client
+
+    def __repr__(self) -> str:
+        state = "closed" if self._application.is_closed else self._client.membership.state.value
+        return f"<{type(self).__name__} group {self._config.group_id} {state}>"
+
+    def subscription(self) -> frozenset[str]:
+        """The topics that the consumer is subscribed to."""
+        return self._application.subscription
+
+    # ----------------------------------------------------------------------------- acknowledgement
+
+    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
+        """Say what becomes of a record; local, sent with the next poll or commit. The last call before that counts.
+
+        `RENEW` extends the lock and has the record come back from a later poll; `renew` extends it in place.
+
+        Raises:
+            IllegalStateError: In implicit mode, or the record is not in flight any more.
+        """
+        self._application.acknowledge(record, kind)
+
+    def acknowledge_offset(
+        self, topic: str, partition: int, offset: int, kind: AcknowledgeType = AcknowledgeType.ACCEPT
+    ) -> None:
+        """Say what becomes of the record at an offset, such as one that could not be deserialised.
+
+        Raises:
+            IllegalStateError: In implicit mode, or the record is not in flight.
+        """
+        self._application.acknowledge_offset(topic, partition, offset, kind)
+
+    def acknowledge_range(
+        self,
+        topic: str,
+        partition: int,
+        first_offset: int,
+        last_offset: int,
+        kind: AcknowledgeType = AcknowledgeType.ACCEPT,
+    ) -> int:
+        """Say what becomes of all records in hand from the first to the last offset, both included.
+
+        Returns:
+            How many records those are; offsets that are not in hand are passed over.
+
+        Raises:
+            IllegalStateError: In implicit mode.
+        """
+        return self._application.acknowledge_range(topic, partition, first_offset, last_offset, kind)
+
+    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
+        """Say what becomes of all records of a batch; how many are still in hand.
+
+        Raises:
+            IllegalStateError: In implicit mode.
+        """
+        return self._application.acknowledge_all(records, kind)
+
+    def set_acknowledgement_callback(self, callback: AcknowledgementCallback | None) -> None:
+        """Have the fate of acknowledgements told to a function, from within poll, commit and close.
+
+        Only `wakeup` may be called from within it.
+        """
+        self._application.check_usable()
+        self._application.callback = callback
+
+    # --------------------------------------------------------------------------------- the consumer
+
+    @property
+    def acquisition_lock_timeout(self) -> float | None:
+        """How long acquisition locks last, in seconds; None before the first fetch was answered."""
+        timeout_ms = self._client.fetcher.lock_timeout_ms
+        return None if timeout_ms is None else timeout_ms / 1000
+
+    def wakeup(self) -> None:
+        """Have the poll that waits, or else the next poll or commit, raise `WakeupError`.
+
+        The one method that any task and any thread may call at any time.
+        """
+        self._application.wake()
+
+    def metrics(self) -> Mapping[str, float]:
+        """Totals since the consumer was made, by Kafka's names where it has them; a copy."""
+        return self._client.metrics()
