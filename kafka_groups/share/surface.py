@@ -99,7 +99,8 @@ class LocalSurface:
     def wakeup(self) -> None:
         """Have the poll that waits, or else the next poll or commit, raise `WakeupError`.
 
-        The one method that any task and any thread may call at any time.
+        The one method that others may call while a call is under way: any thread for the blocking consumer, any task
+        of the event loop for the asynchronous one.
         """
         self._application.wake()
 
