@@ -46,10 +46,11 @@ class TopicIdPartition:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TopicIdPartition):
             return NotImplemented
-        return self.partition == other.partition and self.topic_id == other.topic_id
+        return self.partition == other.partition and self.topic_id.int == other.topic_id.int
 
+    # The integers, as UUID's own comparison and hash are functions in Python and these are keys wherever records flow.
     def __hash__(self) -> int:
-        return hash((self.topic_id, self.partition))
+        return hash((self.topic_id.int, self.partition))
 
     def __str__(self) -> str:
         return f"{self.topic or self.topic_id}-{self.partition}"

@@ -23,6 +23,8 @@ Command = Callable[..., None]
 
 _records = click.option("--records", type=click.IntRange(10), default=1_000_000, show_default=True)
 _rounds = click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Medians are of these.")
+_warm_up = click.option("--warm-up", "warm_up_rounds", type=click.IntRange(0), default=2, show_default=True,
+                        help="Rounds of both clients that are not counted.")  # fmt: skip
 _targets = click.option("--target", "targets", type=click.Choice(TARGETS), multiple=True, default=TARGETS,
                         show_default=True, help="May be given twice.")  # fmt: skip
 _batches = click.option("--batches", "sizes", type=click.Choice(BATCHES), multiple=True, default=BATCHES,
@@ -39,20 +41,23 @@ def main() -> None:
 @main.command()
 @_records
 @_rounds
+@_warm_up
 @_targets
 @_batches
 @_modes
 @_json
 def share(
+    *,
     records: int,
     rounds: int,
+    warm_up_rounds: int,
     targets: Sequence[str],
     sizes: Sequence[str],
     modes: Sequence[str],
     json_file: Path | None,
 ) -> None:
     """Our share consumer against confluent-kafka's: records per second, CPU per record, time within polls."""
-    _finish({"share": _share(targets, sizes, modes, measures.Extent(records, rounds))}, json_file)
+    _finish({"share": _share(targets, sizes, modes, measures.Extent(records, rounds, warm_up_rounds))}, json_file)
 
 
 @main.command("end-to-end")
@@ -77,10 +82,11 @@ def memory(records: int, targets: Sequence[str], json_file: Path | None) -> None
 @main.command("all")
 @_records
 @_rounds
+@_warm_up
 @_json
-def everything(records: int, rounds: int, json_file: Path | None) -> None:
-    """All measures on both brokers; the memory with ten times the records. Some 15 minutes."""
-    extent = measures.Extent(records, rounds)
+def everything(records: int, rounds: int, warm_up_rounds: int, json_file: Path | None) -> None:
+    """All measures on both brokers; the memory with ten times the records. Some 20 minutes."""
+    extent = measures.Extent(records, rounds, warm_up_rounds)
     measured = {
         "share": _share(TARGETS, BATCHES, MODES, extent),
         "end_to_end": _end_to_end(BATCHES, extent),

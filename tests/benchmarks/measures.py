@@ -11,8 +11,6 @@ from tests.benchmarks.topics import PARTITIONS, new_group, new_topic
 
 Say = Callable[[str], None]
 
-_WARM_UP_RECORDS = 200_000
-
 
 @frozen
 class Figures:
@@ -78,18 +76,22 @@ class Comparison:
 
 @frozen
 class Extent:
-    """How much is measured."""
+    """How much is measured: records of each run, rounds that count, and rounds before them that do not.
+
+    A Java virtual machine compiles what it runs often, so the first rounds on a fresh broker say little.
+    """
 
     records: int
     rounds: int
+    warm_up_rounds: int = 0
 
 
 def compare(bootstrap_servers: str, cases: Sequence[Comparison], batches: str, extent: Extent, say: Say) -> None:
     """Both clients consume the same topic, by turns; after one run of each that is not counted."""
     records, topic = extent.records, new_topic(bootstrap_servers)
     produce(bootstrap_servers, topic, records, batches)
-    for client in CLIENTS:
-        _run(client, "implicit", bootstrap_servers, topic, min(records, _WARM_UP_RECORDS))
+    for client in CLIENTS * extent.warm_up_rounds:
+        _run(client, "implicit", bootstrap_servers, topic, records)
     for number in range(extent.rounds):
         for case in cases:
             for client in CLIENTS if number % 2 == 0 else reversed(CLIENTS):
