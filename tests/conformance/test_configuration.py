@@ -109,6 +109,8 @@ async def test_48_the_lock_duration_also_of_a_group_that_runs(target: Target) ->
 
     before = await member.fetch_until_acquired(Limits(max_records=1, batch_size=1))
     await target.cluster.set_group_config(group_id, {"share.record.lock.duration.ms": "1000"})
+    # A real Kafka shows the config a moment before it acts on it; what a leader answers is what it acts on.
+    await until(member.share_acknowledge, lambda it: it.acquisition_lock_timeout_ms == 1_000)
     after = await member.fetch_until_acquired(Limits(max_records=1, batch_size=1))
     back = await member.fetch_until_acquired()
 
