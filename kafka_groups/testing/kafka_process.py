@@ -42,6 +42,7 @@ SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
+    "group.share.initialize.retry.interval.ms": "1000",
     "group.share.min.record.lock.duration.ms": "1000",
     "group.share.min.session.timeout.ms": "1000",
     "group.share.min.heartbeat.interval.ms": "500",
