@@ -187,8 +187,8 @@ class ShareMembership:
         if isinstance(error, UnsupportedVersionError) and self.state in (MemberState.JOINING, MemberState.STABLE):
             self._refuse(error)
             return
-        sent: ShareGroupHeartbeatRequest = request.context
-        self._topics_to_send = self._topics_to_send or sent.subscribed_topic_names is not None
+        # The lost answer may have held a new assignment, which the coordinator repeats for who names its topics only.
+        self._topics_to_send = True
         self._coordinator.mark_unknown()
         self._timer.failed(now_ms)
 
@@ -209,6 +209,17 @@ class ShareMembership:
             self._timer.impatient(now_ms)
         if self._topics_to_send:
             self._timer.now()
+        else:
+            self._topics_to_send = self._may_have_missed_assignment(sent, response)
+
+    @staticmethod
+    def _may_have_missed_assignment(sent: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) -> bool:
+        """Whether the epoch moved on without an assignment.
+
+        As a rule it does because others came or went. But if a heartbeat was handled twice, the assignment was in the
+        answer that nobody got; the next heartbeat names the topics, which has the coordinator repeat it.
+        """
+        return response.assignment is None and response.member_epoch != sent.member_epoch
 
     def _joins_anew(self, sent: ShareGroupHeartbeatRequest) -> bool:
         return self.state is MemberState.JOINING and sent.member_epoch != JOIN_EPOCH

@@ -231,6 +231,29 @@ def test_a_lost_answer_sends_the_same_epoch_again_after_the_back_off_to_the_coor
     assert member.membership.assignment
 
 
+def test_after_a_lost_answer_the_topics_are_named_so_that_an_assignment_in_it_is_repeated() -> None:
+    member = Member().joined()
+    member.lose(member.heartbeat())
+    member.coordinator.node_id = 2
+    member.now_ms += member.quiet_ms()
+    request = member.send()
+    assert wire(request).subscribed_topic_names == ("orders",)
+    member.answer(request, epoch=2, assignment=assigned(1, 2))
+    assert {part.partition for part in member.membership.assignment} == {1, 2}
+    assert wire(member.heartbeat()).subscribed_topic_names is None
+
+
+def test_an_epoch_that_moves_on_without_an_assignment_is_asked_about_once() -> None:
+    member = Member().joined()
+    member.answer(member.heartbeat(), epoch=2)
+    assert member.quiet_ms() == INTERVAL_MS
+    request = member.heartbeat()
+    assert wire(request).subscribed_topic_names == ("orders",)
+    member.answer(request, epoch=2, assignment=assigned(3))
+    assert {part.partition for part in member.membership.assignment} == {3}
+    assert wire(member.heartbeat()).subscribed_topic_names is None
+
+
 @pytest.mark.parametrize("code", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE])
 def test_another_coordinator_is_looked_for_and_asked_without_back_off(code: ErrorCode) -> None:
     member = Member().joined()
