@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kafka_groups.protocol.record_batch import iter_batches
@@ -73,6 +73,7 @@ def _failing(offsets: set[int]) -> "Decoder":
 
 
 @settings(max_examples=150, deadline=None)
+@example([(2, "good", 0), (1, "corrupt", 0), (1, "good", 0)], {2})
 @given(PIECES, HOLES)
 def test_every_acquired_offset_is_delivered_or_decided(pieces: list[tuple[int, str, int]], holes: set[int]) -> None:
     blob, at, end = blob_of(pieces)

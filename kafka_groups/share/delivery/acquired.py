@@ -178,6 +178,11 @@ class AcquiredRecords:
         """Whether all offsets of the batch lie between the first and the last acquired one."""
         return self.first_offset <= batch.header.base_offset and batch.header.last_offset <= self.last_offset
 
+    def holds_any(self, batch: RecordBatch) -> bool:
+        """Whether an offset of the batch was acquired; between ranges there may be batches that were not."""
+        start, end = self._positions(batch.header.base_offset, batch.header.last_offset)
+        return self.marks.count(m.NOT_ACQUIRED, start, end) < end - start
+
     def mark_batch(self, batch: RecordBatch, kind: AcknowledgeType) -> None:
         """Acknowledge the offsets of a batch that are still open."""
         self.mark_open(batch.header.base_offset, batch.header.last_offset, kind)

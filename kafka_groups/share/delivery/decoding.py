@@ -61,6 +61,8 @@ class Decoder:
                     continue  # not acquired: the broker reads more of the log than it gives
                 acquired.mark_open(next_offset, batch.header.base_offset - 1, AcknowledgeType.GAP)
                 next_offset = batch.header.next_offset
+                if not acquired.holds_any(batch):
+                    continue  # somebody else's, corrupt or not
                 error = self._check(acquired, batch)
                 if error is None and not batch.header.is_control:
                     batches.append(batch)
