@@ -27,11 +27,6 @@ class Fetched:
     acquired: AcquiredRecords
     blob: bytes | None
 
-    @property
-    def is_decoded(self) -> bool:
-        """Whether this is a redelivery of renewed records."""
-        return self.blob is None
-
 
 class Inbox:
     """The hand-over between a fetch manager and the application that it fetches for.
