@@ -1,0 +1,63 @@
+"""Spark sessions for tests: where Java and PySpark are, how a session is started, and how it ends."""
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["ROOT", "reason_to_skip", "spark_environment", "spark_session"]
+
+ROOT = Path(__file__).parents[2]
+"""The checkout: workers import `kafka_groups` and `tests` from here."""
+
+CONFIGS: Mapping[str, str] = MappingProxyType({
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+})  # fmt: skip
+"""What a session of a test has unless it says otherwise: small, local, quiet."""
+
+
+def reason_to_skip() -> str | None:
+    """Why there can be no Spark session here, or None."""
+    if shutil.which("java") is None:
+        return "no java: Spark needs a Java runtime of version 17 or newer on the PATH"
+    if importlib.util.find_spec("pyspark") is None:
+        return "no PySpark: pip install 'kafka-groups[spark]'"
+    return None
+
+
+def spark_environment() -> dict[str, str]:
+    """The environment variables of a process that starts Spark: this interpreter, and this checkout to import from."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": path}
+
+
+@contextmanager
+def spark_session(
+    master: str = "local[4]", configs: Mapping[str, str] = MappingProxyType({})
+) -> Iterator["SparkSession"]:
+    """The session of this process, stopped at the end; a process can have one at a time."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - only where PySpark is
+
+    os.environ.update(spark_environment())
+    builder = SparkSession.builder.master(master).appName("kafka-groups tests")
+    for name, value in {**CONFIGS, **configs}.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
