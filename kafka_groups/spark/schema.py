@@ -1,0 +1,35 @@
+"""What a record is in Arrow and in Spark: the same columns wherever records come from a share group."""
+
+from typing import Final
+
+import pyarrow as pa
+
+__all__ = ["HEADER_TYPE", "RECORD_DDL", "RECORD_SCHEMA", "TIMESTAMP_TYPE"]
+
+TIMESTAMP_TYPE: Final = pa.timestamp("us", tz="UTC")
+"""Spark's timestamps have microseconds, Kafka's milliseconds."""
+
+HEADER_TYPE: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
+"""The headers of a record in the producer's order; a key may come twice."""
+
+RECORD_SCHEMA: Final = pa.schema([
+    pa.field("topic", pa.string()),
+    pa.field("partition", pa.int32()),
+    pa.field("offset", pa.int64()),
+    pa.field("timestamp", TIMESTAMP_TYPE),
+    pa.field("key", pa.binary()),
+    pa.field("value", pa.binary()),
+    pa.field("headers", HEADER_TYPE),
+    pa.field("delivery_count", pa.int16()),
+])  # fmt: skip
+"""The columns of a record. Spark compares the types exactly, so they are these and no others that hold as much.
+
+`timestamp` is null when the producer gave none; `delivery_count` counts this delivery too (KIP-932). The key for
+removing duplicates is (topic, partition, offset).
+"""
+
+RECORD_DDL: Final = (
+    "topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, key BINARY, value BINARY,"
+    " headers ARRAY<STRUCT<key: STRING, value: BINARY>>, delivery_count SMALLINT"
+)
+"""`RECORD_SCHEMA` in Spark's spelling."""
