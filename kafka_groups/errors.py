@@ -98,6 +98,22 @@ class CorruptRecordError(KafkaGroupsError):
     """A record batch failed its CRC check or cannot be parsed; its offsets are rejected as a whole."""
 
 
+class DeliveryFailedError(KafkaGroupsError):
+    """Records were not written, or it is not known whether they were; the message names the first.
+
+    Attributes:
+        failed: Records that were refused.
+        unanswered: Records of which it is not known; they may have been written.
+    """
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, message: str, *, failed: int, unanswered: int) -> None:
+        super().__init__(message)
+        self.failed = failed
+        self.unanswered = unanswered
+
+
 # -------------------------------------------------------------------------------------- wire error codes
 
 

@@ -1,0 +1,283 @@
+"""Writing to Kafka from Spark's processes: for dead letters and the Kafka sink, and on top of confluent-kafka.
+
+A `DurableProducer` is a light value that is made anywhere and travels to the process that writes. The librdkafka
+producer behind it is made there, on first use, once per process and configuration: its connections and its thread
+outlive a task, as Spark's Python workers do.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
+
+from attrs import define, field, frozen
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from kafka_groups.config.settings import KeyTable
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import ConfigurationError, DeliveryFailedError
+from kafka_groups.types import Header
+
+__all__ = ["DurableProducer", "producer_config"]
+
+_log = logging.getLogger(__name__)
+
+_ANY_PARTITION = -1
+_NOW = 0
+_QUEUE_FULL_POLL_SECONDS = 0.1
+
+_CONSUMER_KEYS = KeyTable(ShareConsumerConfig)
+
+_SHARED: Mapping[str, str] = {
+    "bootstrap.servers": "bootstrap.servers",
+    "client.id": "client.id",
+    "client.rack": "client.rack",
+    "metadata.max.age.ms": "metadata.max.age.ms",
+    "reconnect.backoff.max.ms": "reconnect.backoff.max.ms",
+    "reconnect.backoff.ms": "reconnect.backoff.ms",
+    "request.timeout.ms": "socket.timeout.ms",
+    "retry.backoff.max.ms": "retry.backoff.max.ms",
+    "retry.backoff.ms": "retry.backoff.ms",
+    "security.protocol": "security.protocol",
+    "socket.connection.setup.timeout.ms": "socket.connection.setup.timeout.ms",
+    "ssl.ca.location": "ssl.ca.location",
+    "ssl.certificate.location": "ssl.certificate.location",
+    "ssl.endpoint.identification.algorithm": "ssl.endpoint.identification.algorithm",
+    "ssl.key.location": "ssl.key.location",
+    "ssl.key.password": "ssl.key.password",
+}
+"""The consumer's keys that mean the same to a producer, and librdkafka's names for them."""
+
+_DURABLE: Mapping[str, object] = {"acks": "all", "enable.idempotence": True}
+"""What makes a confirmed record one that is kept, once and in order; not for users to change."""
+
+_ALIASES: Mapping[str, str] = {"request.required.acks": "acks"}
+
+_NEEDED: Mapping[str, Container[str]] = {"acks": ("all", "-1"), "enable.idempotence": ("true",)}
+"""The values that users may give for them."""
+
+_DEFAULTS: Mapping[str, object] = {"linger.ms": 5, "log_level": 3}
+
+
+def producer_config(config: Mapping[str, object]) -> dict[str, object]:
+    """The configuration of librdkafka for a producer that reaches the same cluster as a share consumer.
+
+    Args:
+        config: Keys of a share consumer, in any of its spellings, and of librdkafka's producer by their dotted names.
+            Keys that only a consumer has (`group.id`, `max.poll.records` …) are left out.
+
+    Raises:
+        ConfigurationError: A value does not fit, no server is named, or acknowledgement by all replicas or
+            idempotence would be turned off.
+    """
+    translated: dict[str, object] = {}
+    for given, value in config.items():
+        spelling = _ALIASES.get(given, given)
+        attribute = _CONSUMER_KEYS.attribute(spelling)
+        if attribute is None:
+            translated[_checked(spelling, value)] = value
+        elif (name := _SHARED.get(_CONSUMER_KEYS.key(attribute).name)) and value is not None:
+            translated[name] = _fitting(attribute, spelling, value)
+    if "bootstrap.servers" not in translated:
+        raise ConfigurationError("bootstrap_servers (bootstrap.servers) is missing: the producer needs it")
+    return {**_DEFAULTS, **translated, **_DURABLE}
+
+
+def _checked(name: str, value: object) -> str:
+    if str(value).lower() not in _NEEDED.get(name, (str(value).lower(),)):
+        raise ConfigurationError(f"{name} is {value!r}, but what is written must be kept; remove it")
+    return name
+
+
+def _fitting(attribute: str, spelling: str, value: object) -> object:
+    parsed = _CONSUMER_KEYS.key(attribute).parse(value, named=spelling)
+    if attribute == "bootstrap_servers" and isinstance(parsed, tuple):
+        return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in parsed)
+    return parsed
+
+
+@frozen
+class _Failure:
+    topic: str
+    partition: int | None
+    reason: str
+    fatal: bool
+
+    def __str__(self) -> str:
+        place = self.topic if self.partition is None else f"{self.topic}-{self.partition}"
+        return f"{place}: {self.reason}"
+
+
+@define
+class _Deliveries:
+    """The records between two flushes, as librdkafka reports on them, from whichever thread it is called on."""
+
+    outstanding: int = 0
+    failed: int = 0
+    fatal: bool = False
+    first: _Failure | None = None
+    _lock: threading.Lock = field(factory=threading.Lock)
+
+    def begun(self) -> None:
+        with self._lock:
+            self.outstanding += 1
+
+    def ended(self, failure: _Failure | None) -> None:
+        with self._lock:
+            self.outstanding -= 1
+            if failure is not None:
+                self.failed += 1
+                self.fatal = self.fatal or failure.fatal
+                self.first = self.first or failure
+
+    def check(self, timeout_s: float) -> None:
+        with self._lock:
+            if not self.failed and not self.outstanding:
+                return
+            first = self.first or f"no answer within {timeout_s:g} s"
+            raise DeliveryFailedError(
+                f"{self.failed + self.outstanding} records are not known to be written; the first: {first}",
+                failed=self.failed,
+                unanswered=self.outstanding,
+            )
+
+
+class DurableProducer:
+    """Writes records and knows when they are kept: idempotent, acknowledged by all in-sync replicas.
+
+    It may be pickled, and inherited by a forked process; each process makes its own connections, which all producers
+    of the same configuration in that process share. One is for one thread at a time, since `flush` answers for all
+    that was handed over; several threads take one each.
+
+    Args:
+        config: Keys of a share consumer that mean the same to a producer (`bootstrap.servers`, `security.protocol`,
+            `ssl.*` …), in any of its spellings, so that a consumer's configuration can be given as it is; and keys of
+            librdkafka's producer (`compression.type`, `linger.ms`, `delivery.timeout.ms` …).
+
+    Raises:
+        ConfigurationError: A value does not fit, or would make writing less durable.
+    """
+
+    def __init__(self, config: Mapping[str, object]) -> None:
+        self._config = producer_config(config)
+        self._settings = tuple(sorted((name, repr(value)) for name, value in self._config.items()))
+        self._deliveries = _Deliveries()
+
+    def __repr__(self) -> str:
+        return f"<DurableProducer to {self._config['bootstrap.servers']}>"
+
+    def __reduce__(self) -> tuple[type["DurableProducer"], tuple[dict[str, object]]]:
+        return DurableProducer, (self._config,)
+
+    def produce(
+        self,
+        topic: str,
+        *,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> None:
+        """Hand one record over for writing; `flush` says whether it was written.
+
+        Blocks while the producer's queue is full. A record that cannot even be queued is reported by `flush` too.
+
+        Args:
+            topic: Name of the topic.
+            key: The key; None is a null key.
+            value: The value; None is a null value.
+            headers: Keys and values, in order.
+            partition: The partition; None lets the producer choose by key.
+            timestamp_ms: Milliseconds since the epoch; None is now.
+        """
+        deliveries, producer = self._deliveries, self._producer()
+        send = partial(
+            producer.produce,
+            topic,
+            value,
+            key,
+            partition=_ANY_PARTITION if partition is None else partition,
+            timestamp=timestamp_ms or _NOW,
+            headers=[*headers] or None,
+            on_delivery=partial(_delivered, deliveries),
+        )
+        deliveries.begun()
+        try:
+            _enqueue(producer, send)
+        except KafkaException as error:
+            deliveries.ended(_failure(error.args[0], topic, partition))
+
+    def flush(self, timeout_s: float) -> None:
+        """Wait until every record since the last flush is written.
+
+        Args:
+            timeout_s: Longest wait, in seconds.
+
+        Raises:
+            DeliveryFailedError: Records were refused, or not confirmed in time; it names the first and how many. A
+                record that was not confirmed may have been written all the same.
+        """
+        deliveries, self._deliveries = self._deliveries, _Deliveries()
+        if deliveries.outstanding:
+            self._producer().flush(timeout_s)
+        if deliveries.fatal:
+            _forget(self._settings)
+        deliveries.check(timeout_s)
+
+    def _producer(self) -> Producer:
+        return _producers.get((os.getpid(), self._settings)) or _make(self._settings, self._config)
+
+
+def _enqueue(producer: Producer, send: Callable[[], None]) -> None:
+    while True:
+        try:
+            send()
+        except BufferError:
+            producer.poll(_QUEUE_FULL_POLL_SECONDS)
+        else:
+            producer.poll(0)
+            return
+
+
+def _delivered(deliveries: _Deliveries, error: KafkaError | None, message: Message) -> None:
+    deliveries.ended(None if error is None else _failure(error, message.topic() or "?", message.partition()))
+
+
+def _failure(error: KafkaError, topic: str, partition: int | None) -> _Failure:
+    return _Failure(topic, None if partition == _ANY_PARTITION else partition, error.str(), error.fatal())
+
+
+# ------------------------------------------------------------------------ one producer per process and configuration
+
+_Settings = tuple[tuple[str, str], ...]
+
+# With the process id: after a fork the parent's producers are there without their threads, and are left alone.
+_producers: dict[tuple[int, _Settings], Producer] = {}
+_making = threading.Lock()
+
+
+def _make(settings: _Settings, config: Mapping[str, object]) -> Producer:
+    key = (os.getpid(), settings)
+    with _making:
+        if key not in _producers:
+            try:
+                _producers[key] = Producer({**config, "logger": _log})
+            except KafkaException as error:
+                raise ConfigurationError(f"librdkafka refuses the producer's configuration: {error}") from error
+        return _producers[key]
+
+
+def _forget(settings: _Settings) -> None:
+    """After a fatal error a producer can do nothing more: let the next record find a new one."""
+    with _making:
+        _producers.pop((os.getpid(), settings), None)
+
+
+def _renew_lock() -> None:
+    global _making  # noqa: PLW0603 - another thread of the parent may have held it at the fork
+    _making = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
