@@ -105,21 +105,29 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
 
     # ------------------------------------------------------------------------------------- records
 
-    async def poll(self, timeout: float | None = None) -> ShareRecords[K, V]:  # noqa: ASYNC109 - Kafka's surface
+    async def poll(
+        self,
+        timeout: float | None = None,  # noqa: ASYNC109 - Kafka's surface
+        *,
+        hold: bool = False,
+    ) -> ShareRecords[K, V]:
         """Wait for records.
 
         In implicit mode this accepts all records of the poll before. In explicit mode each of them must have been
-        acknowledged.
+        acknowledged, unless `hold` says that they stay in hand.
 
         Args:
             timeout: Longest wait, in seconds; None waits for as long as it takes.
+            hold: Whether records of earlier polls stay in hand beside the new ones, to be acknowledged later (explicit
+                mode). Their locks go on running: `renew` them, or set `auto_renew`.
 
         Returns:
             The records that were acquired; empty when the time was up. The size of one fetch: `max.poll.records` is a
             limit in the `record_limit` mode only, as otherwise whole batches of the log are acquired.
 
         Raises:
-            IllegalStateError: Not subscribed, or records of the last poll are not acknowledged (explicit mode).
+            IllegalStateError: Not subscribed, or records of the last poll are not acknowledged (explicit mode, and not
+                `hold`).
             CorruptRecordError: A batch failed its checksum and was rejected; the next poll goes on after it.
             RecordDeserializationError: With `on_deserialization_error="raise"`; the record was released.
             WakeupError: `wakeup` was called.
@@ -127,7 +135,7 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
             BootstrapError: No broker could be reached for `default.api.timeout.ms`; the next poll tries on.
         """
         with self._application.entered():
-            self._application.begin_poll()
+            self._application.begin_poll(holding=hold)
             records = self._application.take()
             if records or timeout == 0:
                 self._client.turn()

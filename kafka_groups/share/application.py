@@ -124,8 +124,11 @@ class Application:
 
     # ---------------------------------------------------------------------------------------- poll
 
-    def begin_poll(self) -> None:
+    def begin_poll(self, *, holding: bool = False) -> None:
         """What a poll does before it looks for records.
+
+        Args:
+            holding: Whether records of earlier polls may stay in hand without being acknowledged (explicit mode).
 
         Raises:
             KafkaGroupsError: An error of the background, or of the last delivery.
@@ -137,7 +140,7 @@ class Application:
         self.raise_waiting()
         if not self.is_explicit:
             self._accept_all()
-        elif any(delivery.has_open for delivery in self._in_hand):
+        elif not holding and any(delivery.has_open for delivery in self._in_hand):
             raise IllegalStateError("all records must be acknowledged before the next poll in explicit mode")
         self.send_acknowledged()
         if not self.subscription:

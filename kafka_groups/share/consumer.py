@@ -103,17 +103,20 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
 
     # ------------------------------------------------------------------------------------- records
 
-    def poll(self, timeout: float | None = None) -> ShareRecords[K, V]:
+    def poll(self, timeout: float | None = None, *, hold: bool = False) -> ShareRecords[K, V]:
         """Wait for records; see `AsyncKafkaShareConsumer.poll`.
 
         Args:
             timeout: Longest wait, in seconds; None waits for as long as it takes.
+            hold: Whether records of earlier polls stay in hand beside the new ones, to be acknowledged later (explicit
+                mode). Their locks go on running: `renew` them, or set `auto_renew`.
 
         Returns:
             The records that were acquired; empty when the time was up.
 
         Raises:
-            IllegalStateError: Not subscribed, or records of the last poll are not acknowledged (explicit mode).
+            IllegalStateError: Not subscribed, or records of the last poll are not acknowledged (explicit mode, and not
+                `hold`).
             CorruptRecordError: A batch failed its checksum and was rejected; the next poll goes on after it.
             RecordDeserializationError: With `on_deserialization_error="raise"`; the record was released.
             WakeupError: `wakeup` was called.
@@ -121,7 +124,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
             BootstrapError: No broker could be reached for `default.api.timeout.ms`; the next poll tries on.
         """
         with self._application.entered():
-            self._application.begin_poll()
+            self._application.begin_poll(holding=hold)
             records = self._application.take()
             if records or timeout == 0:
                 self._attract_attention()

@@ -71,10 +71,10 @@ def consumer_of(cluster: EmbeddedCluster, group: str, **config: Any) -> KafkaSha
     return KafkaShareConsumer(bootstrap_servers=cluster.bootstrap_servers, group_id=group, **config)
 
 
-def produce(cluster: EmbeddedCluster, count: int) -> None:
+def produce(cluster: EmbeddedCluster, count: int, topic: str = TOPIC) -> None:
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 5})
     for number in range(count):
-        producer.produce(TOPIC, value=b"%d" % number)
+        producer.produce(topic, value=b"%d" % number)
     assert producer.flush(10) == 0
 
 
@@ -107,6 +107,29 @@ def test_records_acknowledgements_and_the_end(cluster: EmbeddedCluster, group: s
         assert consumer.metrics()["records-consumed-total"] == 30
         assert consumer.acquisition_lock_timeout == 30.0
     assert sorted(offset for fate in told for offset in fate.offsets()) == list(range(30))
+
+
+def test_records_may_be_held_over_polls(cluster: EmbeddedCluster, group: str) -> None:
+    cluster.create_topic("held", 1)
+    produce(cluster, 30, "held")
+    with (
+        consumer_of(cluster, group, acknowledgement_mode="explicit") as consumer,
+        consumer_of(cluster, group, acknowledgement_mode="explicit") as other,
+    ):
+        consumer.subscribe(["held"])
+        first = consumer.poll(10)
+        assert not consumer.poll(0.2, hold=True), "everything is locked"
+        produce(cluster, 5, "held")
+        second = consumer.poll(10, hold=True)
+        assert (len(first), len(second)) == (30, 5)
+        with pytest.raises(IllegalStateError, match="must be acknowledged"):
+            consumer.poll(0)
+        assert consumer.acknowledge_all(second) == 5
+        assert set(consumer.commit_sync().values()) == {None}
+        assert consumer.acknowledge_all(first) == 30
+        assert set(consumer.commit_sync().values()) == {None}
+        other.subscribe(["held"])
+        assert not other.poll(0.5)
 
 
 def test_a_poll_with_no_time_returns_at_once(cluster: EmbeddedCluster, group: str) -> None:
