@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX
 from kafka_groups.testing.kafka_process import KafkaProcess
@@ -12,13 +13,13 @@ TARGETS = ("kafka", "embedded")
 
 
 @contextmanager
-def running(target: str) -> Iterator[str]:
-    """A broker of the given kind; its bootstrap servers."""
+def running(target: str, properties: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """A broker of the given kind; its bootstrap servers. The properties are those of a real Kafka."""
     if target == "embedded":
         with _embedded() as bootstrap_servers:
             yield bootstrap_servers
     else:
-        with KafkaProcess() as kafka:
+        with KafkaProcess(properties=properties) as kafka:
             yield kafka.bootstrap_servers
 
 

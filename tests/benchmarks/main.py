@@ -1,20 +1,17 @@
-"""The command: `share`, `end-to-end`, `memory`, or `all` of them."""
+"""The command: `share`, `end-to-end`, `memory`, or `all` of them; and `spark`."""
 
-import json
-import os
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 import click
-import confluent_kafka
-from rich.console import Console
 
 from tests.benchmarks import measures, report
 from tests.benchmarks.brokers import TARGETS, running
 from tests.benchmarks.consumers import MODES
+from tests.benchmarks.output import console, finish, say
+from tests.benchmarks.spark_command import spark
 from tests.benchmarks.topics import RECORDS_PER_BATCH
 
 BATCHES = tuple(RECORDS_PER_BATCH)
@@ -38,6 +35,9 @@ def main() -> None:
     """Measure the share consumer and the embedded broker; every figure is a ratio or a median of interleaved runs."""
 
 
+main.add_command(spark)
+
+
 @main.command()
 @_records
 @_rounds
@@ -57,7 +57,7 @@ def share(
     json_file: Path | None,
 ) -> None:
     """Our share consumer against confluent-kafka's: records per second, CPU per record, time within polls."""
-    _finish({"share": _share(targets, sizes, modes, measures.Extent(records, rounds, warm_up_rounds))}, json_file)
+    finish({"share": _share(targets, sizes, modes, measures.Extent(records, rounds, warm_up_rounds))}, json_file)
 
 
 @main.command("end-to-end")
@@ -67,7 +67,7 @@ def share(
 @_json
 def end_to_end(records: int, rounds: int, sizes: Sequence[str], json_file: Path | None) -> None:
     """Produce to the embedded broker and consume from it at the same time."""
-    _finish({"end_to_end": _end_to_end(sizes, measures.Extent(records, rounds))}, json_file)
+    finish({"end_to_end": _end_to_end(sizes, measures.Extent(records, rounds))}, json_file)
 
 
 @main.command()
@@ -76,7 +76,7 @@ def end_to_end(records: int, rounds: int, sizes: Sequence[str], json_file: Path 
 @_json
 def memory(records: int, targets: Sequence[str], json_file: Path | None) -> None:
     """Resident memory of our client after all records, against that after a tenth of them."""
-    _finish({"memory": _memory(records, targets)}, json_file)
+    finish({"memory": _memory(records, targets)}, json_file)
 
 
 @main.command("all")
@@ -92,7 +92,7 @@ def everything(records: int, rounds: int, warm_up_rounds: int, json_file: Path |
         "end_to_end": _end_to_end(BATCHES, extent),
         "memory": _memory(10 * records, ("embedded",)),
     }
-    _finish(measured, json_file)
+    finish(measured, json_file)
 
 
 def _share(
@@ -103,9 +103,9 @@ def _share(
         with running(target) as bootstrap_servers:
             for size in sizes:
                 cases = [measures.Comparison(target, size, mode) for mode in modes]
-                measures.compare(bootstrap_servers, cases, size, extent, _say)
+                measures.compare(bootstrap_servers, cases, size, extent, say)
                 comparisons += cases
-    _console().print(report.comparison_table(comparisons))
+    console().print(report.comparison_table(comparisons))
     return [report.comparison_as_json(case) for case in comparisons]
 
 
@@ -113,8 +113,8 @@ def _end_to_end(sizes: Sequence[str], extent: measures.Extent) -> Mapping[str, S
     rates = {}
     for size in sizes:
         with running("embedded") as bootstrap_servers:
-            rates[size] = measures.end_to_end(bootstrap_servers, size, extent, _say)
-    _console().print(report.end_to_end_table(rates))
+            rates[size] = measures.end_to_end(bootstrap_servers, size, extent, say)
+    console().print(report.end_to_end_table(rates))
     return rates
 
 
@@ -123,24 +123,5 @@ def _memory(records: int, targets: Sequence[str]) -> Mapping[str, Any]:
     for target in targets:
         with running(target) as bootstrap_servers:
             measured[target] = measures.memory(bootstrap_servers, "large", records)
-    _console().print(report.memory_table(measured))
+    console().print(report.memory_table(measured))
     return {target: {**attrs.asdict(m), "ratio": m.ratio} for target, m in measured.items()}
-
-
-def _finish(measured: Mapping[str, Any], json_file: Path | None) -> None:
-    if json_file is not None:
-        surroundings = {
-            "python": platform.python_version(),
-            "confluent_kafka": confluent_kafka.__version__,
-            "cpus": os.cpu_count(),
-            "load_average": os.getloadavg(),
-        }
-        json_file.write_text(json.dumps({"surroundings": surroundings, **measured}, indent=2) + "\n")
-
-
-def _say(line: str) -> None:
-    click.echo(line, err=True)
-
-
-def _console() -> Console:
-    return Console(width=None if Console().is_terminal else 140, highlight=False)

@@ -1,6 +1,8 @@
 """Topics and groups for the benchmarks, made by confluent-kafka."""
 
 import random
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from confluent_kafka import Producer
@@ -24,11 +26,14 @@ def new_topic(bootstrap_servers: str) -> str:
     return topic
 
 
-def new_group(bootstrap_servers: str) -> str:
+def new_group(bootstrap_servers: str, configs: Mapping[str, str] = MappingProxyType({})) -> str:
     """A share group that nobody has used before, and which begins at the start of the log."""
     group_id = _unique("benchmark")
-    entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ConfigResource.Type.GROUP, group_id, incremental_configs=[entry])
+    entries = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in {"share.auto.offset.reset": "earliest", **configs}.items()
+    ]
+    resource = ConfigResource(ConfigResource.Type.GROUP, group_id, incremental_configs=entries)
     admin = AdminClient(
         {"bootstrap.servers": bootstrap_servers, "log_level": 3}
     )  # it must live until the answer is there

@@ -1,0 +1,148 @@
+"""The measures of Spark: workers and source against Spark's own, by turns in one session and on one Kafka."""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+
+from attrs import field, frozen
+
+from tests.benchmarks.spark_runs import Outcome, Run
+from tests.benchmarks.topics import PARTITIONS, new_group
+
+LOCKS = (2_000, 10_000)
+"""`share.partition.max.record.locks`: the default, and the most that Kafka allows."""
+
+BROKER_PROPERTIES: Mapping[str, str] = {"group.share.max.partition.max.record.locks": str(max(LOCKS))}
+"""Without it a group may have 4,000 locks at most."""
+
+THROUGHPUT_BATCH = 250_000
+WORKER_BATCHES: Mapping[int, int] = {10_000: 12, 50_000: 8, 250_000: 4, 1_000_000: 2}
+"""Records of a micro-batch, and how many of them are counted."""
+
+SMALL_BATCH = 100
+SMALL_BATCHES = 30
+RECORDS_NEEDED = 3 * max(WORKER_BATCHES)
+SOURCE_SHARES = (8, 4, 2, 1)
+"""The source is asked for an eighth of what the locks allow, then for more, and for all."""
+
+SOURCE_BATCHES = 20
+
+Runner = Callable[[Run], Outcome]
+Say = Callable[[str], None]
+
+
+@frozen
+class Bench:
+    """Where the runs take place.
+
+    Attributes:
+        bootstrap_servers: A real Kafka, with `BROKER_PROPERTIES`.
+        topic: It has `RECORDS_NEEDED` records.
+        run: Runs a query in the process with Spark.
+        say: Told of every outcome.
+    """
+
+    bootstrap_servers: str
+    topic: str
+    run: Runner
+    say: Say
+
+    def outcome(self, kind: str, records_per_batch: int, batches: int, locks: int | None = None) -> Outcome:
+        """One run with a group of its own."""
+        configs = {} if locks is None else {"share.partition.max.record.locks": str(locks)}
+        group_id = "" if kind in {"kafka", "ticks"} else new_group(self.bootstrap_servers, configs)
+        run = Run(
+            kind=kind,
+            bootstrap_servers=self.bootstrap_servers,
+            topic=self.topic,
+            group_id=group_id,
+            records_per_batch=records_per_batch,
+            batches=batches,
+            warm_up_batches=1 if records_per_batch >= max(WORKER_BATCHES) else 2,
+        )
+        outcome = self.run(run)
+        what = f"{kind} {records_per_batch:,}{f' of {locks:,} locks' if locks else ''}"
+        self.say(
+            f"{what}: {outcome.records_per_second / 1e3:.1f} k records/s, {outcome.median_seconds:.3f} s a batch"
+            f"{f', {outcome.notes}' if any(outcome.notes.values()) else ''}"
+        )
+        return outcome
+
+
+@frozen
+class Pair:
+    """One of ours against one of Spark's own, round by round."""
+
+    ours: list[Outcome] = field(factory=list)
+    own: list[Outcome] = field(factory=list)
+
+    def ratio(self, of: Callable[[Outcome], float]) -> float:
+        """Ours over Spark's own: the median of the rounds' own ratios."""
+        return median(of(a) / of(b) for a, b in zip(self.ours, self.own, strict=True))
+
+
+@frozen
+class Ceiling:
+    """What the source reached of what the locks allow.
+
+    A record stays locked until the micro-batch after its own acknowledges it, so in one cycle of micro-batches no more
+    than partitions times locks can pass.
+    """
+
+    locks: int
+    outcome: Outcome
+    own: Outcome | None = None
+    """Spark's own Kafka source with as many records a micro-batch, where all locks are used."""
+
+    @property
+    def records_per_second(self) -> float:
+        """Partitions x locks / cycle."""
+        seconds = self.outcome.seconds
+        return PARTITIONS * self.locks * len(seconds) / sum(seconds)
+
+    @property
+    def fraction(self) -> float:
+        """How much of it was reached."""
+        return self.outcome.records_per_second / self.records_per_second
+
+
+def throughput(bench: Bench, rounds: int, batches: int = 4, warm_up_rounds: int = 1) -> Pair:
+    """`ShareWorkers` against Spark's own Kafka source, 250,000 records a micro-batch."""
+    pair = Pair()
+    for number in range(-warm_up_rounds, rounds):
+        for kind in ("workers", "kafka") if number % 2 == 0 else ("kafka", "workers"):
+            outcome = bench.outcome(kind, THROUGHPUT_BATCH, batches)
+            if number >= 0:
+                (pair.ours if kind == "workers" else pair.own).append(outcome)
+    return pair
+
+
+def overhead(bench: Bench, rounds: int) -> dict[str, Pair]:
+    """What a micro-batch takes that carries next to nothing, against Spark's own empty one."""
+    pairs = {"workers": Pair(), "share": Pair()}
+    for number in range(rounds):
+        kinds = ("ticks", "workers", "share")
+        outcomes = {
+            kind: bench.outcome(kind, SMALL_BATCH, SMALL_BATCHES)
+            for kind in (kinds if number % 2 == 0 else reversed(kinds))
+        }
+        for kind, pair in pairs.items():
+            pair.ours.append(outcomes[kind])
+            pair.own.append(outcomes["ticks"])
+    return pairs
+
+
+def workers_by_batch(bench: Bench, sizes: Mapping[int, int] = WORKER_BATCHES) -> dict[int, Outcome]:
+    """Workers, by the records of a micro-batch."""
+    return {size: bench.outcome("workers", size, batches) for size, batches in sizes.items()}
+
+
+def source_by_batch(bench: Bench, locks: Sequence[int] = LOCKS) -> list[Ceiling]:
+    """The source, by the number of locks and by how many of them a micro-batch is to use."""
+    return [_ceiling(bench, number, share) for number in locks for share in SOURCE_SHARES]
+
+
+def _ceiling(bench: Bench, locks: int, share: int) -> Ceiling:
+    records_per_batch = PARTITIONS * locks // share
+    outcome = bench.outcome("share", records_per_batch, SOURCE_BATCHES, locks)
+    own = bench.outcome("kafka", records_per_batch, SOURCE_BATCHES) if share == 1 else None
+    return Ceiling(locks, outcome, own)
