@@ -70,7 +70,7 @@ class EmbeddedCluster:
         if brokers < 1:
             raise ValueError(f"a cluster has at least one broker, not {brokers}")
         given = settings if isinstance(settings, BrokerSettings) else broker_settings(settings)
-        network = network or TcpNetwork()
+        network = network or TcpNetwork(max_frame_bytes=given.socket_request_max_bytes)
         self._core = _Core(brokers, port, _parts(network, clock or SystemClock(), given, seed))
         self._thread: LoopThread | None = None
         self._state = "not started"

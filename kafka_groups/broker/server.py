@@ -99,6 +99,10 @@ class _Connection:
         self._reading_paused = False
         self._muted = False
         self._lost_in_good_order = False
+        self._idle_ms = server.services.settings.connections_max_idle_ms
+        self._used_ms = server.services.clock.now_ms()
+        self._idle_check: asyncio.TimerHandle | None = None
+        self._check_idle_in(self._idle_ms)
         name = f"broker {server.services.node_id}, connection {info.id}"
         self._task = asyncio.get_running_loop().create_task(self._serve(), name=name)
         self._task.add_done_callback(self._ended)
@@ -107,6 +111,7 @@ class _Connection:
 
     def frame_received(self, frame: memoryview) -> None:
         self._frames.append(bytes(frame))
+        self._used_ms = self._server.services.clock.now_ms()
         if self._arrival is not None:
             arrival, self._arrival = self._arrival, None
             arrival.set_result(None)
@@ -130,6 +135,22 @@ class _Connection:
         self._frames.clear()
         self._arrival = None
         self._transport.abort()
+
+    # A timer for each request would cost more than the request: one looks again when the time may be up.
+    def _check_idle_in(self, wait_ms: int) -> None:
+        if self._idle_ms >= 0:
+            self._idle_check = asyncio.get_running_loop().call_later(wait_ms / 1000, self._check_idle)
+
+    def _check_idle(self) -> None:
+        idle_ms = self._server.services.clock.now_ms() - self._used_ms
+        if self._arrival is None:  # at work for its client
+            self._check_idle_in(self._idle_ms)
+            return
+        if idle_ms < self._idle_ms:
+            self._check_idle_in(self._idle_ms - idle_ms)
+            return
+        _log.debug("broker %d closes %s: idle for %d ms", self._server.services.node_id, self.info, idle_ms)
+        self.abort()
 
     # ------------------------------------------------------------------------------------------- serving
 
@@ -194,6 +215,8 @@ class _Connection:
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         error = None if task.cancelled() else task.exception()
+        if self._idle_check is not None:
+            self._idle_check.cancel()
         if error is not None:
             self._transport.abort()
         elif self._lost_in_good_order:

@@ -251,7 +251,7 @@ class BrokerSettings:
     socket_request_max_bytes: int = _int(
         "socket.request.max.bytes",
         104_857_600,
-        "The largest request; a connection that announces a larger one is closed.",
+        "The largest request; a TCP connection that announces a larger one is closed.",
         unit="bytes",
         minimum=1,
     )
@@ -265,7 +265,10 @@ class BrokerSettings:
         minimum=1,
     )
     connections_max_idle_ms: int = _long(
-        "connections.max.idle.ms", 600_000, "When a connection that is not used is closed.", unit="ms"
+        "connections.max.idle.ms",
+        600_000,
+        "When a connection that is not used is closed; never if negative.",
+        unit="ms",
     )
 
     def __attrs_post_init__(self) -> None:

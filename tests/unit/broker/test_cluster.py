@@ -29,7 +29,7 @@ from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
-from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
@@ -330,3 +330,11 @@ def test_group_outlives_its_coordinators_broker() -> None:
             assert answer.error_code == ErrorCode.NONE
 
     run_simulated(program, 1)
+
+
+def test_a_request_above_the_limit_of_the_settings_ends_its_connection() -> None:
+    with EmbeddedCluster(settings={"socket.request.max.bytes": 200}) as cluster:
+        assert metadata_over_tcp(cluster).brokers
+        request = MetadataRequest(topics=(MetadataRequestTopic(name="t" * 200),))
+        with pytest.raises(DisconnectedError):
+            asyncio.run(ask(TcpNetwork(), addresses(cluster)[0], request, 12))

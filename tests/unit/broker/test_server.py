@@ -422,3 +422,25 @@ def test_errors_become_the_response_of_the_api() -> None:
     assert refused.error_message == "who?"  # type: ignore[attr-defined]
     found = answer(ErrorCode.COORDINATOR_NOT_AVAILABLE).response_to(FindCoordinatorRequest(coordinator_keys=("g",)))
     assert found.coordinators[0].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE  # type: ignore[attr-defined]
+
+
+def test_a_connection_that_is_not_used_is_closed_and_one_that_is_used_or_served_is_not() -> None:
+    async def takes_an_hour(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+        if context.connection.id == 3:
+            await asyncio.sleep(3600)
+        return await echo(request, context)
+
+    async def program(bench: Bench) -> None:
+        idle_s = broker_settings().connections_max_idle_ms / 1000
+        await bench.connect()
+        used, waiting = await bench.connect(), await bench.connect()
+        asked = asyncio.create_task(bench.ask(waiting, "waiting", within_ms=4_000_000))
+        await asyncio.sleep(idle_s / 2)
+        await bench.ask(used, "used")
+        await asyncio.sleep(idle_s / 2 + 1)
+        assert [info.id for info in bench.closed] == [1]
+        await asyncio.sleep(idle_s / 2)
+        assert [info.id for info in bench.closed] == [1, 2]
+        assert await asked == "waiting from /client#3"
+
+    simulated(takes_an_hour, program)
