@@ -11,6 +11,7 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
 from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, Record, RecordBatch
 from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.columns import BLOCK_RECORDS, FIELDS, RecordColumns
 from kafka_groups.share.delivery.records import AnyRecord, DeserializedRecord, ShareRecord
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
@@ -119,6 +120,11 @@ class AcquiredRecords:
     def __contains__(self, offset: object) -> bool:
         return isinstance(offset, int) and self.first_offset <= offset <= self.last_offset
 
+    @property
+    def ranges(self) -> tuple[AcquiredRange, ...]:
+        """What was acquired, in the order of the offsets, with the delivery counts."""
+        return self._ranges
+
     def delivery_count(self, offset: int) -> int:
         """How many times the record at this offset was delivered, this time included."""
         if len(self._ranges) == 1:
@@ -156,6 +162,43 @@ class AcquiredRecords:
                 self._reject(batch, batch.corrupt(error))
             except CorruptRecordError as error:
                 self._reject(batch, error)
+
+    def columns(self, wanted: frozenset[str] = FIELDS) -> Iterator[RecordColumns]:
+        """What iterating delivers, as columns, in blocks; keys and values are the bytes on the wire.
+
+        Of a batch that turns out to be unreadable there is no record at all; it is rejected, and the next poll raises
+        the error, as with iterating.
+
+        Args:
+            wanted: Which of `kafka_groups.share.delivery.columns.FIELDS` are read.
+        """
+        block = RecordColumns(wanted)
+        if self._records is not None:
+            block.add([record.raw for record in self._records], None)
+        for batch in self._batches if self._records is None else ():
+            try:
+                self._add_batch(block, batch)
+            except FOREIGN_ERRORS as error:
+                self._reject(batch, batch.corrupt(error))
+            except CorruptRecordError as error:
+                self._reject(batch, error)
+            if block.size >= BLOCK_RECORDS:
+                yield block
+                block = RecordColumns(wanted)
+        if block.size:
+            yield block
+
+    def _add_batch(self, block: RecordColumns, batch: RecordBatch) -> None:
+        header, whole = batch.header, self._delivers_all_of(batch)
+        raws: Iterable[Record] = batch.compiled()
+        dense = range(header.base_offset, header.next_offset) if whole and header.is_dense else None
+        block.add(raws if whole else filter(self._is_delivered, raws), dense)
+
+    def _delivers_all_of(self, batch: RecordBatch) -> bool:
+        if not self.covers(batch):
+            return False
+        start, end = self._positions(batch.header.base_offset, batch.header.last_offset)
+        return self._delivered is None or self._delivered.count(m.OPEN, start, end) == end - start
 
     def _reject(self, batch: RecordBatch, error: CorruptRecordError) -> None:
         """A batch turned out to be unreadable while iterating: reject it, go on with the next, tell the next poll."""
