@@ -1,0 +1,129 @@
+"""One row per record out of the files of an at-least-once sink: when they are read, or by rewriting them.
+
+Both work on files that carry the columns topic, partition and offset, as `ParquetSink` writes them, and use nothing
+but DataFrames, so that they work on classic Spark and on Spark Connect.
+
+`compact` follows one rule, from which everything else comes: a file is deleted only when every row of it is in files
+that are complete, durable and in their place. Readers therefore see a row once or more often, never not at all, and
+`read_deduplicated` makes that once. What may go on at the same time:
+
+- Writers. Files that appear after the compaction has begun are left alone.
+- Readers. One that has listed the files before they are deleted fails with a missing file and is to be repeated; with
+  `spark.sql.files.ignoreMissingFiles` it would pass over rows instead, so that setting must be off.
+- A crash. Until the deletion nothing is lost but work; after it there may be rows more than once, and the next
+  compaction removes them.
+- Another compaction. Nothing is lost, but the work of one may be undone by an error or done twice: run one at a time.
+"""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+from attrs import frozen
+
+from kafka_groups.spark.sinks.batches import RECORD_KEY
+from kafka_groups.spark.sinks.replacement import Replacement, path_of_uri, replace_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Compaction", "compact", "read_deduplicated"]
+
+
+@frozen
+class Compaction:
+    """What a compaction did.
+
+    Attributes:
+        files_before: Files that were replaced.
+        files_after: Files that replaced them.
+        rows_before: Rows of the files that were replaced.
+        rows_after: Rows of the files that replaced them: one for each record.
+    """
+
+    files_before: int
+    files_after: int
+    rows_before: int
+    rows_after: int
+
+    @property
+    def duplicates_removed(self) -> int:
+        """Rows that were of a record that had another row."""
+        return self.rows_before - self.rows_after
+
+
+def read_deduplicated(spark: "SparkSession", path: str) -> "DataFrame":
+    """The Parquet files under a path with one row for each record, by topic, partition and offset.
+
+    Which of several rows of a record is kept is not defined: they are to be the same but for the delivery count.
+
+    Args:
+        spark: The session, classic or Connect.
+        path: The directory, as Spark writes it (`s3a://…` for what pyarrow calls `s3://…`).
+    """
+    return spark.read.option("mergeSchema", "true").parquet(path).dropDuplicates([*RECORD_KEY])
+
+
+def compact(spark: "SparkSession", path: str, *, files: int | None = None) -> Compaction:
+    """Rewrite the Parquet files under a path as fewer files with one row for each record; see the module for the rule.
+
+    Blocks until the files are replaced. The rows go through Spark; files are renamed and deleted by a task, which
+    needs to reach the storage through pyarrow as the sink does.
+
+    Args:
+        spark: The session, classic or Connect.
+        path: The directory, as Spark writes it.
+        files: How many files to write (in each directory of `partition_by`, at most); Spark's choice without it.
+
+    Raises:
+        pyspark.errors.AnalysisException: There is no Parquet file under the path.
+        OSError: The storage failed. Nothing is lost, and the next call goes on from what it finds.
+    """
+    directory = path if ":" in path else str(Path(path).absolute())
+    before = tuple(sorted(spark.read.parquet(directory).inputFiles()))
+    rows = _read(spark, directory, before)
+    counts = _counts(rows)
+    staging = f".compact-{secrets.token_hex(8)}"
+    kept = rows.dropDuplicates([*RECORD_KEY])
+    writer = (kept if files is None else kept.repartition(files)).write
+    writer.partitionBy(*_partition_columns(directory, before[0])).parquet(f"{directory}/{staging}")
+    plan = Replacement(directory, staging, before, counts.records)
+    done = spark.range(0, 1, 1, 1).mapInArrow(partial(_replace, plan), "files BIGINT, rows BIGINT").collect()[0]
+    return Compaction(len(before), done["files"], counts.rows, done["rows"])
+
+
+def _read(spark: "SparkSession", directory: str, files: Sequence[str]) -> "DataFrame":
+    # What a sink writes may get more columns with time: without merging, one file would decide which there are.
+    reader = spark.read.option("mergeSchema", "true").option("basePath", directory)
+    return reader.parquet(*map(unquote, files))
+
+
+@frozen
+class _Counts:
+    rows: int
+    records: int
+
+
+def _counts(rows: "DataFrame") -> _Counts:
+    by_record = rows.groupBy(*RECORD_KEY).count()
+    (counted,) = by_record.selectExpr("sum(`count`) AS number", "count(1) AS records").collect()
+    return _Counts(counted["number"] or 0, counted["records"])
+
+
+def _partition_columns(directory: str, file: str) -> list[str]:
+    """The columns that are in the names of the directories between the directory and one of its files."""
+    whole = path_of_uri(file) if file.startswith("file:") else unquote(file)
+    folders = whole.removeprefix(path_of_uri(directory)).split("/")[:-1]
+    return [unquote(folder.partition("=")[0]) for folder in folders if "=" in folder]
+
+
+def _replace(plan: Replacement, batches: Iterator[Any]) -> Iterator[Any]:
+    """The task that changes the directory; one row in, one row out."""
+    for batch in batches:
+        if batch.num_rows:
+            done = replace_files(plan)
+            yield pa.RecordBatch.from_pydict({"files": [done.files], "rows": [done.rows]})

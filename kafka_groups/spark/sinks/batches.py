@@ -1,0 +1,43 @@
+"""What a sink takes: a batch that can be an Arrow table, with the columns that identify its records."""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import pyarrow as pa
+
+from kafka_groups.errors import ConfigurationError
+
+__all__ = ["RECORD_KEY", "SinkBatch", "Transform", "with_record_key"]
+
+RECORD_KEY: Final = ("topic", "partition", "offset")
+"""The columns that identify a record; a record that was delivered twice has them twice."""
+
+Transform = Callable[[pa.Table], pa.Table]
+"""From the records of a batch to what is written; it keeps the columns of `RECORD_KEY`."""
+
+
+class SinkBatch(Protocol):
+    """What a sink needs of a `ShareBatch`."""
+
+    def to_arrow(self) -> pa.Table:
+        """The records as a table of `RECORD_SCHEMA`."""
+        ...
+
+
+def with_record_key(table: pa.Table, what: str) -> pa.Table:
+    """The table, if it says of each row which record it is from.
+
+    Args:
+        table: What is to be written.
+        what: Who asks, for the message.
+
+    Raises:
+        ConfigurationError: A column of `RECORD_KEY` is missing.
+    """
+    missing = [name for name in RECORD_KEY if name not in table.column_names]
+    if missing:
+        raise ConfigurationError(
+            f"{what} was given columns {', '.join(table.column_names)} without {', '.join(missing)}; keep topic, "
+            "partition and offset, since only they tell which rows are of the same record"
+        )
+    return table
