@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kafka_groups.spark.arrow import to_table
     from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
+    from kafka_groups.spark.source.registration import register
 
-__all__ = ["RECORD_DDL", "RECORD_SCHEMA", "to_table"]
+__all__ = ["RECORD_DDL", "RECORD_SCHEMA", "register", "to_table"]
 
 _MODULES = MappingProxyType({
     "RECORD_DDL": "schema",
     "RECORD_SCHEMA": "schema",
+    "register": "source.registration",
     "to_table": "arrow",
 })  # fmt: skip
 """Where each public name is defined; a name is added here, under TYPE_CHECKING and in __all__."""

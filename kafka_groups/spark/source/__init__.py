@@ -1,0 +1,1 @@
+"""The streaming source `kafka-share`: acquired in Spark's source runner, shipped inside its input partitions."""

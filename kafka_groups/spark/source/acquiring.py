@@ -1,0 +1,141 @@
+"""The share consumer of a source: acquires records as pieces, and acknowledges them."""
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from kafka_groups.errors import BootstrapError, CorruptRecordError, KafkaGroupsError, OperationTimeoutError
+from kafka_groups.share import KafkaShareConsumer
+from kafka_groups.share.aio import CommitResult
+from kafka_groups.share.delivery.records import AnyRecords
+from kafka_groups.share.delivery.renewal import NO_RENEWAL
+from kafka_groups.share.parts import Environment
+from kafka_groups.spark.source.options import SourceOptions
+from kafka_groups.spark.source.pieces import TablePiece, pieces_of
+from kafka_groups.spark.source.progress import Counts
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["Acquirer"]
+
+_LOG = logging.getLogger(__name__)
+
+
+class Acquirer:
+    """Acquires and acknowledges for one run; joins the group with the first call.
+
+    Args:
+        options: The query's options.
+        columns: The columns that Spark wants.
+        counts: Where records are counted.
+        environment: Another network or clock, for tests.
+    """
+
+    def __init__(
+        self,
+        options: SourceOptions,
+        columns: Sequence[str],
+        counts: Counts,
+        environment: Environment | None = None,
+    ) -> None:
+        self._options = options
+        self._columns = tuple(columns)
+        self._counts = counts
+        self._environment = environment or Environment()
+        self._consumer: KafkaShareConsumer | None = None
+        self._warned: set[str] = set()
+
+    @property
+    def has_fetched(self) -> bool:
+        """Whether a leader answered, so that no records means that there are none."""
+        return self._consumer is not None and self._consumer.metrics()["fetch-total"] > 0
+
+    @property
+    def renewals(self) -> int:
+        """How many lock renewals were sent."""
+        return 0 if self._consumer is None else int(self._consumer.metrics()["renewals-send-total"])
+
+    def acquire(self, timeout_ms: int) -> list[TablePiece]:
+        """Wait for records; those of earlier calls stay acquired.
+
+        Raises:
+            KafkaGroupsError: The group cannot be read: no broker answers from the start, or one refuses.
+        """
+        try:
+            records: AnyRecords = self._joined().poll(timeout_ms / 1000, hold=True)
+        except KafkaGroupsError as error:
+            self._survive(error)
+            return []
+        pieces = list(pieces_of(records, self._columns))
+        for piece in pieces:
+            self._counts.acquired += piece.rows
+            self._counts.max_delivery_count = max(self._counts.max_delivery_count, piece.delivery_count)
+        return pieces
+
+    def accept(self, pieces: Iterable[TablePiece]) -> None:
+        """Acknowledge records, and wait until the brokers have said what became of it.
+
+        What they refuse, or do not answer, is counted: it is delivered again.
+
+        Raises:
+            KafkaGroupsError: The group cannot be used any more.
+        """
+        pieces = tuple(pieces)
+        for piece in pieces:
+            piece.acknowledge(AcknowledgeType.ACCEPT)
+        results = self._commit()
+        for piece in pieces:
+            self._count_fate(piece, results)
+
+    def close(self, timeout_s: float) -> None:
+        """Release what was not acknowledged, and leave the group; blocks no longer than the timeout."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close(timeout_s)
+
+    # ------------------------------------------------------------------------------------------ parts
+
+    def _joined(self) -> KafkaShareConsumer:
+        if self._consumer is None:
+            self._consumer = KafkaShareConsumer(self._options.consumer, environment=self._environment)
+            self._consumer.subscribe(self._options.subscribe)
+        return self._consumer
+
+    def _commit(self) -> CommitResult | None:
+        while True:
+            try:
+                return self._joined().commit_sync()
+            except OperationTimeoutError as error:
+                _LOG.warning("acknowledgements were not answered, their records may be delivered again: %s", error)
+                return None
+            except KafkaGroupsError as error:
+                self._survive(error)  # an error of the background: nothing was sent yet
+
+    def _count_fate(self, piece: TablePiece, results: CommitResult | None) -> None:
+        error = None if results is None else results.get(piece.partition)
+        if results is not None and error is None:
+            self._counts.accepted += piece.rows
+            return
+        self._counts.lock_lost += piece.rows
+        _LOG.warning(
+            "%d records of %s from offset %d on were processed, but not acknowledged and will be delivered again: %s",
+            piece.rows,
+            piece.partition,
+            piece.first_offset,
+            error or "no answer",
+        )
+
+    def _survive(self, error: KafkaGroupsError) -> None:
+        """Log an error that the source goes on after; raise any other."""
+        if isinstance(error, CorruptRecordError):
+            self._counts.corrupt_batches += 1
+            _LOG.error("a batch of the log cannot be read and was rejected: %s", error)
+        elif str(error) == NO_RENEWAL:
+            self._warn_once(f"{error}; a micro-batch must end within the lock duration, or its records come again")
+        elif isinstance(error, BootstrapError) and self.has_fetched:
+            _LOG.warning("no broker answers; the query waits for them: %s", error)
+        else:
+            raise error
+
+    def _warn_once(self, message: str) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            _LOG.warning(message)

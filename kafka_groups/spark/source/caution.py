@@ -1,0 +1,54 @@
+"""Care with records that were delivered before, so that a query in a crash loop does not use up their deliveries.
+
+When a query fails, all records that its source holds are delivered again, the good ones too, and a broker archives
+a record whose deliveries are used up. What was delivered often therefore goes to Spark late, in small batches and
+apart from the rest (KIP-932, `share.delivery.count.limit`).
+"""
+
+from attrs import frozen
+
+__all__ = ["DEFAULT_DELIVERY_COUNT_LIMIT", "Caution"]
+
+DEFAULT_DELIVERY_COUNT_LIMIT = 5
+"""Kafka's default of `share.delivery.count.limit`."""
+
+_LONGEST_BACKOFF_MS = 300_000
+_BACKOFF_FACTOR = 6
+_ROWS_FACTOR = 16
+
+
+@frozen
+class Caution:
+    """How records are treated that were delivered before.
+
+    Attributes:
+        delivery_count_limit: Deliveries after which the broker archives a record.
+        backoff_ms: How long records with the lowest count that asks for care are held back in a run of the query; it
+            grows with each further delivery. 0 holds nothing back.
+    """
+
+    delivery_count_limit: int = DEFAULT_DELIVERY_COUNT_LIMIT
+    backoff_ms: int = 5_000
+
+    @property
+    def threshold(self) -> int:
+        """The first delivery that asks for care; brokers deliver less at a time from the same one on."""
+        return max(2, (self.delivery_count_limit + 1) // 2)
+
+    def is_risky(self, delivery_count: int) -> bool:
+        """Whether a record that is delivered for this many times asks for care."""
+        return delivery_count >= self.threshold
+
+    def is_last(self, delivery_count: int) -> bool:
+        """Whether there is no delivery after this one."""
+        return delivery_count >= self.delivery_count_limit
+
+    def rows_at_once(self, delivery_count: int) -> int:
+        """How many records with this risky count go into one batch: one on its last delivery."""
+        return int(_ROWS_FACTOR ** max(0, self.delivery_count_limit - delivery_count))
+
+    def held_back_ms(self, delivery_count: int) -> int:
+        """How long records with this count wait after the run first saw one."""
+        if not self.is_risky(delivery_count):
+            return 0
+        return int(min(_LONGEST_BACKOFF_MS, self.backoff_ms * _BACKOFF_FACTOR ** (delivery_count - self.threshold)))

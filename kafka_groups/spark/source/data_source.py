@@ -1,0 +1,54 @@
+"""The data source `kafka-share`, as it is registered with Spark."""
+
+from typing import NoReturn
+
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.spark.schema import RECORD_DDL
+from kafka_groups.spark.source.reader import ShareStreamReader
+
+__all__ = ["FORMAT", "KafkaShareDataSource"]
+
+FORMAT = "kafka-share"
+
+
+class KafkaShareDataSource(DataSource):
+    """`spark.readStream.format("kafka-share")`: a share group as a streaming source (KIP-932)."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """The columns of a record; also refuses bad options, before a query is started.
+
+        Raises:
+            ConfigurationError: An option is unknown or missing, or a value does not fit.
+        """
+        self._check_options()
+        return RECORD_DDL
+
+    def streamReader(self, schema: StructType) -> ShareStreamReader:  # noqa: N802 - Spark's name
+        """A reader for one query; does nothing yet, and so refuses nothing."""
+        return ShareStreamReader(dict(self.options), schema)
+
+    def reader(self, schema: StructType) -> NoReturn:
+        """There is none.
+
+        Raises:
+            ConfigurationError: Always; says what to use.
+        """
+        raise ConfigurationError(
+            f"spark.read.format({FORMAT!r}) cannot acknowledge what it reads: Spark does not tell a batch reader when its"
+            " records are done with, and reads them again for every action; for a batch job use"
+            " kafka_groups.spark.drain(spark, ...), or spark.readStream with trigger(availableNow=True), or"
+            " ShareWorkers.run_until(spark, ...) for large amounts"
+        )
+
+    def _check_options(self) -> None:
+        from kafka_groups.spark.source.options import source_options  # noqa: PLC0415 - tasks import this module too
+
+        source_options(dict(self.options))

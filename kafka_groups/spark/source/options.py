@@ -1,0 +1,221 @@
+"""The options of the source `kafka-share`: its own, Kafka's with the prefix `kafka.`, and a properties file.
+
+Spark's options have no case. What is not known is an error that names the option, the value and the remedy.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from kafka_groups.config.keys import INT_MAX, Key, KeyType
+from kafka_groups.config.readers import UnfitError, read_list, read_not_empty, read_text
+from kafka_groups.config.settings import KeyTable, gather, setting, shown_value
+from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.spark.source.payload import MAX_BATCH_BYTES
+from kafka_groups.spark.source.properties import read_properties
+
+__all__ = ["PREFIX", "SourceOptions", "read_size", "source_option_keys", "source_options"]
+
+PREFIX = "kafka."
+_CONFIG_FILE = "configFile"
+_FETCH_MAX_BYTES = 16 * 1024 * 1024
+_FETCH_MAX_WAIT_MS = 100
+_SIZE = re.compile(r"(?P<number>[0-9]{1,18})\s*(?P<unit>[kmg]?)(?:i?b)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+
+
+def read_size(value: object) -> int:
+    """A number of bytes: a whole number, or text such as `64m`, `512k` or `1g`, as elsewhere in Spark."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    match = _SIZE.fullmatch(read_text(value))
+    if match is None:
+        raise UnfitError("it is no size")
+    return int(match["number"]) * _UNITS[match["unit"].lower()]
+
+
+def read_topics(value: object) -> tuple[str, ...]:
+    """Names of topics with commas between them."""
+    topics = read_list(value)
+    if not topics:
+        raise UnfitError("it names no topic")
+    return topics
+
+
+def _int(name: str, default: int, doc: str, **options: Any) -> Any:
+    limits: dict[str, Any] = {"minimum": 0, "maximum": INT_MAX} | options
+    return setting(Key(name=name, type=KeyType.INT, default=default, doc=doc, **limits))
+
+
+@frozen(kw_only=True)
+class SourceOptions:
+    """The source's own options; `source_options` reads them.
+
+    Attributes:
+        consumer: The configuration of its share consumer.
+    """
+
+    consumer: ShareConsumerConfig = field()
+    subscribe: tuple[str, ...] = setting(
+        Key(
+            name="subscribe",
+            type=KeyType.LIST,
+            reader=read_topics,
+            form="names of topics with commas between them",
+            doc="The topics to read.",
+        )
+    )
+    max_records_per_batch: int = _int(
+        "maxRecordsPerBatch",
+        100_000,
+        "The most records in one micro-batch. What the group lets a member lock at a time "
+        "(share.partition.max.record.locks for each partition) is a limit too.",
+        minimum=1,
+    )
+    max_bytes_per_batch: int = _int(
+        "maxBytesPerBatch",
+        MAX_BATCH_BYTES,
+        "The most that one micro-batch takes, in Arrow's form; it travels through Spark's driver. A single larger "
+        "record is a batch of its own.",
+        reader=read_size,
+        form="a number of bytes, or a size such as 64m",
+        minimum=1024,
+        maximum=4 * MAX_BATCH_BYTES,
+        unit="bytes",
+    )
+    num_partitions: int = _int(
+        "numPartitions",
+        4,
+        "How many input partitions, and so tasks, a micro-batch has; small batches have fewer, and those that exceed "
+        "8 MiB in one have more.",
+        minimum=1,
+        maximum=10_000,
+    )
+    poll_timeout_ms: int = _int(
+        "pollTimeoutMs",
+        500,
+        "How long the source waits for records before it tells Spark that there are none.",
+        maximum=60_000,
+        unit="ms",
+    )
+    dead_letter_topic: str | None = setting(
+        Key(
+            name="deadLetterTopic",
+            type=KeyType.STRING,
+            default=None,
+            reader=read_not_empty,
+            form="the name of a topic",
+            doc="Where a record is copied to before Spark gets it for the last time that the group allows "
+            "(share.delivery.count.limit).",
+        )
+    )
+    delivery_backoff_ms: int = _int(
+        "deliveryBackoffMs",
+        5_000,
+        "How long records that have used up half of their deliveries wait before Spark gets them, once for each run of "
+        "the query; six times as long for each further delivery, five minutes at most. 0 turns it off.",
+        maximum=300_000,
+        unit="ms",
+    )
+
+
+_TABLE = KeyTable(SourceOptions)
+_BY_LOWER_NAME = {key.name.lower(): attribute for attribute, key in _TABLE}
+
+_REFUSED: Mapping[str, tuple[str, str]] = {
+    "share.acknowledgement.mode": ("the source acknowledges a batch when Spark has finished it", "remove it"),
+    "key.deserializer": ("keys come to Spark as bytes", "cast the column key in Spark"),
+    "value.deserializer": ("values come to Spark as bytes", "cast the column value in Spark"),
+    "on.deserialization.error": ("the source does not deserialise", "remove it"),
+}
+
+
+def source_option_keys() -> dict[str, Key]:
+    """The source's own keys by attribute name, in the order of the class."""
+    return dict(_TABLE)
+
+
+def source_options(options: Mapping[str, str]) -> SourceOptions:
+    """The options of a query.
+
+    Args:
+        options: What was given with `option`, in any case.
+
+    Raises:
+        ConfigurationError: An option is unknown, missing or given twice differently, a value does not fit, or the
+            configFile cannot be read.
+    """
+    given = {name.lower(): value for name, value in options.items()}
+    path = given.pop(_CONFIG_FILE.lower(), None)
+    in_file = _without_prefix(read_properties(path)) if path is not None else {}
+    own = {name: value for name, value in given.items() if not name.startswith(PREFIX)}
+    for name, value in own.items():
+        if name not in _BY_LOWER_NAME:
+            raise _unknown(name, value)
+    values: dict[str, Any] = gather(_TABLE, [(_TABLE.key(_BY_LOWER_NAME[n]).name, v) for n, v in own.items()])
+    if "subscribe" not in values:
+        raise ConfigurationError("subscribe is missing; give names of topics with commas between them")
+    kafka = {**in_file, **_without_prefix({n: v for n, v in given.items() if n not in own})}
+    return SourceOptions(consumer=_consumer(kafka, values), **values)
+
+
+def _without_prefix(entries: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower().removeprefix(PREFIX): value for name, value in entries.items()}
+
+
+def _consumer(entries: Mapping[str, str], own: Mapping[str, Any]) -> ShareConsumerConfig:
+    for name, value in entries.items():
+        if name.replace("_", ".") in _REFUSED:
+            why, remedy = _REFUSED[name.replace("_", ".")]
+            raise ConfigurationError(f"{PREFIX}{name} is {shown_value(name, value)}, but {why}; {remedy}")
+    max_bytes = own.get("max_bytes_per_batch", MAX_BATCH_BYTES)
+    defaults: dict[str, object] = {
+        "auto.renew": True,
+        "client.id": "kafka-groups-spark",
+        "fetch.max.bytes": min(_FETCH_MAX_BYTES, max_bytes),
+        "fetch.max.wait.ms": _FETCH_MAX_WAIT_MS,
+        "max.poll.interval.ms": INT_MAX,
+        "max.poll.records": own.get("max_records_per_batch", _TABLE.key("max_records_per_batch").default),
+    }
+    given = _with_group_id(entries)
+    try:
+        named = {_CONSUMER_TABLE.attribute(name) for name in given}
+        kept = {name: value for name, value in defaults.items() if _CONSUMER_TABLE.attribute(name) not in named}
+        return share_consumer_config({**kept, **given, "share.acknowledgement.mode": "explicit"})
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{error} (an option of the source kafka-share has the prefix {PREFIX}, a line of its configFile may)"
+        ) from None
+
+
+def _with_group_id(entries: Mapping[str, str]) -> dict[str, str]:
+    given = dict(entries)
+    other = given.pop("share.group.id", None)
+    if other is not None and given.setdefault("group.id", other) != other:
+        raise ConfigurationError(
+            f"kafka.share.group.id is {other!r}, but kafka.group.id says {given['group.id']!r}; give one of them"
+        )
+    return given
+
+
+def _unknown(name: str, value: str) -> ConfigurationError:
+    shown = shown_value(name, value)
+    if share_key_exists(name):
+        return ConfigurationError(f"{name}={shown} is Kafka's own key; write it with its prefix: {PREFIX}{name}")
+    names = [key.name for _, key in _TABLE] + [_CONFIG_FILE]
+    near = difflib.get_close_matches(name, [known.lower() for known in names], n=1, cutoff=0.6)
+    hint = next((known for known in names if near and known.lower() == near[0]), None)
+    remedy = f"did you mean {hint}?" if hint else f"remove it; there are {', '.join(sorted(names))} and {PREFIX}*"
+    return ConfigurationError(f"{name}={shown} is no option of the source kafka-share; {remedy}")
+
+
+_CONSUMER_TABLE = KeyTable(ShareConsumerConfig)
+
+
+def share_key_exists(name: str) -> bool:
+    """Whether a share consumer has a key of this name."""
+    return name == "share.group.id" or _CONSUMER_TABLE.attribute(name) is not None

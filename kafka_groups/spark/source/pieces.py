@@ -1,0 +1,105 @@
+"""Acquired records as Arrow tables that know what is to be acknowledged for them."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
+
+from attrs import define
+
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
+from kafka_groups.spark.arrow import to_table
+from kafka_groups.types import AcknowledgeType, TopicIdPartition
+
+__all__ = ["TablePiece", "pieces_of"]
+
+_NEEDED = ("offset", "delivery_count")
+
+
+@define(eq=False, slots=False)
+class TablePiece:
+    """Rows of one delivery that were delivered equally often.
+
+    Attributes:
+        table: The rows, in the order of their offsets, with the columns `offset` and `delivery_count` among others.
+        delivery: Where they came from.
+    """
+
+    table: Any
+    delivery: AcquiredRecords
+
+    @cached_property
+    def rows(self) -> int:
+        """How many records."""
+        return int(self.table.num_rows)
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """What they take in Arrow's form."""
+        return int(self.table.nbytes)
+
+    @cached_property
+    def delivery_count(self) -> int:
+        """How often they were delivered, this time included."""
+        return int(self.table["delivery_count"][0].as_py())
+
+    @property
+    def partition(self) -> TopicIdPartition:
+        """The partition that they are of."""
+        return self.delivery.topic_partition
+
+    @cached_property
+    def first_offset(self) -> int:
+        """Offset of the first record."""
+        return int(self.table["offset"][0].as_py())
+
+    @cached_property
+    def last_offset(self) -> int:
+        """Offset of the last record."""
+        return int(self.table["offset"][-1].as_py())
+
+    def rows_within(self, size_bytes: int) -> int:
+        """How many of the first records fit into this size."""
+        return rows_within(self.table, size_bytes)
+
+    def split(self, rows: int) -> tuple[Self, Self]:
+        """The first records and the others."""
+        return type(self)(self.table.slice(0, rows), self.delivery), type(self)(self.table.slice(rows), self.delivery)
+
+    def acknowledge(self, kind: AcknowledgeType) -> None:
+        """Say what becomes of these records; the consumer's next commit sends it."""
+        self.delivery.acknowledge_range(self.first_offset, self.last_offset, kind)
+
+
+def rows_within(table: Any, size_bytes: int) -> int:
+    """How many of a table's first rows fit into a size in bytes; 0 when the first does not."""
+    low, high = 0, int(table.num_rows)
+    if table.nbytes <= size_bytes:
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if table.slice(0, middle).nbytes <= size_bytes else (low, middle)
+    return low
+
+
+def pieces_of(records: AnyRecords, columns: Sequence[str] | None = None) -> Iterator[TablePiece]:
+    """What a poll returned, cut by delivery and delivery count.
+
+    Args:
+        records: What the poll returned.
+        columns: The columns wanted, besides those that the source itself needs; None for all.
+    """
+    read = None if columns is None else tuple(dict.fromkeys((*columns, *_NEEDED)))
+    for delivery in records.deliveries:
+        table = to_table(ShareRecords([delivery]), read)
+        for start, stop in _runs(table["delivery_count"].to_numpy()):
+            yield TablePiece(table.slice(start, stop - start), delivery)
+
+
+def _runs(counts: Any) -> Iterator[tuple[int, int]]:
+    """Start and stop of each run of equal numbers."""
+    if not len(counts):
+        return
+    changes = [0, *((counts[1:] != counts[:-1]).nonzero()[0] + 1).tolist(), len(counts)]
+    yield from pairwise(changes)

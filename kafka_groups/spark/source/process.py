@@ -1,0 +1,62 @@
+"""The process that a source lives in: Spark's source runner, one for each run of a query.
+
+Spark ends it with SIGTERM, or by closing its end of the socket; after a kill of the driver nobody ends it.
+"""
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Mapping
+from types import FrameType
+
+from kafka_groups.spark.source.options import source_options
+from kafka_groups.spark.source.source import ShareSource
+
+__all__ = ["exit_when_orphaned", "exit_when_terminated", "source_of_this_process"]
+
+_LOG = logging.getLogger(__name__)
+
+_GRACE_S = 4.5
+_WATCH_INTERVAL_S = 1.0
+_TERMINATED = 128 + signal.SIGTERM
+
+
+def source_of_this_process(options: Mapping[str, str], columns: tuple[str, ...]) -> ShareSource:
+    """The source of this process, which from now on ends within five seconds of SIGTERM or of its parent's end.
+
+    Raises:
+        ConfigurationError: An option is unknown or missing, or a value does not fit.
+    """
+    source = ShareSource(source_options(options), columns)
+    if threading.current_thread() is threading.main_thread():
+        exit_when_terminated()
+        exit_when_orphaned(os.getppid())
+    return source
+
+
+def exit_when_terminated() -> None:
+    """Have SIGTERM end this process in order: Spark's loop then stops the reader, which leaves the group."""
+    signal.signal(signal.SIGTERM, _terminate)
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    last = threading.Timer(_GRACE_S, os._exit, (_TERMINATED,))
+    last.daemon = True
+    last.start()
+    raise SystemExit(_TERMINATED)
+
+
+def exit_when_orphaned(parent: int) -> None:
+    """End this process when its parent has died: an orphan that renews its locks would hold them for ever."""
+    watchdog = threading.Thread(target=_watch, args=(parent,), name="orphan-watchdog", daemon=True)
+    watchdog.start()
+
+
+def _watch(parent: int) -> None:
+    waiting = threading.Event()
+    while os.getppid() == parent:
+        waiting.wait(_WATCH_INTERVAL_S)
+    _LOG.warning("the driver has ended; the source ends too, and its records are delivered again")
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,219 @@
+"""Which records make a batch, and when their acknowledgement is due: the rules of the source, without I/O.
+
+Spark calls `latestOffset(start)` before every batch, and also when nothing is new. `start` is the end of the last batch
+that Spark finished: everything up to it may be acknowledged, nothing beyond. `commit(end)` says the same later, or
+never, and is not used. A batch of an earlier run is planned empty: its records are delivered again, and new ones put in
+its place would be dropped by sinks that skip a batch they know.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Generic, Protocol, Self, TypeVar
+
+from attrs import define, field, frozen
+
+from kafka_groups.errors import IllegalStateError
+from kafka_groups.spark.source.caution import Caution
+from kafka_groups.spark.source.offsets import SourceOffset
+
+__all__ = ["Batch", "BatchLimits", "Piece", "Sealing"]
+
+
+class Piece(Protocol):
+    """Acquired records that were delivered equally often, in the order of their offsets."""
+
+    @property
+    def rows(self) -> int:
+        """How many records; never 0."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """What they take in Arrow's form."""
+        ...
+
+    @property
+    def delivery_count(self) -> int:
+        """How often they were delivered, this time included."""
+        ...
+
+    def rows_within(self, size_bytes: int) -> int:
+        """How many of the first records fit into this size; may be 0."""
+        ...
+
+    def split(self, rows: int) -> tuple[Self, Self]:
+        """The first records and the others; both not empty."""
+        ...
+
+
+P = TypeVar("P", bound=Piece)
+
+
+@frozen
+class BatchLimits:
+    """How large a batch may become.
+
+    Attributes:
+        rows: Records; None for no limit but the size.
+        size_bytes: Size in Arrow's form. A single larger record is a batch of its own.
+    """
+
+    rows: int | None
+    size_bytes: int
+
+
+@frozen(eq=False)
+class Batch(Generic[P]):
+    """Records that were given to Spark as one batch.
+
+    Attributes:
+        end: Its end offset.
+        pieces: Its records.
+    """
+
+    end: SourceOffset
+    pieces: tuple[P, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many records."""
+        return sum(piece.rows for piece in self.pieces)
+
+    @property
+    def size_bytes(self) -> int:
+        """What they take in Arrow's form."""
+        return sum(piece.size_bytes for piece in self.pieces)
+
+
+@define(eq=False)
+class Sealing(Generic[P]):
+    """The batches of one run. There is at most one that is sealed and not acknowledged.
+
+    Attributes:
+        run: Id of this run.
+        caution: How records are treated that were delivered before.
+        sealed: The batch that Spark works on or is about to; None when there is none.
+    """
+
+    run: str
+    caution: Caution = field(factory=Caution)
+    sealed: Batch[P] | None = None
+    _held: deque[P] = field(factory=deque)
+    _last_seq: int = 0
+    _first_seen_ms: dict[int, int] = field(factory=dict)
+    _was_careful: bool = False
+
+    # ------------------------------------------------------------------------------------ what is held
+
+    @property
+    def held_rows(self) -> int:
+        """Records in hand that are in no batch."""
+        return sum(piece.rows for piece in self._held)
+
+    @property
+    def held_bytes(self) -> int:
+        """Their size in Arrow's form."""
+        return sum(piece.size_bytes for piece in self._held)
+
+    @property
+    def in_flight_rows(self) -> int:
+        """Records in hand, those of the sealed batch included."""
+        return self.held_rows + (self.sealed.rows if self.sealed is not None else 0)
+
+    def hold(self, pieces: Iterable[P], now_ms: int) -> None:
+        """These records were acquired."""
+        for piece in pieces:
+            self._first_seen_ms.setdefault(piece.delivery_count, now_ms)
+            self._held.append(piece)
+
+    def initial(self) -> SourceOffset:
+        """Where a query without a checkpoint starts."""
+        return SourceOffset(0, self.run)
+
+    # --------------------------------------------------------------------------------- Spark's questions
+
+    def finished(self, start: SourceOffset) -> Batch[P] | None:
+        """The batch that this start says Spark is done with, to be acknowledged now; told once."""
+        sealed = self.sealed
+        if sealed is None or start.run != self.run or start.seq < sealed.end.seq:
+            return None
+        self.sealed = None
+        return sealed
+
+    def seal(self, start: SourceOffset, limits: BatchLimits, now_ms: int) -> Batch[P] | None:
+        """The next batch; the sealed one while there is one, None when nothing may go now."""
+        if self.sealed is None:
+            pieces = self._take(limits, now_ms)
+            if pieces:
+                self._last_seq = max(self._last_seq, start.seq) + 1
+                self.sealed = Batch(SourceOffset(self._last_seq, self.run), pieces)
+        return self.sealed
+
+    def planned(self, start: SourceOffset, end: SourceOffset) -> Sequence[P]:
+        """The records between two offsets: those of the sealed batch, or none for what another run sealed.
+
+        Raises:
+            IllegalStateError: Spark asks for a batch of this run that it said it was done with.
+        """
+        if end.run != self.run or start == end:
+            return ()
+        if self.sealed is None or self.sealed.end != end:
+            raise IllegalStateError(
+                f"batch {end.seq} was acknowledged or never sealed, and Spark asks for its records: an order of calls"
+                " that this source does not know; the query must not go on, as records would be lost"
+            )
+        return self.sealed.pieces
+
+    def wait_ms(self, now_ms: int) -> int | None:
+        """How long until held records may go, 0 if some may now; None when nothing is held."""
+        return min((self._wait_ms(piece, now_ms) for piece in self._held), default=None)
+
+    # --------------------------------------------------------------------------------------- a batch
+
+    def _wait_ms(self, piece: P, now_ms: int) -> int:
+        count = piece.delivery_count
+        return max(0, self._first_seen_ms[count] + self.caution.held_back_ms(count) - now_ms)
+
+    def _take(self, limits: BatchLimits, now_ms: int) -> tuple[P, ...]:
+        risky = [p for p in self._held if self._is_risky(p) and not self._wait_ms(p, now_ms)]
+        plain = [p for p in self._held if not self._is_risky(p)]
+        self._was_careful = bool(risky) and not (plain and self._was_careful)  # by turns: neither starves the other
+        if not self._was_careful:
+            return self._take_of(plain, limits)
+        count = risky[0].delivery_count
+        most = self.caution.rows_at_once(count)
+        rows = most if limits.rows is None else min(most, limits.rows)
+        alike = [piece for piece in risky if piece.delivery_count == count]
+        return self._take_of(alike, BatchLimits(rows, limits.size_bytes))
+
+    def _is_risky(self, piece: P) -> bool:
+        return self.caution.is_risky(piece.delivery_count)
+
+    def _take_of(self, candidates: Sequence[P], limits: BatchLimits) -> tuple[P, ...]:
+        taken: list[P] = []
+        rows_left, bytes_left = limits.rows, limits.size_bytes
+        for piece in candidates:
+            fitting = _fitting(piece, rows_left, bytes_left) or (0 if taken else 1)
+            if fitting == 0:
+                break
+            first = self._cut(piece, fitting)
+            taken.append(first)
+            rows_left = None if rows_left is None else rows_left - first.rows
+            bytes_left -= first.size_bytes
+            if first is not piece:
+                break
+        return tuple(taken)
+
+    def _cut(self, piece: P, rows: int) -> P:
+        """Take the first records of a held piece; the others stay held."""
+        position = self._held.index(piece)
+        if rows >= piece.rows:
+            del self._held[position]
+            return piece
+        first, self._held[position] = piece.split(rows)
+        return first
+
+
+def _fitting(piece: Piece, rows: int | None, size_bytes: int) -> int:
+    fitting = piece.rows if piece.size_bytes <= size_bytes else piece.rows_within(max(0, size_bytes))
+    return fitting if rows is None else min(fitting, rows)
