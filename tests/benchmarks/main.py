@@ -1,4 +1,4 @@
-"""The command: `share`, `end-to-end`, `memory`, or `all` of them; and `spark`."""
+"""The command: `share`, `end-to-end`, `memory`, or `all` of them; `arrow`; and `spark`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ import attrs
 import click
 
 from tests.benchmarks import measures, report
+from tests.benchmarks.arrow_command import arrow
 from tests.benchmarks.brokers import TARGETS, running
 from tests.benchmarks.consumers import MODES
 from tests.benchmarks.output import console, finish, say
@@ -35,6 +36,7 @@ def main() -> None:
     """Measure the share consumer and the embedded broker; every figure is a ratio or a median of interleaved runs."""
 
 
+main.add_command(arrow)
 main.add_command(spark)
 
 

@@ -31,3 +31,14 @@ def test_records_go_through_the_embedded_broker_end_to_end() -> None:
     )
     assert result.exit_code == 0, result.output
     assert "small" in result.output
+
+
+def test_records_become_tables_of_the_same_size_whatever_the_columns(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    result = CliRunner().invoke(
+        main, ["arrow", "--records=4000", "--rounds=1", f"--json={written}"], catch_exceptions=False
+    )
+    assert result.exit_code == 0, result.output
+    rates = json.loads(written.read_text())["arrow"]["records_per_second"]
+    assert len(rates) == 4
+    assert min(rates.values()) > 10_000

@@ -1,0 +1,102 @@
+"""The command `arrow`: from the bytes of fetch responses to tables, on one core and without a broker."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+from uuid import UUID
+
+import click
+from attrs import frozen
+
+from kafka_groups.cli.output import table
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
+from kafka_groups.protocol.record_builder import NewRecord, build_batch
+from kafka_groups.share.delivery.acquired import AcquiredRecords, SessionId
+from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.records import ShareRecords
+from kafka_groups.spark.arrow import to_table
+from kafka_groups.types import TopicIdPartition
+from tests.benchmarks.output import console, finish, say
+
+VALUE_BYTES: Final = 100
+RECORDS_PER_BATCH: Final = 1_000
+BATCHES_PER_RESPONSE: Final = 2
+_RECORDS_PER_RESPONSE: Final = RECORDS_PER_BATCH * BATCHES_PER_RESPONSE  # what Kafka's lock limit gives by default
+_PARTITION = TopicIdPartition(UUID(int=1), 0, "orders")
+
+
+@frozen
+class Case:
+    """What is measured: with or without the checksums, and which columns."""
+
+    name: str
+    check_crcs: bool
+    columns: Sequence[str] | None = None
+
+
+CASES: Final = (
+    Case("all columns, checksums compared", check_crcs=True),
+    Case("all columns", check_crcs=False),
+    Case("offset, key, value, checksums compared", check_crcs=True, columns=("offset", "key", "value")),
+    Case("value, checksums compared", check_crcs=True, columns=("value",)),
+)
+
+
+@click.command()
+@click.option("--records", type=click.IntRange(_RECORDS_PER_RESPONSE), default=200_000, show_default=True)
+@click.option("--rounds", type=click.IntRange(1), default=11, show_default=True, help="Medians are of these.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
+def arrow(*, records: int, rounds: int, json_file: Path | None) -> None:
+    """Records into Arrow: uncompressed, 100-byte values, keys of 7 bytes, timestamps that differ, no headers.
+
+    Counts the processor time of everything from the bytes of a response to the table.
+    """
+    responses = _responses(records // _RECORDS_PER_RESPONSE)
+    rates: dict[str, list[float]] = {case.name: [] for case in CASES}
+    for number in range(rounds + 1):
+        for case in CASES:
+            rate = _rate(case, responses)
+            if number:  # the first round warms up
+                rates[case.name].append(rate)
+                say(f"{case.name}: {rate / 1e6:.2f} M records/s")
+    console().print(_table(rates))
+    finish({"arrow": {"records_per_second": {name: median(of_case) for name, of_case in rates.items()}}}, json_file)
+
+
+def _responses(count: int) -> list[bytes]:
+    return [
+        b"".join(
+            _batch(response * _RECORDS_PER_RESPONSE + batch * RECORDS_PER_BATCH)
+            for batch in range(BATCHES_PER_RESPONSE)
+        )
+        for response in range(count)
+    ]
+
+
+def _batch(base_offset: int) -> bytes:
+    value, first_ms = bytes(VALUE_BYTES), 1_700_000_000_000
+    records = [NewRecord(value, key=b"k%06d" % n, timestamp_ms=first_ms + n) for n in range(RECORDS_PER_BATCH)]
+    return build_batch(records, base_offset)
+
+
+def _rate(case: Case, responses: Sequence[bytes]) -> float:
+    decoder = Decoder(check_crcs=case.check_crcs)
+    began = time.process_time()
+    rows = sum(_rows(case, decoder, number, response) for number, response in enumerate(responses))
+    return rows / (time.process_time() - began)
+
+
+def _rows(case: Case, decoder: Decoder, number: int, response: bytes) -> int:
+    first = number * _RECORDS_PER_RESPONSE
+    acquired = AcquiredRange(first_offset=first, last_offset=first + _RECORDS_PER_RESPONSE - 1, delivery_count=1)
+    delivery = AcquiredRecords(_PARTITION, SessionId(1, 0), [acquired], 1 << 62)
+    decoder.decode(delivery, response)
+    rows: int = to_table(ShareRecords([delivery]), case.columns).num_rows
+    return rows
+
+
+def _table(rates: Mapping[str, Sequence[float]]) -> Any:
+    rows = [(name, *(f"{rate / 1e6:.2f}" for rate in (median(r), min(r), max(r)))) for name, r in rates.items()]
+    return table("Into Arrow, M records/s of one core", ("columns", "median", "least", "most"), rows)
