@@ -13,14 +13,35 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kafka_groups.spark.arrow import to_table
+    from kafka_groups.spark.deduplicate import Compaction, compact, read_deduplicated
     from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
+    from kafka_groups.spark.sinks.kafka import KafkaSink
+    from kafka_groups.spark.sinks.parquet import ParquetSink
+    from kafka_groups.spark.sinks.sql import SqlSink
     from kafka_groups.spark.source.registration import register
 
-__all__ = ["RECORD_DDL", "RECORD_SCHEMA", "register", "to_table"]
+__all__ = [
+    "RECORD_DDL",
+    "RECORD_SCHEMA",
+    "Compaction",
+    "KafkaSink",
+    "ParquetSink",
+    "SqlSink",
+    "compact",
+    "read_deduplicated",
+    "register",
+    "to_table",
+]
 
 _MODULES = MappingProxyType({
     "RECORD_DDL": "schema",
     "RECORD_SCHEMA": "schema",
+    "Compaction": "deduplicate",
+    "KafkaSink": "sinks.kafka",
+    "ParquetSink": "sinks.parquet",
+    "SqlSink": "sinks.sql",
+    "compact": "deduplicate",
+    "read_deduplicated": "deduplicate",
     "register": "source.registration",
     "to_table": "arrow",
 })  # fmt: skip
