@@ -1,1 +1,1 @@
-"""The demo: 336,776 real flights through a share group of worker processes, one of which is killed on the way."""
+"""The demo: real flights through a share group, into PySpark or plain worker processes, some of which are killed."""

@@ -7,10 +7,10 @@ from typing import Any
 import click
 from confluent_kafka import KafkaException
 
+from kafka_groups.cli.demo.plain.report import print_report
+from kafka_groups.cli.demo.plain.run import Demo, DemoOptions
+from kafka_groups.cli.demo.plain.tally import Outcome
 from kafka_groups.cli.demo.progress import progress_on
-from kafka_groups.cli.demo.report import print_report
-from kafka_groups.cli.demo.run import Demo, DemoOptions
-from kafka_groups.cli.demo.tally import Outcome
 from kafka_groups.cli.output import console_for_people
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import SystemClock

@@ -1,5 +1,6 @@
 """The run as it goes on: a live picture on a terminal, plain lines elsewhere."""
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -18,29 +19,29 @@ _PLAIN_INTERVAL_MS = 1_000
 
 @frozen(kw_only=True)
 class ProgressView:
-    """The state of a run at one moment; `None` is not known (yet)."""
+    """The state of a run at one moment.
+
+    Attributes:
+        elapsed_ms: Since the run began.
+        total: How many records there are to do.
+        done: How many of them are done.
+        figures: Names and numbers, as people read them; `None` is not known (yet).
+    """
 
     elapsed_ms: int
     total: int
-    published: int
-    accepted: int
-    rate: float
-    in_flight: int
-    redelivered: int
-    lag: int | None
-    members: int | None
+    done: int
+    figures: Mapping[str, int | str | None]
 
     def fields(self) -> tuple[tuple[str, str], ...]:
-        """Names and values, as people read them."""
-        return (
-            ("published", f"{self.published:,}"),
-            ("accepted", f"{self.accepted:,}"),
-            ("rate", f"{self.rate:,.0f}/s"),
-            ("in flight", f"{self.in_flight:,}"),
-            ("redelivered", f"{self.redelivered:,}"),
-            ("lag", "?" if self.lag is None else f"{self.lag:,}"),
-            ("members", "?" if self.members is None else str(self.members)),
-        )
+        """Names and numbers as texts."""
+        return tuple((name, _text(figure)) for name, figure in self.figures.items())
+
+
+def _text(figure: int | str | None) -> str:
+    if figure is None:
+        return "?"
+    return figure if isinstance(figure, str) else f"{figure:,}"
 
 
 class Progress(Protocol):
@@ -110,7 +111,7 @@ class LiveProgress:
         fields.add_row(*(f"[dim]{name}[/dim]" for name, _ in view.fields()))
         fields.add_row(*(f"[bold]{value}[/bold]" for _, value in view.fields()))
         bar = Table.grid()
-        bar.add_row(ProgressBar(total=max(1, view.total), completed=view.accepted, width=72))
+        bar.add_row(ProgressBar(total=max(1, view.total), completed=view.done, width=72))
         self._live.update(Group(bar, fields))
 
     def note(self, text: str) -> None:

@@ -1,9 +1,10 @@
-"""The producing side of the demo: a topic, the group's starting point, and the flights, by confluent-kafka."""
+"""The producing side of the demo: topics, the group's starting point, and the records, by confluent-kafka."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from attrs import frozen
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import (
     AdminClient,
@@ -15,10 +16,9 @@ from confluent_kafka.admin import (
 )
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from kafka_groups.cli.demo.flights import flight_of_line
 from kafka_groups.errors import KafkaGroupsError, error_for
 
-__all__ = ["PublishError", "Publisher", "create_topic", "delete_topic", "start_at_earliest"]
+__all__ = ["Outgoing", "PublishError", "Publisher", "create_topics", "delete_topics", "start_at_earliest"]
 
 _CONNECT_SECONDS = 10.0
 _TIMEOUT_SECONDS = 30.0
@@ -27,30 +27,43 @@ _ALREADY_THERE = frozenset({KafkaError.TOPIC_ALREADY_EXISTS})
 
 
 class PublishError(KafkaGroupsError):
-    """The flights could not be written to the topic."""
+    """Records could not be written to their topic."""
 
 
-def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
-    """Create the topic with the broker's own replication factor.
+@frozen
+class Outgoing:
+    """One record to be written."""
+
+    topic: str
+    key: str
+    value: str
+
+
+def create_topics(bootstrap_servers: str, partitions: Mapping[str, int]) -> None:
+    """Create topics with the broker's own replication factor.
+
+    Args:
+        bootstrap_servers: Where the brokers are.
+        partitions: How many partitions each topic has, by its name.
 
     Raises:
         KafkaException: The broker refuses.
     """
-    new = NewTopic(topic, num_partitions=partitions, replication_factor=_BROKER_DEFAULT)
+    new = [NewTopic(topic, num_partitions=n, replication_factor=_BROKER_DEFAULT) for topic, n in partitions.items()]
     admin = _admin(bootstrap_servers)  # it must live until the answers are there
     admin.list_topics(timeout=_CONNECT_SECONDS)  # ends sooner than the call below when nobody answers
-    # An attempt whose answer was lost may have made the topic, whose name nobody else uses.
-    _insist(lambda: admin.create_topics([new], operation_timeout=_TIMEOUT_SECONDS), done=_ALREADY_THERE)
+    # An attempt whose answer was lost may have made the topics, whose names nobody else uses.
+    _insist(lambda: admin.create_topics(new, operation_timeout=_TIMEOUT_SECONDS), done=_ALREADY_THERE)
 
 
-def delete_topic(bootstrap_servers: str, topic: str) -> None:
-    """Delete the topic.
+def delete_topics(bootstrap_servers: str, topics: Iterable[str]) -> None:
+    """Delete topics.
 
     Raises:
         KafkaException: The broker refuses.
     """
     admin = _admin(bootstrap_servers)  # it must live until the answers are there
-    _wait_for(admin.delete_topics([topic], operation_timeout=_TIMEOUT_SECONDS))
+    _wait_for(admin.delete_topics(list(topics), operation_timeout=_TIMEOUT_SECONDS))
 
 
 def start_at_earliest(bootstrap_servers: str, group_id: str) -> None:
@@ -66,13 +79,12 @@ def start_at_earliest(bootstrap_servers: str, group_id: str) -> None:
 
 
 class Publisher:
-    """Writes lines to a topic, keyed by the aircraft's tail number; counts what the broker has confirmed.
+    """Writes records to their topics and counts what the broker has confirmed.
 
     `run` blocks and is meant for a thread of its own; the other members may be used from any thread.
     """
 
-    def __init__(self, bootstrap_servers: str, topic: str) -> None:
-        self._topic = topic
+    def __init__(self, bootstrap_servers: str) -> None:
         self._stop = threading.Event()
         self._confirmed = 0
         self._refused: str | None = None
@@ -87,7 +99,7 @@ class Publisher:
         )
 
     def __repr__(self) -> str:
-        return f"<Publisher to {self._topic}: {self._confirmed} confirmed>"
+        return f"<Publisher: {self._confirmed} confirmed>"
 
     @property
     def confirmed(self) -> int:
@@ -98,19 +110,19 @@ class Publisher:
         """Let `run` end early; what is not sent yet is dropped."""
         self._stop.set()
 
-    def run(self, lines: Iterable[str]) -> int:
-        """Write the lines and wait until the broker has confirmed them.
+    def run(self, records: Iterable[Outgoing]) -> int:
+        """Write the records and wait until the broker has confirmed them.
 
         Returns:
-            How many were confirmed.
+            How many were confirmed, those of earlier calls included.
 
         Raises:
             PublishError: A record was refused, or not confirmed in time.
         """
-        for line in lines:
+        for record in records:
             if self._stop.is_set() or self._refused is not None:
                 break
-            self._send(line)
+            self._send(record)
         if self._stop.is_set():
             self._producer.purge()
         left = self._producer.flush(_TIMEOUT_SECONDS)
@@ -118,11 +130,10 @@ class Publisher:
             raise PublishError(self._refused or f"{left} records were not confirmed within {_TIMEOUT_SECONDS:.0f} s")
         return self._confirmed
 
-    def _send(self, line: str) -> None:
-        key = flight_of_line(line).tail_number
+    def _send(self, record: Outgoing) -> None:
         while not self._stop.is_set():
             try:
-                self._producer.produce(self._topic, value=line, key=key, on_delivery=self._delivered)
+                self._producer.produce(record.topic, record.value, record.key, on_delivery=self._delivered)
             except BufferError:
                 self._producer.poll(0.1)
             else:

@@ -4,8 +4,8 @@ import attrs
 from rich.console import Console
 
 from kafka_groups.cli.demo.flights import Delays
-from kafka_groups.cli.demo.report import print_report
-from kafka_groups.cli.demo.tally import Outcome
+from kafka_groups.cli.demo.plain.report import print_report
+from kafka_groups.cli.demo.plain.tally import Outcome
 
 DELAYS = (
     {"UA": Delays(1_000, 990, 9_900, 980, -490), "F9": Delays(10, 0, 0, 0, 0), "EV": Delays(5, 5, 50, 5, 75)},

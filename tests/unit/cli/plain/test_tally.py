@@ -1,9 +1,9 @@
 import attrs
 import pytest
 
-from kafka_groups.cli.demo.events import EventKind, WorkerEvent, read_event
 from kafka_groups.cli.demo.flights import Delays
-from kafka_groups.cli.demo.tally import Outcome, Tally
+from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent, read_event
+from kafka_groups.cli.demo.plain.tally import Outcome, Tally
 
 DELAYS = ({"UA": Delays(10, 9, 8, 7, 6)}, {"EWR-IAH": Delays(10, 9, 8, 7, 6)})
 GOOD = Outcome(published=10, stored=10, delivered=12, accepted=10, redelivered=2, computed=DELAYS, expected=DELAYS)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import click
 
-from kafka_groups.cli.demo.events import EventKind, WorkerEvent
 from kafka_groups.cli.demo.flights import flight_of_line
-from kafka_groups.cli.demo.store import FlightStore, StoredFlight
+from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
+from kafka_groups.cli.demo.plain.store import FlightStore, StoredFlight
 from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.share.delivery.commits import Acknowledged
 from kafka_groups.types import AcknowledgeType

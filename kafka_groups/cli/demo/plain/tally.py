@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from attrs import define, frozen
 
-from kafka_groups.cli.demo.events import EventKind, WorkerEvent
 from kafka_groups.cli.demo.flights import Delays
+from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
 
 __all__ = ["Outcome", "Tally", "WorkerCount"]
 

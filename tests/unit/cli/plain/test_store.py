@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.cli.demo.flights import Delays, Flight, delays_by
-from kafka_groups.cli.demo.store import FlightStore, StoredFlight
+from kafka_groups.cli.demo.plain.store import FlightStore, StoredFlight
 
 FLIGHTS = [
     Flight("UA", "N1", "EWR", "IAH", 2, 11),

@@ -6,19 +6,20 @@ import secrets
 import sys
 import tempfile
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import field, frozen
 
 from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.broker_process import BrokerProcess
-from kafka_groups.cli.demo.events import EventKind, WorkerEvent
 from kafka_groups.cli.demo.flights import Delays, delays_by, flight_lines, flight_of_line, flights_path
+from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
+from kafka_groups.cli.demo.plain.processes import WorkerProcess
+from kafka_groups.cli.demo.plain.store import FlightStore
+from kafka_groups.cli.demo.plain.tally import Outcome, Tally
 from kafka_groups.cli.demo.probe import GroupProbe, GroupView
-from kafka_groups.cli.demo.processes import WorkerProcess
 from kafka_groups.cli.demo.progress import Progress, ProgressView
-from kafka_groups.cli.demo.store import FlightStore
-from kafka_groups.cli.demo.tally import Outcome, Tally
 from kafka_groups.config.readers import read_host_ports
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
@@ -87,7 +88,7 @@ class Demo:
         async with contextlib.AsyncExitStack() as stack:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-groups-demo-")))
             servers = await self._kafka(stack, directory)
-            publisher = publish.Publisher(servers, self._options.name)
+            publisher = publish.Publisher(servers)
             stack.callback(publisher.stop)
             self._start_workers(stack, servers, directory)
             await self._work_in_time(stack, servers, publisher, flights)
@@ -105,16 +106,16 @@ class Demo:
             servers = broker.bootstrap_servers
             self._progress.note(f"embedded broker at {servers}")
         name = self._options.name
-        await asyncio.to_thread(publish.create_topic, servers, name, self._options.partitions)
+        await asyncio.to_thread(publish.create_topics, servers, {name: self._options.partitions})
         if self._options.bootstrap_servers is not None:
-            stack.push_async_callback(asyncio.to_thread, publish.delete_topic, servers, name)
+            stack.push_async_callback(asyncio.to_thread, publish.delete_topics, servers, [name])
         await asyncio.to_thread(publish.start_at_earliest, servers, name)
         return servers
 
     def _start_workers(self, stack: contextlib.AsyncExitStack, servers: str, directory: Path) -> None:
         name, mode = self._options.name, self._options.mode
         FlightStore(directory / "flights.sqlite").close()
-        command = [sys.executable, "-m", "kafka_groups.cli.demo.worker", "--bootstrap-servers", servers]
+        command = [sys.executable, "-m", "kafka_groups.cli.demo.plain.worker", "--bootstrap-servers", servers]
         command += ["--group", name, "--topic", name, "--mode", mode, "--store", str(directory / "flights.sqlite")]
         for number in range(self._options.partitions * self._options.workers_per_partition):
             log = directory / f"worker-{number}.log"
@@ -127,14 +128,18 @@ class Demo:
     ) -> None:
         probe = GroupProbe(TcpNetwork(), read_host_ports(servers)[0], self._options.name)
         stack.callback(probe.close)
-        lines = flight_lines(flights, self._options.limit)
+        records = self._records(flights)
         looking = asyncio.create_task(self._look(probe))
         stack.callback(looking.cancel)
-        publishing = asyncio.create_task(asyncio.to_thread(publisher.run, lines))
+        publishing = asyncio.create_task(asyncio.to_thread(publisher.run, records))
         while not (publishing.done() and self._tally.accepted >= publishing.result()):
             await self._tick()
             self._check_workers()
             self._progress.show(self._progress_view(publisher.confirmed))
+
+    def _records(self, flights: Path) -> Iterator[publish.Outgoing]:
+        for line in flight_lines(flights, self._options.limit):
+            yield publish.Outgoing(self._options.name, flight_of_line(line).tail_number, line)
 
     async def _work_in_time(
         self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher, flights: Path
@@ -198,16 +203,20 @@ class Demo:
         while self._rates[0][0] < now_ms - _RATE_WINDOW_MS:
             self._rates.popleft()
         first_ms, first_accepted = self._rates[0]
+        rate = (accepted - first_accepted) * 1000 / max(1, now_ms - first_ms)
         return ProgressView(
             elapsed_ms=now_ms - self._started_ms,
             total=self._total,
-            published=published,
-            accepted=accepted,
-            rate=(accepted - first_accepted) * 1000 / max(1, now_ms - first_ms),
-            in_flight=self._tally.in_flight,
-            redelivered=self._tally.redelivered,
-            lag=self._view.lag,
-            members=self._view.members,
+            done=accepted,
+            figures={
+                "published": published,
+                "accepted": accepted,
+                "rate": f"{rate:,.0f}/s",
+                "in flight": self._tally.in_flight,
+                "redelivered": self._tally.redelivered,
+                "lag": self._view.lag,
+                "members": self._view.members,
+            },
         )
 
     def _outcome(

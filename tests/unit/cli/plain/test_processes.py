@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.cli.demo.events import EventKind, WorkerEvent
-from kafka_groups.cli.demo.processes import WorkerProcess
+from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
+from kafka_groups.cli.demo.plain.processes import WorkerProcess
 
 HOLDING = """
 import signal, sys

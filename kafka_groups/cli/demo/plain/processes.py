@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kafka_groups.cli.demo.events import WorkerEvent, read_event
+from kafka_groups.cli.demo.plain.events import WorkerEvent, read_event
 from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["WorkerFailedError", "WorkerProcess"]

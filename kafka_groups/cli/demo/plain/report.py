@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from rich.console import Console
 
 from kafka_groups.cli.demo.flights import Delays
-from kafka_groups.cli.demo.tally import Outcome
+from kafka_groups.cli.demo.plain.tally import Outcome
 from kafka_groups.cli.output import table
 
 __all__ = ["print_report"]

@@ -1,0 +1,1 @@
+"""The demo without Spark: worker processes of the share consumer itself."""
