@@ -168,6 +168,18 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
         self._time_is_up = True
         self._ready.set()
 
+    def pause(self) -> None:
+        """Fetch nothing more until the next poll, and hold nothing that the application has not got.
+
+        What was fetched ahead is released at once, and what a fetch under way still brings is released when it comes.
+        Records in hand stay in hand; what was acknowledged is sent. The consumer remains a member of its group. Does
+        not wait, and does nothing before `subscribe`.
+        """
+        with self._application.entered():
+            self._application.pause()
+            if self._client.loop is not None:
+                self._client.turn()
+
     def __aiter__(self) -> AsyncIterator[ShareRecord[K, V]]:
         """Records one after the other, for ever; in implicit mode a record counts as done when its batch is."""
         return self._iterate()

@@ -308,6 +308,18 @@ class Application:
         self._inbox.outbox.extend(pending)
         return bool(pending)
 
+    def pause(self) -> None:
+        """Want nothing until the next poll, and give back what the application has not seen.
+
+        What is in hand stays there; what was acknowledged is passed on.
+        """
+        self._inbox.is_paused = True
+        for delivery in [item for item in self._decoded if isinstance(item, AcquiredRecords)]:
+            delivery.mark_open(delivery.first_offset, delivery.last_offset, AcknowledgeType.RELEASE)
+            self._decoded.remove(delivery)
+            self._in_hand.append(delivery)
+        self.send_acknowledged()
+
     def drop_all(self) -> None:
         """Nothing is in hand any more (unsubscribed): what was not acknowledged is released with its session."""
         self._in_hand = []

@@ -160,6 +160,18 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
             return self._ready.wait()
         return self._ready.wait(max(0, deadline_ms - self._clock.now_ms()) / 1000)
 
+    def pause(self) -> None:
+        """Fetch nothing more until the next poll, and hold nothing that the application has not got.
+
+        What was fetched ahead is released at once, and what a fetch under way still brings is released when it comes.
+        Records in hand stay in hand; what was acknowledged is sent. The consumer remains a member of its group. Does
+        not wait, and does nothing before `subscribe`.
+        """
+        with self._application.entered():
+            self._application.pause()
+            if self._thread.is_running:
+                self._attract_attention()
+
     def __iter__(self) -> Iterator[ShareRecord[K, V]]:
         """Records one after the other, for ever; in implicit mode a record counts as done when its batch is."""
         while True:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
 from kafka_groups.share.parts import Parts
-from kafka_groups.types import AcknowledgeType
+from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 __all__ = ["LocalSurface"]
 
@@ -89,6 +89,28 @@ class LocalSurface:
         self._application.callback = callback
 
     # --------------------------------------------------------------------------------- the consumer
+
+    @property
+    def member_id(self) -> str:
+        """The id under which the coordinator knows the consumer."""
+        return self._client.membership.identity.member_id
+
+    def assignment(self) -> frozenset[TopicIdPartition]:
+        """The partitions that the coordinator had the consumer fetch from at the last heartbeat; empty before."""
+        return self._client.membership.assignment
+
+    @property
+    def fetches_ahead(self) -> bool:
+        """Whether the next batch may be fetched while the application works on one; True unless set.
+
+        Turning it off before the last poll of a series leaves nothing that would have to be given back. It has no
+        effect where `prefetch.batches` is 0.
+        """
+        return self._inbox.fetches_ahead
+
+    @fetches_ahead.setter
+    def fetches_ahead(self, wanted: bool) -> None:
+        self._inbox.fetches_ahead = wanted
 
     @property
     def acquisition_lock_timeout(self) -> float | None:

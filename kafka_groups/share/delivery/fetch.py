@@ -263,6 +263,8 @@ class ShareFetchManager:
         if self._around.membership.state is MemberState.STALE:
             self._renewer.give_back(leader)
             return NEVER_MS
+        if self._inbox.is_paused:
+            self._renewer.give_back(leader)
         return self._renewer.renew(leader, self._settlement.lock_timeout_ms, now_ms)
 
     def _must_go_alone(self, leader: Leader) -> bool:
@@ -272,7 +274,7 @@ class ShareFetchManager:
 
     def _fetch_wait(self, leader: Leader, now_ms: int) -> int | None:
         """How long the leader may wait for records in a fetch that is due now; None when none is."""
-        if not self._wanted.get(leader.node_id) or self._another_acquires(leader):
+        if self._inbox.is_paused or not self._wanted.get(leader.node_id) or self._another_acquires(leader):
             return None
         if self._inbox.is_hungry:
             return self._config.fetch_max_wait_ms
@@ -289,8 +291,9 @@ class ShareFetchManager:
     def _prefetch_batches(self, now_ms: int) -> int:
         """How many responses may wait for the application: none while it takes a quarter of the lock for each.
 
-        What is fetched ahead is locked while it waits, and a slow application would lose it and burn its delivery
-        count. How slow it is shows after its first delivery.
+        None either where the application wants none, or has records that were delivered often before. What is fetched
+        ahead is locked while it waits, and a slow application would lose it and burn its delivery count. How slow it
+        is shows after its first delivery.
         """
         inbox, lock_timeout_ms = self._inbox, self._settlement.lock_timeout_ms
         if inbox.processing_ms is None or lock_timeout_ms is None or self._config.acquire_mode == "record_limit":
@@ -298,7 +301,7 @@ class ShareFetchManager:
         since_ms = inbox.processing_since_ms
         current_ms = 0 if since_ms is None else now_ms - since_ms
         is_slow = max(inbox.processing_ms, current_ms) * 4 > lock_timeout_ms
-        return 0 if is_slow else self._config.prefetch_batches
+        return 0 if is_slow or not inbox.fetches_ahead or inbox.is_suspicious else self._config.prefetch_batches
 
     def _fetch(self, leader: Leader, max_wait_ms: int, now_ms: int) -> OutgoingRequest:
         config, identity = self._config, self._around.membership.identity

@@ -14,6 +14,9 @@ from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledge
 
 __all__ = ["Fetched", "Inbox"]
 
+_OFTEN = 2
+"""What was delivered more often than this may be the reason why the consumers before did not finish."""
+
 
 @frozen(eq=False)
 class Fetched:
@@ -37,6 +40,8 @@ class Inbox:
         last_poll_ms: When the application last called poll; None before.
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
         is_attended: Whether each leader has a request under way, so that its answer makes the loop look here anyway.
+        is_paused: Whether the application wants nothing until its next poll.
+        fetches_ahead: Whether the application wants the next batch to be fetched while it works.
         set_aside: Deliveries that the application decoded but did not get yet, as an error is to be raised before.
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
@@ -51,6 +56,8 @@ class Inbox:
         self.on_ready: Callable[[], None] | None = None
         self.is_waiting = False
         self.is_attended = False
+        self.is_paused = False
+        self.fetches_ahead = True
         self.last_poll_ms: int | None = None
         self.processing_since_ms: int | None = None
         self.processing_ms: int | None = None
@@ -62,6 +69,16 @@ class Inbox:
     def is_hungry(self) -> bool:
         """Whether the application waits and there is nothing for it."""
         return self.is_waiting and not self.ready
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether a record that waits or is in hand was delivered often before.
+
+        It may be what ended the consumers before, and this one next: what is fetched ahead beside it would share its
+        fate, and come nearer to its delivery limit without having been looked at.
+        """
+        held = (*self.in_hand, *(fetched.acquired for fetched in list(self.ready)))
+        return any(acquired.delivery_count > _OFTEN for delivery in held for acquired in delivery.ranges)
 
     def unclaimed(self, node_id: int) -> int:
         """How many responses of a leader came since the application last took what was there."""
@@ -104,6 +121,7 @@ class Inbox:
     def polled(self, now_ms: int) -> None:
         """The application came back for more."""
         self.last_poll_ms = now_ms
+        self.is_paused = False
         if self.processing_since_ms is not None:
             self.processing_ms = now_ms - self.processing_since_ms
             self.processing_since_ms = None

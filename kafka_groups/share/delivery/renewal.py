@@ -85,7 +85,7 @@ class Renewer:
                 yield delivery, None
 
     def give_back(self, leader: Leader) -> None:
-        """Release what waits: the application is away for longer than it may be."""
+        """Release what waits: the application paused, or is away for longer than it may be."""
         for fetched in list(self._inbox.ready):
             if fetched.acquired.session == leader.session.id:
                 self._give_back(leader, fetched)
