@@ -16,7 +16,7 @@ from kafka_groups.share.application import Application
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.inbox import Inbox
 
-__all__ = ["Configuration", "Environment", "Parts", "configured", "put_together", "with_deserializers"]
+__all__ = ["Configuration", "Environment", "Parts", "configured", "network_for", "put_together", "with_deserializers"]
 
 
 @frozen
@@ -73,12 +73,13 @@ def put_together(config: ShareConsumerConfig, environment: Environment) -> Parts
     """All parts of a consumer; opens nothing and starts nothing."""
     inbox, errors = Inbox(), BackgroundErrors()
     clock = environment.clock
-    network = environment.network or _tcp(config)
+    network = environment.network or network_for(config)
     client = ShareClient(config, network, clock, environment.rng or random.Random(), inbox, errors)
     return Parts(config, clock, inbox, Application(config, inbox, errors, clock), client)
 
 
-def _tcp(config: ShareConsumerConfig) -> TcpNetwork:
+def network_for(config: ShareConsumerConfig) -> TcpNetwork:
+    """The way to the brokers over TCP, with TLS if the configuration says so."""
     if config.security_protocol != "SSL":
         return TcpNetwork()
     settings = TlsSettings(

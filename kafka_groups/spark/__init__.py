@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kafka_groups.spark.arrow import to_table
+    from kafka_groups.spark.batch import ShareBatch
     from kafka_groups.spark.deduplicate import Compaction, compact, read_deduplicated
+    from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
     from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
     from kafka_groups.spark.sinks.kafka import KafkaSink
     from kafka_groups.spark.sinks.parquet import ParquetSink
     from kafka_groups.spark.sinks.sql import SqlSink
     from kafka_groups.spark.source.registration import register
+    from kafka_groups.spark.ticks import worker_ticks
+    from kafka_groups.spark.workers import ShareWorkers, ShareWorkersError
 
 __all__ = [
     "RECORD_DDL",
@@ -26,11 +30,17 @@ __all__ = [
     "Compaction",
     "KafkaSink",
     "ParquetSink",
+    "ShareBatch",
+    "ShareRunResult",
+    "ShareWorkers",
+    "ShareWorkersError",
     "SqlSink",
+    "WorkerMetrics",
     "compact",
     "read_deduplicated",
     "register",
     "to_table",
+    "worker_ticks",
 ]
 
 _MODULES = MappingProxyType({
@@ -39,11 +49,17 @@ _MODULES = MappingProxyType({
     "Compaction": "deduplicate",
     "KafkaSink": "sinks.kafka",
     "ParquetSink": "sinks.parquet",
+    "ShareBatch": "batch",
+    "ShareRunResult": "result",
+    "ShareWorkers": "workers",
+    "ShareWorkersError": "workers",
     "SqlSink": "sinks.sql",
+    "WorkerMetrics": "result",
     "compact": "deduplicate",
     "read_deduplicated": "deduplicate",
     "register": "source.registration",
     "to_table": "arrow",
+    "worker_ticks": "ticks",
 })  # fmt: skip
 """Where each public name is defined; a name is added here, under TYPE_CHECKING and in __all__."""
 

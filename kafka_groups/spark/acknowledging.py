@@ -1,0 +1,123 @@
+"""Acknowledgements of one worker: sent, confirmed by the brokers partition by partition, and only then counted."""
+
+import logging
+import traceback
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from attrs import define, fields
+
+from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
+from kafka_groups.net.clock import Clock
+from kafka_groups.share.aio import CommitResult
+from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.records import AnyRecords
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["Acknowledger", "Committer", "Tally"]
+
+_LOG = logging.getLogger(__name__)
+_TRIES = 3
+_ERROR_CHARACTERS = 4_000
+_COUNTED = {m.ACCEPT: "accepted", m.RELEASE: "released", m.REJECT: "rejected"}
+
+
+@define
+class Tally:
+    """The figures of a task while it runs; see `WorkerMetrics`."""
+
+    polls: int = 0
+    acquired: int = 0
+    accepted: int = 0
+    released: int = 0
+    rejected: int = 0
+    lock_lost: int = 0
+    dead_lettered: int = 0
+    poll_ms: int = 0
+    process_ms: int = 0
+    ack_ms: int = 0
+    max_delivery_count: int = 0
+    error: str | None = None
+    failed: bool = False
+
+    def note_error(self, error: Exception, *, failed: bool) -> None:
+        """An error happened that people are to hear of; `failed` if it is to be raised where the run was started."""
+        text = "".join(traceback.format_exception(error))
+        self.error = text[-_ERROR_CHARACTERS:]
+        self.failed = self.failed or failed
+
+    def values(self) -> dict[str, Any]:
+        """Name → value."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(Tally)}
+
+
+class Committer(Protocol):
+    """What sends acknowledgements; `KafkaShareConsumer`."""
+
+    def commit_sync(self) -> CommitResult:
+        """Send what was acknowledged, and wait."""
+        ...
+
+
+class Acknowledger:
+    """Sends what was decided about records, and counts what the brokers took.
+
+    Args:
+        committer: Sends and waits.
+        tally: Where it is counted.
+        clock: Time.
+    """
+
+    def __init__(self, committer: Committer, tally: Tally, clock: Clock) -> None:
+        self._committer = committer
+        self._tally = tally
+        self._clock = clock
+
+    def send(self, records: AnyRecords) -> bool:
+        """Send what was decided about the records of a poll; whether the consumer is fit to go on.
+
+        A refusal (the lock was lost, the leader moved) is counted and nothing else: those records are delivered again.
+        """
+        decided = _decided(records)
+        if not decided:
+            return True
+        started_ms = self._clock.now_ms()
+        results = self._confirmed()
+        self._tally.ack_ms += self._clock.now_ms() - started_ms
+        self._count(decided, results or {})
+        return results is not None
+
+    def _confirmed(self) -> CommitResult | None:
+        for _ in range(_TRIES):
+            try:
+                return self._committer.commit_sync()
+            except OperationTimeoutError as error:
+                self._tally.note_error(error, failed=False)
+                return None
+            except KafkaGroupsError as error:  # an error of the background: nothing was sent yet
+                self._tally.note_error(error, failed=True)
+        return None
+
+    def _count(self, decided: Mapping[TopicIdPartition, Counter[str]], results: CommitResult) -> None:
+        for partition, counts in decided.items():
+            error = results.get(partition, _UNANSWERED)
+            if error is None:
+                for name, count in counts.items():
+                    setattr(self._tally, name, getattr(self._tally, name) + count)
+            else:
+                self._tally.lock_lost += counts.total()
+                _LOG.warning("%d records of %s will be delivered again: %s", counts.total(), partition, error)
+
+
+_UNANSWERED = OperationTimeoutError("the broker's answer is not known")
+
+
+def _decided(records: AnyRecords) -> dict[TopicIdPartition, Counter[str]]:
+    """How many records of each partition are to be acknowledged how."""
+    decided: dict[TopicIdPartition, Counter[str]] = {}
+    for delivery in records.deliveries:
+        counts = {name: delivery.marks.count(mark) for mark, name in _COUNTED.items()}
+        if any(counts.values()):
+            decided.setdefault(delivery.topic_partition, Counter()).update(counts)
+    return decided

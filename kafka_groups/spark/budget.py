@@ -1,0 +1,85 @@
+"""How long a task goes on polling: until it has had enough records, time is up, or nothing comes any more."""
+
+from attrs import frozen
+
+__all__ = ["BudgetLimits", "PollBudget"]
+
+_LONGEST_POLL_MS = 1_000
+"""A poll that waits longer would notice late that partitions were assigned."""
+
+
+@frozen
+class BudgetLimits:
+    """What ends a task.
+
+    Attributes:
+        max_records: No further poll once this many records came; the last poll may bring more.
+        max_ms: No further poll after this time.
+        drained_ms: Once nothing comes, with partitions to fetch from, end after this time and not before; None for
+            `max_ms` in any case.
+    """
+
+    max_records: int
+    max_ms: int
+    drained_ms: int | None = None
+
+
+class PollBudget:
+    """Decides whether there is another poll, and how long it may wait.
+
+    When the budget is spent, what was fetched ahead is still taken, as giving it back would cost it a delivery.
+
+    Args:
+        limits: What ends the task.
+        now_ms: When it began.
+    """
+
+    def __init__(self, limits: BudgetLimits, now_ms: int) -> None:
+        self._limits = limits
+        self._started_ms = now_ms
+        self._polled_ms = now_ms
+        self._empty_since_ms: int | None = None
+        self._taken = 0
+        self._last_taken: int | None = None
+        self._last_cycle_ms = 0
+
+    def next_timeout_ms(self, now_ms: int) -> int | None:
+        """How long the next poll may wait: 0 for what is there only, None when there is to be no further poll."""
+        self._last_cycle_ms, self._polled_ms = now_ms - self._polled_ms, now_ms
+        if not self._is_spent(now_ms):
+            return max(1, min(_LONGEST_POLL_MS, self._remaining_ms(now_ms)))
+        return 0 if self._last_taken else None
+
+    def _is_spent(self, now_ms: int) -> bool:
+        return self._taken >= self._limits.max_records or self._remaining_ms(now_ms) <= 0
+
+    def _remaining_ms(self, now_ms: int) -> int:
+        if self._limits.drained_ms is None or self._empty_since_ms is None:
+            return self._started_ms + self._limits.max_ms - now_ms
+        return self._empty_since_ms + self._limits.drained_ms - now_ms
+
+    def polled(self, count: int, now_ms: int, *, is_assigned: bool) -> None:
+        """A poll returned.
+
+        Args:
+            count: How many records came.
+            now_ms: The time.
+            is_assigned: Whether the worker has partitions to fetch from: without any, nothing coming means nothing.
+        """
+        self._taken += count
+        self._last_taken = count
+        if count or not is_assigned:
+            self._empty_since_ms = None
+        elif self._empty_since_ms is None:
+            self._empty_since_ms = self._polled_ms
+
+    def expects_another(self, now_ms: int) -> bool:
+        """Whether a poll after the next one is likely, so that fetching ahead is of use."""
+        if self._last_taken is None:
+            return True
+        is_enough = self._taken + self._last_taken >= self._limits.max_records
+        return not is_enough and self._remaining_ms(now_ms) > self._last_cycle_ms
+
+    def empty_ms(self, now_ms: int) -> int:
+        """How long nothing has come, with partitions to fetch from."""
+        return 0 if self._empty_since_ms is None else now_ms - self._empty_since_ms

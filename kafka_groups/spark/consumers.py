@@ -1,0 +1,160 @@
+"""The share consumers of this process: kept from task to task, closed when no task has come for a while.
+
+Joining a group takes seconds, and Spark gives the same Python workers one task after the other. It ends those that are
+idle for a minute by a signal that nothing can answer; so a consumer that is idle leaves its group before that.
+"""
+
+import logging
+import os
+import pickle
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from attrs import field, frozen
+
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.share.consumer import KafkaShareConsumer
+from kafka_groups.spark.batch import ShareBatch
+from kafka_groups.spark.dead_letters import DeadLetters
+from kafka_groups.spark.group_configs import GroupSettings, group_settings
+
+__all__ = ["ConsumerSpec", "HeldConsumer", "close_idle", "leased"]
+
+_LOG = logging.getLogger(__name__)
+_CLOSE_SECONDS = 10.0
+_FIRST_BACKOFF_MS = 200
+_LONGEST_BACKOFF_MS = 10_000
+
+Process = Callable[[ShareBatch], object]
+
+
+@frozen(kw_only=True)
+class ConsumerSpec:
+    """What a worker's consumer is made of; equal ones share a consumer in each process.
+
+    Attributes:
+        config: The consumer's configuration.
+        given: The keys as the user gave them, for a producer to the same cluster.
+        topics: What it subscribes to.
+        process: The pickled function; unpickled once in each process, so that what it opens stays open.
+        dead_letter_topic: Where copies of records go that may not be delivered again, or None.
+        idle_close_seconds: How long it waits for another task.
+        key: Digest of all of this.
+    """
+
+    config: ShareConsumerConfig
+    given: Mapping[str, object] = field(repr=False)
+    topics: frozenset[str]
+    process: bytes = field(repr=False)
+    dead_letter_topic: str | None = None
+    idle_close_seconds: float = 30.0
+    key: str
+
+
+class HeldConsumer:
+    """A consumer with what else outlives a task.
+
+    Args:
+        spec: What it is made of.
+
+    Attributes:
+        consumer: The consumer, subscribed.
+        process: The user's function.
+        settings: What the group's configuration says.
+        dead_letters: Where copies go, or None.
+        backoff: Waits between failures in a row.
+        is_broken: Whether it is to be closed after this task.
+    """
+
+    def __init__(self, spec: ConsumerSpec) -> None:
+        self.spec = spec
+        self.process: Process = pickle.loads(spec.process)  # noqa: S301 - Spark brought it, as all code of a task
+        self.settings: GroupSettings = group_settings(spec.config)
+        topic, group_id = spec.dead_letter_topic, spec.config.group_id
+        self.dead_letters = DeadLetters(topic, group_id, spec.given) if topic is not None else None
+        self.backoff = Backoff(_FIRST_BACKOFF_MS, _LONGEST_BACKOFF_MS, random.Random())
+        self.is_broken = False
+        self.consumer: KafkaShareConsumer = KafkaShareConsumer(spec.config)
+        self.consumer.subscribe(spec.topics)
+        self._timer: threading.Timer | None = None
+
+    def __repr__(self) -> str:
+        return f"<HeldConsumer {self.consumer!r}>"
+
+    def start_timer(self, on_idle: Callable[["HeldConsumer"], None]) -> None:
+        """Have a function called unless another task comes in time."""
+        self._timer = threading.Timer(self.spec.idle_close_seconds, on_idle, [self])
+        self._timer.daemon = True
+        self._timer.start()
+
+    def stop_timer(self) -> None:
+        """A task came."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def close(self) -> None:
+        """Leave the group, and close what the function opened, if it has a method for that."""
+        try:
+            self.consumer.close(_CLOSE_SECONDS)
+        except KafkaGroupsError as error:
+            _LOG.warning("%r was not closed in good order: %s", self.consumer, error)
+        close = getattr(self.process, "close", None)
+        if callable(close):
+            close()
+
+
+_IDLE: dict[tuple[int, str], list[HeldConsumer]] = {}
+_LOCK = threading.Lock()
+
+
+@contextmanager
+def leased(spec: ConsumerSpec) -> Iterator[HeldConsumer]:
+    """A consumer for one task; what an exception ends is closed, as Spark ends the process then."""
+    held = _taken(spec) or HeldConsumer(spec)
+    held.is_broken = True
+    try:
+        yield held
+    finally:
+        if held.is_broken:
+            held.close()
+        else:
+            _put_back(held)
+
+
+def _taken(spec: ConsumerSpec) -> HeldConsumer | None:
+    with _LOCK:
+        idle = _IDLE.get((os.getpid(), spec.key))
+        held = idle.pop() if idle else None
+    if held is not None:
+        held.stop_timer()
+    return held
+
+
+def _put_back(held: HeldConsumer) -> None:
+    with _LOCK:
+        _IDLE.setdefault((os.getpid(), held.spec.key), []).append(held)
+        held.start_timer(_close_if_idle)
+
+
+def _close_if_idle(held: HeldConsumer) -> None:
+    with _LOCK:
+        idle = _IDLE.get((os.getpid(), held.spec.key), [])
+        if held not in idle:
+            return  # a task was faster
+        idle.remove(held)
+    held.close()
+
+
+def close_idle() -> None:
+    """Close all consumers of this process that no task uses."""
+    with _LOCK:
+        pid = os.getpid()
+        idle = [held for (owner, _), consumers in _IDLE.items() if owner == pid for held in consumers]
+        _IDLE.clear()
+    for held in idle:
+        held.stop_timer()
+        held.close()

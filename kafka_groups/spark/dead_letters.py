@@ -1,0 +1,99 @@
+"""Copies of records that may not be delivered again, in a topic of their own."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.spark.producing import DurableProducer
+from kafka_groups.types import Header, TopicIdPartition
+
+__all__ = ["DeadLetters", "LetterBox", "dead_letter_headers"]
+
+_FLUSH_SECONDS = 30.0
+_REMEMBERED = 10_000
+
+Place = tuple[TopicIdPartition, int]
+
+
+class LetterBox(Protocol):
+    """Where copies go; `DurableProducer`."""
+
+    def produce(self, topic: str, *, key: bytes | None, value: bytes | None, headers: list[Header]) -> None:
+        """Hand a record over."""
+        ...
+
+    def flush(self, timeout_s: float) -> None:
+        """Wait until all are written.
+
+        Raises:
+            DeliveryFailedError: Some are not known to be.
+        """
+        ...
+
+
+class DeadLetters:
+    """Writes copies of records to a dead-letter topic, with headers that say where they came from.
+
+    A record is copied once by each process; others may copy it again, under the same headers.
+
+    Args:
+        topic: The dead-letter topic.
+        group_id: The share group.
+        config: Keys of the share consumer, for a producer to the same cluster.
+        box: Another place to write to, for tests.
+    """
+
+    def __init__(self, topic: str, group_id: str, config: Mapping[str, object], box: LetterBox | None = None) -> None:
+        self._topic = topic
+        self._group_id = group_id
+        self._box: LetterBox = box or DurableProducer(config)
+        self._copied: OrderedDict[Place, None] = OrderedDict()
+
+    def __repr__(self) -> str:
+        return f"<DeadLetters to {self._topic}>"
+
+    def copy(self, records: Iterable[AnyRecord], reason: str) -> int:
+        """Write the records that this process has not copied before; blocks until they are durable.
+
+        Args:
+            records: The records.
+            reason: Why, for the header.
+
+        Returns:
+            How many were written.
+
+        Raises:
+            DeliveryFailedError: Some are not known to be written.
+        """
+        new = {_place(record): record for record in records if _place(record) not in self._copied}
+        for record in new.values():
+            headers = [*record.headers, *dead_letter_headers(record, self._group_id, reason)]
+            self._box.produce(self._topic, key=record.raw_key, value=record.raw_value, headers=headers)
+        if new:
+            self._box.flush(_FLUSH_SECONDS)
+        self._copied.update(dict.fromkeys(new))
+        while len(self._copied) > _REMEMBERED:
+            self._copied.popitem(last=False)
+        return len(new)
+
+    def has_copied(self, record: AnyRecord) -> bool:
+        """Whether this process wrote a copy of the record."""
+        return _place(record) in self._copied
+
+
+def _place(record: AnyRecord) -> Place:
+    return record.acquired.topic_partition, record.offset
+
+
+def dead_letter_headers(record: AnyRecord, group_id: str, reason: str) -> list[Header]:
+    """The headers that Kafka's own dead-letter queues put on a record (KIP-1191)."""
+    values = {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "group": group_id,
+        "delivery.count": record.delivery_count,
+        "message": reason,
+    }
+    return [(f"__dlq.errors.{name}", str(value).encode()) for name, value in values.items()]

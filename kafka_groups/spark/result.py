@@ -1,0 +1,194 @@
+"""What workers did: one row of figures for each task, and all of them as a result."""
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from attrs import asdict, evolve, fields, frozen
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["METRICS_DDL", "ShareRunResult", "WorkerMetrics", "metrics_batch"]
+
+
+@frozen(kw_only=True)
+class WorkerMetrics:
+    """What one task of one Python worker did; every record that it acquired ends in exactly one of four counts.
+
+    Attributes:
+        worker: Number of the task's partition.
+        host: Where it ran.
+        pid: The process.
+        member_id: The member of the share group.
+        polls: Polls, those that brought nothing included.
+        acquired: Records that came to the application.
+        accepted: Records that the brokers took as done.
+        released: Records that were given back, to be delivered again.
+        rejected: Records that will not be delivered again.
+        lock_lost: Records whose acknowledgement the broker refused or did not answer; they are delivered again.
+        dead_lettered: Copies written to the dead-letter topic, of whatever became of the record.
+        renewed: Renewals of locks, one for each delivery of a partition.
+        bytes: Size of what was fetched, as it was on the wire.
+        poll_ms: Time spent in polls, waiting included.
+        process_ms: Time spent in `process`.
+        ack_ms: Time spent waiting for brokers to confirm.
+        empty_ms: How long nothing had come when the task ended, while there were partitions to fetch from.
+        max_delivery_count: The highest delivery count seen.
+        error: The last error with its traceback, or None.
+        failed: Whether the error is to be raised where the run was started.
+        notes: What the configuration of the group makes worth saying.
+    """
+
+    worker: int
+    host: str = ""
+    pid: int = 0
+    member_id: str = ""
+    polls: int = 0
+    acquired: int = 0
+    accepted: int = 0
+    released: int = 0
+    rejected: int = 0
+    lock_lost: int = 0
+    dead_lettered: int = 0
+    renewed: int = 0
+    bytes: int = 0
+    poll_ms: int = 0
+    process_ms: int = 0
+    ack_ms: int = 0
+    empty_ms: int = 0
+    max_delivery_count: int = 0
+    error: str | None = None
+    failed: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def error_summary(self) -> str:
+        """The last line of the error; empty without one."""
+        return self.error.strip().splitlines()[-1] if self.error else ""
+
+    def row(self) -> dict[str, Any]:
+        """As a row of `METRICS_DDL`."""
+        return {**asdict(self), "notes": list(self.notes)}
+
+    def plus(self, later: "WorkerMetrics") -> "WorkerMetrics":
+        """What the same process did in a later task added: counts and times are summed up."""
+        sums = {name: getattr(self, name) + getattr(later, name) for name in _SUMMED}
+        return evolve(
+            later,
+            **sums,
+            max_delivery_count=max(self.max_delivery_count, later.max_delivery_count),
+            error=later.error or self.error,
+            failed=later.failed or self.failed,
+            notes=tuple(dict.fromkeys((*self.notes, *later.notes))),
+        )
+
+
+_SUMMED = (
+    "polls",
+    "acquired",
+    "accepted",
+    "released",
+    "rejected",
+    "lock_lost",
+    "dead_lettered",
+    "renewed",
+    "bytes",
+    "poll_ms",
+    "process_ms",
+    "ack_ms",
+)
+
+METRICS_DDL = (
+    "worker int, host string, pid int, member_id string, polls bigint, acquired bigint, accepted bigint,"
+    " released bigint, rejected bigint, lock_lost bigint, dead_lettered bigint, renewed bigint, bytes bigint,"
+    " poll_ms bigint, process_ms bigint, ack_ms bigint, empty_ms bigint, max_delivery_count int, error string,"
+    " failed boolean, notes array<string>"
+)
+"""The columns of `WorkerMetrics` in Spark's spelling."""
+
+_SHOWN = ("worker", "pid", *_SUMMED, "max_delivery_count")
+_NAMES = tuple(field.name for field in fields(WorkerMetrics))
+
+
+@frozen
+class ShareRunResult:
+    """What all workers of a run did; `str` makes a table of it.
+
+    Attributes:
+        workers: What each worker did.
+    """
+
+    workers: tuple[WorkerMetrics, ...] = ()
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Any]) -> "ShareRunResult":
+        """The result out of Spark's rows with the columns of `METRICS_DDL`."""
+        values = ({name: row[name] for name in _NAMES} for row in rows)
+        workers = (WorkerMetrics(**{**named, "notes": tuple(named["notes"] or ())}) for named in values)
+        return cls(tuple(sorted(workers, key=lambda worker: worker.worker)))
+
+    def __str__(self) -> str:
+        lines = [_SHOWN, *map(_cells, self.workers), _cells(self.total, name="total")]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+        errors = [f"worker {w.worker} (pid {w.pid}): {w.error_summary}" for w in self.workers if w.error]
+        return "\n".join((*table, *errors))
+
+    @property
+    def total(self) -> WorkerMetrics:
+        """The sums of counts and times over all workers, and the highest delivery count."""
+        return reduce(WorkerMetrics.plus, self.workers, WorkerMetrics(worker=_ALL))
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The last error of each worker that had one, with its traceback."""
+        return tuple(worker.error for worker in self.workers if worker.error)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the configuration of the group makes worth saying, each thing once."""
+        return tuple(dict.fromkeys(note for worker in self.workers for note in worker.notes))
+
+    @property
+    def failed(self) -> bool:
+        """Whether a worker had an error that is to be raised."""
+        return any(worker.failed for worker in self.workers)
+
+    def plus(self, later: "ShareRunResult") -> "ShareRunResult":
+        """What the same workers did in a later run added, process by process."""
+        merged = {(worker.host, worker.pid): worker for worker in self.workers}
+        for worker in later.workers:
+            place = (worker.host, worker.pid)
+            merged[place] = merged[place].plus(worker) if place in merged else worker
+        return ShareRunResult(tuple(merged.values()))
+
+    def to_dataframe(self, spark: "SparkSession") -> "DataFrame":
+        """One row for each worker, with the columns of `METRICS_DDL`."""
+        return spark.createDataFrame([worker.row() for worker in self.workers], METRICS_DDL)
+
+
+_ALL = -1
+
+
+def _cells(worker: WorkerMetrics, name: str | None = None) -> tuple[str, ...]:
+    cells = tuple(str(getattr(worker, column)) for column in _SHOWN)
+    return cells if name is None else (name, "", *cells[2:])
+
+
+def metrics_batch(metrics: WorkerMetrics) -> pa.RecordBatch:
+    """The figures as the one row that a task gives to Spark."""
+    return pa.RecordBatch.from_pylist([metrics.row()], schema=_SCHEMA)
+
+
+_ARROW_TYPES = {
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "array<string>": pa.list_(pa.string()),
+}
+_SCHEMA = pa.schema([
+    (name, _ARROW_TYPES[spelled]) for name, spelled in (column.split() for column in METRICS_DDL.split(","))
+])  # fmt: skip
