@@ -6,5 +6,7 @@ pytest_plugins = ["kafka_groups.testing.pytest_plugin", "pytester"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How thorough the simulation is."""
+    """How thorough the simulation and the runs with faults are."""
     parser.addoption("--seeds", type=int, default=8, help="seeds of the simulation (8; CI runs 200)")
+    parser.addoption("--fault-seeds", type=int, default=1, help="seeds of faults for each design (1; CI runs 20)")
+    parser.addoption("--fault-brokers", default="embedded", help="where they run (embedded; CI: embedded,kafka)")

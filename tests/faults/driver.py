@@ -1,0 +1,51 @@
+"""The driver process: one Spark session, and one run after the other as it is told.
+
+`python -m tests.faults.driver MASTER LOCAL_DIRECTORY` reads a job as a line of JSON and answers with a line when it
+has ended; it ends when its standard input does.
+"""
+
+import json
+import os
+import sys
+import traceback
+from typing import IO
+
+from tests.faults.handling import Job
+from tests.faults.pipelines import run_pipeline
+from tests.support.spark import spark_session
+
+
+def main() -> None:
+    """Serve until there are no more jobs."""
+    master, local_directory = sys.argv[1:]
+    answers = _take_stdout()
+    configs = {
+        "spark.local.dir": local_directory,
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+        "spark.task.maxFailures": "4",
+        "spark.executor.memory": "600m",
+    }
+    with spark_session(master, configs) as spark:
+        _say(answers, {"event": "ready"})
+        for line in sys.stdin:
+            try:
+                failures = run_pipeline(Job(**json.loads(line)), spark)
+                _say(answers, {"event": "ended", "failures": failures})
+            except Exception:  # reported: the harness judges the run by it
+                _say(answers, {"event": "crashed", "trace": traceback.format_exc()})
+
+
+def _take_stdout() -> IO[str]:
+    """Standard output for the answers alone; what Spark and its processes print goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return answers
+
+
+def _say(answers: IO[str], answer: dict[str, object]) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""One run: records, a pipeline in a driver process, the faults that it asks for, and the verdict."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import psutil
+
+from kafka_groups.net.clock import SystemClock
+from tests.faults.board import Board, Request, pause
+from tests.faults.drivers import Driver, Drivers, executor_of, source_runner
+from tests.faults.handling import Job
+from tests.faults.ledger import Key, Ledger
+from tests.faults.plan import Kind, Plan
+from tests.faults.report import Report, judge
+from tests.faults.targets import Source, Target
+
+_TURN_S = 0.02
+_LOOK_EVERY = 10
+_LIMIT_S = 90.0
+_QUIET_LOOKS = 5
+"""So many looks in a row must say the same before a group counts as drained while records are missing."""
+
+
+class NoVictimError(Exception):
+    """The process that a fault is for has ended by itself."""
+
+
+def _as_it_is(job: Job) -> Job:
+    return job
+
+
+def run_plan(
+    plan: Plan,
+    target: Target,
+    drivers: Drivers,
+    *,
+    limit_s: float = _LIMIT_S,
+    changes: Sequence[Callable[[Job], Job]] = (_as_it_is,),
+) -> Report:
+    """Carry out a plan.
+
+    Args:
+        plan: What is to happen.
+        target: The broker.
+        drivers: Where pipelines run.
+        limit_s: After so long the run is ended and judged as it is.
+        changes: Each makes a job of the plan's; they run one after the other. For the controls.
+    """
+    with tempfile.TemporaryDirectory(prefix="kafka-groups-run-", ignore_cleanup_errors=True) as directory:
+        return _Run(plan, target, drivers, Path(directory)).carry_out(limit_s, changes)
+
+
+class _Run:
+    def __init__(self, plan: Plan, target: Target, drivers: Drivers, directory: Path) -> None:
+        self._plan = plan
+        self._target = target
+        self._drivers = drivers
+        self._directory = directory
+        self._board = Board.set_up(directory / "board", plan)
+        self._ledger = Ledger(directory / "ledger.db")
+        self._ledger.create()
+        self._clock = SystemClock()
+        self._source: Source
+        self._driver: Driver
+        self._job: Job
+        self._produced: dict[Key, bytes] = {}
+        self._due: list[tuple[int, Request]] = []
+        self._seen: set[str] = set()
+        self._quiet = 0
+        self._answer: dict[str, Any] | None = None
+
+    def carry_out(self, limit_s: float, changes: Sequence[Callable[[Job], Job]]) -> Report:
+        self._driver = self._drivers.take(self._plan.master)
+        begun_ms = self._clock.now_ms()
+        self._source = self._target.new_source(self._plan)
+        self._produce(self._plan.records // self._plan.portions)
+        for change in changes:
+            self._answer = None
+            self._job = change(self._new_job())
+            self._start()
+            self._attend(begun_ms + round(limit_s * 1000))
+        return self._report((self._clock.now_ms() - begun_ms) / 1000)
+
+    # ------------------------------------------------------------------------------------- the run
+
+    def _new_job(self) -> Job:
+        plan = self._plan
+        return Job(
+            design=plan.design,
+            mode=plan.mode,
+            directory=str(self._directory),
+            local_directory="",
+            bootstrap_servers=self._source.bootstrap_servers,
+            topic=self._source.topic.name,
+            group_id=self._source.group_id,
+            tasks=plan.tasks,
+            max_records=plan.max_records,
+        )
+
+    def _start(self) -> None:
+        self._driver.run(attrs.evolve(self._job, local_directory=str(self._driver.local_directory)))
+
+    def _produce(self, count: int) -> None:
+        first = len(self._produced)
+        self._produced |= self._target.produce(self._source, self._plan, range(first, first + count))
+
+    def _attend(self, deadline_ms: int) -> None:
+        turns = 0
+        while self._answer is None:
+            self._fulfil_requests()
+            self._start_again()
+            if turns % _LOOK_EVERY == 0 and not self._board.is_finished:
+                self._look(deadline_ms)
+            turns += 1
+            pause(_TURN_S)
+            self._answer = self._driver.answer()
+            if self._answer is None and self._clock.now_ms() > deadline_ms + 30_000:
+                self._answer = {"event": "crashed", "trace": f"did not end\n{self._driver.log_tail()}"}
+                self._drivers.kill(self._driver)
+
+    def _look(self, deadline_ms: int) -> None:
+        sunk = self._ledger.size()
+        left = self._plan.records - len(self._produced)
+        if left and 2 * sunk >= len(self._produced):  # the rest comes while the pipeline works
+            self._produce(min(left, self._plan.records // self._plan.portions))
+        elif not left and (self._is_drained(sunk) or self._clock.now_ms() > deadline_ms):
+            self._board.finish()
+
+    def _is_drained(self, sunk: int) -> bool:
+        """Whether the group has delivered all to an end; at once when all is in the sink, else when it stays so."""
+        self._quiet = self._quiet + 1 if self._target.lag(self._source) == 0 else 0
+        return self._quiet > 0 and (sunk >= len(self._produced) or self._quiet >= _QUIET_LOOKS)
+
+    def _start_again(self) -> None:
+        if not self._driver.is_alive and self._driver.answer() is None:
+            self._driver = self._drivers.take(self._plan.master)
+            self._start()
+
+    # ---------------------------------------------------------------------------------- the faults
+
+    def _fulfil_requests(self) -> None:
+        now_ms = self._clock.now_ms()
+        for request in self._board.requests():
+            if request.name not in self._seen:
+                self._seen.add(request.name)
+                self._due.append((now_ms + request.delay_ms, request))
+        due = [request for at_ms, request in self._due if at_ms <= now_ms]
+        self._due = [(at_ms, request) for at_ms, request in self._due if at_ms > now_ms]
+        for request in due:
+            self._fulfil(request)
+
+    def _fulfil(self, request: Request) -> None:
+        act = {
+            Kind.RUNNER_KILLED: self._kill_runner,
+            Kind.EXECUTOR_KILLED: lambda: self._kill(executor_of(request.pid)),
+            Kind.DRIVER_KILLED: lambda: self._drivers.kill(self._driver),
+            Kind.CONNECTIONS_CUT: self._target.cut_connections,
+            Kind.BROKER_RESTARTED: lambda: self._target.take_down(at_once=request.delay_ms == 0),
+        }[request.kind]
+        try:
+            act()
+        except (NoVictimError, psutil.NoSuchProcess):  # it had ended by itself: this fault has not struck
+            return
+        self._board.fulfilled(request)
+        if request.kind is Kind.BROKER_RESTARTED:
+            self._target.bring_back()
+
+    def _kill_runner(self) -> None:
+        runner = source_runner(self._driver.mark)
+        if runner is None:
+            raise NoVictimError
+        self._kill(runner)
+
+    def _kill(self, process: psutil.Process) -> None:
+        process.kill()
+
+    # --------------------------------------------------------------------------------- the verdict
+
+    def _report(self, seconds: float) -> Report:
+        assert self._answer is not None
+        lost, strange = judge(self._ledger, self._produced)
+        crashed = [self._answer["trace"]] if self._answer["event"] == "crashed" else []
+        left = [f"a process outlives the driver: {command}" for command in self._drivers.leftovers()]
+        return Report(
+            plan=self._plan,
+            seconds=seconds,
+            produced=len(self._produced),
+            lost=lost,
+            strange=strange,
+            lag=self._target.lag(self._source),
+            redelivered=self._ledger.redelivered(),
+            rewrites=self._ledger.rewrites(),
+            highest_delivery_count=self._ledger.highest_delivery_count(),
+            struck=self._board.struck(),
+            failures=tuple(self._answer.get("failures", ())),
+            problems=(*crashed, *left),
+        )
