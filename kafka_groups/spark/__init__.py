@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kafka_groups.spark.arrow import to_table
     from kafka_groups.spark.batch import ShareBatch
     from kafka_groups.spark.deduplicate import Compaction, compact, read_deduplicated
+    from kafka_groups.spark.draining import DrainedBatch, LockLostError, drain
     from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
     from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
     from kafka_groups.spark.sinks.kafka import KafkaSink
@@ -28,7 +29,9 @@ __all__ = [
     "RECORD_DDL",
     "RECORD_SCHEMA",
     "Compaction",
+    "DrainedBatch",
     "KafkaSink",
+    "LockLostError",
     "ParquetSink",
     "ShareBatch",
     "ShareRunResult",
@@ -37,6 +40,7 @@ __all__ = [
     "SqlSink",
     "WorkerMetrics",
     "compact",
+    "drain",
     "read_deduplicated",
     "register",
     "to_table",
@@ -47,7 +51,9 @@ _MODULES = MappingProxyType({
     "RECORD_DDL": "schema",
     "RECORD_SCHEMA": "schema",
     "Compaction": "deduplicate",
+    "DrainedBatch": "draining",
     "KafkaSink": "sinks.kafka",
+    "LockLostError": "draining",
     "ParquetSink": "sinks.parquet",
     "ShareBatch": "batch",
     "ShareRunResult": "result",
@@ -56,6 +62,7 @@ _MODULES = MappingProxyType({
     "SqlSink": "sinks.sql",
     "WorkerMetrics": "result",
     "compact": "deduplicate",
+    "drain": "draining",
     "read_deduplicated": "deduplicate",
     "register": "source.registration",
     "to_table": "arrow",

@@ -297,7 +297,9 @@ def _records_in(mask: Mask) -> list[AnyRecord] | None:
 
 def _booleans(mask: Mask, size: int) -> Any:
     if isinstance(mask, pa.Array | pa.ChunkedArray):
-        mask = mask.fill_null(value=False).to_numpy(zero_copy_only=False) if pa.types.is_boolean(mask.type) else mask
+        mask = (
+            mask.fill_null(fill_value=False).to_numpy(zero_copy_only=False) if pa.types.is_boolean(mask.type) else mask
+        )
     chosen = np.asarray(mask)
     if chosen.ndim != 1 or (chosen.dtype != np.bool_ and chosen.size):
         raise ConfigurationError(

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,11 @@ def test_every_public_name_is_there_and_listed() -> None:
     assert set(kafka_groups.spark.__all__) <= set(dir(kafka_groups.spark))
     assert sorted(kafka_groups.spark.__all__) == sorted(kafka_groups.spark._MODULES)
     assert not hasattr(kafka_groups.spark, "nonsense")
+
+
+def test_no_public_name_is_that_of_a_module_which_would_hide_it() -> None:
+    folder = Path(kafka_groups.spark.__path__[0])
+    assert not {path.stem for path in folder.iterdir()} & set(kafka_groups.spark.__all__)
 
 
 def test_nothing_heavy_is_loaded_before_a_name_is_asked_for() -> None:

@@ -1,0 +1,347 @@
+"""A drain: the records of a share group that are there now, as one DataFrame of a batch job."""
+
+import logging
+import os
+import socket
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import (
+    BootstrapError,
+    ConfigurationError,
+    CorruptRecordError,
+    IllegalStateError,
+    KafkaGroupsError,
+)
+from kafka_groups.share.aio import checked_topics
+from kafka_groups.share.consumer import KafkaShareConsumer
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
+from kafka_groups.share.delivery.renewal import NO_RENEWAL
+from kafka_groups.share.parts import Environment
+from kafka_groups.spark.acknowledging import Acknowledger, Tally
+from kafka_groups.spark.batch import ShareBatch
+from kafka_groups.spark.dead_letters import DeadLetters
+from kafka_groups.spark.drain_budget import DrainBudget, DrainLimits, StoppedBy
+from kafka_groups.spark.drain_options import DrainOptions, consumer_config_of, split_keywords
+from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_settings, notes_on
+from kafka_groups.spark.policy import DeliveryPolicy
+from kafka_groups.spark.record_keys import keys_table, mask_of_keys
+from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Drain", "DrainedBatch", "LockLostError", "drain"]
+
+_LOG = logging.getLogger(__name__)
+_CLOSE_SECONDS = 10.0
+_FROM_CONSUMER = {"bytes": "bytes-consumed-total", "renewed": "renewals-send-total"}
+
+
+class LockLostError(KafkaGroupsError):
+    """The brokers did not take the acceptance of records that were processed: these will be delivered again.
+
+    Nothing is lost; what was stored of them may be stored twice.
+
+    Attributes:
+        result: What the drain did.
+    """
+
+    def __init__(self, result: ShareRunResult) -> None:
+        super().__init__(
+            f"{result.total.lock_lost} records were processed, but not accepted, and will be delivered again:\n{result}"
+        )
+        self.result = result
+
+
+def drain(
+    spark: "SparkSession",
+    config: Mapping[str, object] | None = None,
+    /,
+    *,
+    topics: Iterable[str],
+    environment: Environment | None = None,
+    **keywords: Any,
+) -> "Drain":
+    """Take the records of a share group that are there now into a DataFrame, for a batch job.
+
+        with drain(spark, config, topics=["orders"]) as batch:
+            batch.df.write.mode("append").parquet(path)
+
+    The driver acquires them when the block begins, and renews their locks while it runs. When it ends, all records are
+    accepted that were not rejected or released; when it ends with an exception, `KeyboardInterrupt` included, all are
+    released. A record is stored before it is accepted, so none is lost, and one may be processed more than once: all of
+    them if the driver dies. Brokers lock a number of records of a partition at a time
+    (`share.partition.max.record.locks`), and a drain gets no more: drain again until a batch is empty.
+
+    Args:
+        spark: The session, classic or of Spark Connect; the process that calls this is the consumer.
+        config: Keys of the share consumer by Kafka's dotted names.
+        topics: What to subscribe to.
+        environment: Another network or clock, for tests.
+        **keywords: The attributes of `DrainOptions` (`max_records`, `idle_seconds` …), and keys of the share consumer
+            by their Python names.
+
+    Returns:
+        A context manager for one `with` block, which gives a `DrainedBatch`.
+
+    Raises:
+        ConfigurationError: A key or a value is bad.
+    """
+    options, given = split_keywords(config, keywords)
+    wanted = checked_topics(topics)
+    if not wanted:
+        raise ConfigurationError("topics is empty: give at least one name")
+    if not hasattr(spark, "createDataFrame"):
+        raise ConfigurationError(f"spark={spark!r}: give a SparkSession")
+    return Drain(spark, _Source(consumer_config_of(given), given, wanted, environment), options)
+
+
+@frozen
+class _Source:
+    """Where a drain takes records from."""
+
+    config: ShareConsumerConfig
+    given: Mapping[str, object]
+    topics: frozenset[str]
+    environment: Environment | None
+
+    def consumer(self) -> KafkaShareConsumer:
+        return KafkaShareConsumer(self.config, environment=self.environment)
+
+
+class DrainedBatch:
+    """The records of a drain, in the driver's hands until the `with` block ends. Sized: how many rows there are.
+
+    Attributes:
+        table: The records as an Arrow table with the columns of `RECORD_SCHEMA`.
+        stopped_by: Why no more were acquired: "idle" when nothing came any more (because nothing was there, or
+            because the brokers lock no more at a time), or the limit "records", "bytes" or "time".
+    """
+
+    def __init__(self, spark: "SparkSession", batch: ShareBatch, stopped_by: StoppedBy) -> None:
+        self._spark = spark
+        self._batch = batch
+        self._frame: DataFrame | None = None
+        self.table: pa.Table = batch.to_arrow().combine_chunks()
+        self.stopped_by = stopped_by
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __repr__(self) -> str:
+        return f"<DrainedBatch {len(self)} of {self.records!r}>"
+
+    @property
+    def records(self) -> AnyRecords:
+        """The records one by one, as the share consumer has them."""
+        return self._batch.records
+
+    @property
+    def df(self) -> "DataFrame":
+        """The records as a DataFrame with the columns of `RECORD_DDL`; the same whatever actions are run on it."""
+        if self._frame is None:
+            self._frame = self._spark.createDataFrame(self.table)
+        return self._frame
+
+    @property
+    def deadline(self) -> float:
+        """When the first lock ends unless it is renewed, as it is, in seconds as `time.monotonic()` counts."""
+        return self._batch.deadline
+
+    @property
+    def delivery_counts(self) -> Any:
+        """How often each record was delivered, this time included: a numpy array in the order of `table`."""
+        return self.table["delivery_count"].to_numpy()
+
+    def reject(self, which: object = None) -> int:
+        """Have these records never delivered again, when the block ends without an exception.
+
+        Args:
+            which: Records of this drain: a DataFrame, a table or tuples of topic, partition and offset; or one boolean
+                for each row of `table`; None means all.
+
+        Returns:
+            How many records those are.
+
+        Raises:
+            ConfigurationError: Not of this drain.
+            IllegalStateError: The block has ended.
+        """
+        return self._batch.reject(self._mask(which))
+
+    def release(self, which: object = None) -> int:
+        """Give these records back, to be delivered again, when the block ends without an exception.
+
+        Args:
+            which: As for `reject`.
+
+        Returns:
+            How many records those are.
+
+        Raises:
+            ConfigurationError: Not of this drain.
+            IllegalStateError: The block has ended.
+        """
+        return self._batch.release(self._mask(which))
+
+    def _mask(self, which: object) -> Any:
+        keys = keys_table(which)
+        return which if keys is None else mask_of_keys(self.table, keys)
+
+
+class Drain:
+    """One drain, from acquiring to accepting; made by `drain`.
+
+    Args:
+        spark: The session.
+        source: Where the records come from.
+        options: How much, and what becomes of lost locks.
+    """
+
+    def __init__(self, spark: "SparkSession", source: _Source, options: DrainOptions) -> None:
+        self._spark = spark
+        self._source = source
+        self._options = options
+        self._clock = (source.environment or Environment()).clock
+        self._tally = Tally()
+        self._consumer: KafkaShareConsumer | None = None
+        self._batch: ShareBatch | None = None
+        self._notes: tuple[str, ...] = ()
+        self._figures: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<Drain group {self._source.config.group_id} topics {', '.join(sorted(self._source.topics))}>"
+
+    @property
+    def result(self) -> ShareRunResult:
+        """What the drain did; complete after the block."""
+        worker = WorkerMetrics(worker=0, host=socket.gethostname(), pid=os.getpid(), notes=self._notes,
+                               **self._figures, **self._tally.values())  # fmt: skip
+        return ShareRunResult((worker,))
+
+    # ------------------------------------------------------------------------------------ the block
+
+    def __enter__(self) -> DrainedBatch:
+        if self._consumer is not None:
+            raise IllegalStateError("this drain was used: call drain() again")
+        limit = self._learn_about_the_group()
+        self._consumer = self._source.consumer()
+        try:
+            self._consumer.subscribe(self._source.topics)
+            records, stopped_by = self._acquire(self._consumer)
+            self._consumer.pause()
+            self._batch = ShareBatch(records, self._consumer.renew)
+            drained = DrainedBatch(self._spark, self._batch, stopped_by)
+            self._note_unreadable(records)
+            self._look_after_last_deliveries(self._batch, DeliveryPolicy(limit))
+        except BaseException:
+            self._consumer.close(_CLOSE_SECONDS)  # which releases all
+            raise
+        return drained
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._consumer is None or self._batch is None:
+            return
+        try:
+            self._settle(self._consumer, self._batch, error)
+        finally:
+            self._figures = self._figures_of(self._consumer)
+            self._consumer.close(_CLOSE_SECONDS)
+        _LOG.info("%r:\n%s", self, self.result)
+        if error is None and self._tally.lock_lost and self._options.on_lock_lost == "raise":
+            raise LockLostError(self.result)
+
+    def _settle(self, consumer: KafkaShareConsumer, batch: ShareBatch, error: BaseException | None) -> None:
+        if error is None:
+            batch.accept_open()
+        else:
+            batch.release()  # what was rejected too: the exception may be what says that it should not have been
+        batch.end()
+        Acknowledger(consumer, self._tally, self._clock).send(batch.records)
+
+    # -------------------------------------------------------------------------------------- acquiring
+
+    def _acquire(self, consumer: KafkaShareConsumer) -> tuple[AnyRecords, StoppedBy]:
+        options, clock = self._options, self._clock
+        limits = DrainLimits(
+            max_records=options.max_records,
+            max_bytes=options.max_bytes,
+            idle_ms=round(options.idle_seconds * 1000),
+            max_ms=round(options.max_seconds * 1000),
+        )
+        budget = DrainBudget(limits, clock.now_ms())
+        deliveries: list[AcquiredRecords] = []
+        while (timeout_ms := budget.next_timeout_ms(clock.now_ms())) is not None:
+            consumer.fetches_ahead = budget.expects_another(clock.now_ms())
+            polled = self._polled(consumer, timeout_ms)
+            deliveries += polled.deliveries
+            metrics = consumer.metrics()
+            is_ready = bool(consumer.assignment()) and metrics["fetch-total"] > 0
+            budget.polled(len(polled), round(metrics["bytes-consumed-total"]), clock.now_ms(), is_ready=is_ready)
+        return ShareRecords(deliveries), budget.stopped_by(clock.now_ms())
+
+    def _polled(self, consumer: KafkaShareConsumer, timeout_ms: int) -> AnyRecords:
+        started_ms = self._clock.now_ms()
+        try:
+            records: AnyRecords = consumer.poll(timeout_ms / 1000, hold=True)
+        except KafkaGroupsError as error:
+            self._survive(error, has_fetched=consumer.metrics()["fetch-total"] > 0)
+            records = ShareRecords()
+        self._tally.polls += 1
+        self._tally.poll_ms += self._clock.now_ms() - started_ms
+        self._tally.acquired += len(records)
+        return records
+
+    def _survive(self, error: KafkaGroupsError, *, has_fetched: bool) -> None:
+        """Note an error that the drain goes on after; raise any other."""
+        is_passing = isinstance(error, BootstrapError) and has_fetched
+        if not is_passing and not isinstance(error, CorruptRecordError) and str(error) != NO_RENEWAL:
+            raise error
+        _LOG.warning("%r goes on: %s", self, error)
+        self._tally.note_error(error, failed=False)
+
+    def _note_unreadable(self, records: AnyRecords) -> None:
+        """Making the table showed which batches of the log cannot be read; their records are rejected."""
+        for delivery in records.deliveries:
+            if delivery.undecodable is not None:
+                self._survive(delivery.undecodable, has_fetched=True)
+
+    # -------------------------------------------------------------------------------------- deliveries
+
+    def _learn_about_the_group(self) -> int:
+        """Say what the group's configuration makes worth saying; after how many deliveries a record is given up."""
+        if self._source.environment is not None:
+            return DEFAULT_DELIVERY_LIMIT  # no broker of a test's own network can be asked
+        settings = group_settings(self._source.config)
+        self._notes = tuple(notes_on(settings, self._source.config.group_id, self._options.dead_letter_topic))
+        for note in self._notes:
+            _LOG.warning(note)
+        return settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
+
+    def _look_after_last_deliveries(self, batch: ShareBatch, policy: DeliveryPolicy) -> None:
+        """Copy records that the broker is about to give up, before a failure of the job makes it do so."""
+        self._tally.max_delivery_count = often = batch.max_delivery_count
+        if often < policy.copy_from:
+            return
+        topic = self._options.dead_letter_topic
+        if topic is None:
+            _LOG.warning("%r has records at delivery %d: at %d they are given up if this job fails; dead_letter_topic=…"
+                         " keeps copies", self, often, policy.limit)  # fmt: skip
+            return
+        records = [record for record in batch if record.delivery_count >= policy.copy_from]
+        letters = DeadLetters(topic, self._source.config.group_id, self._source.given)
+        self._tally.dead_lettered += letters.copy(records, "on one of its last deliveries")
+
+    def _figures_of(self, consumer: KafkaShareConsumer) -> dict[str, Any]:
+        metrics = consumer.metrics()
+        figures = {name: round(metrics[theirs]) for name, theirs in _FROM_CONSUMER.items()}
+        return {"member_id": consumer.member_id, **figures}
