@@ -7,10 +7,9 @@ apart from the rest (KIP-932, `share.delivery.count.limit`).
 
 from attrs import frozen
 
-__all__ = ["DEFAULT_DELIVERY_COUNT_LIMIT", "Caution"]
+from kafka_groups.spark.policy import DeliveryPolicy
 
-DEFAULT_DELIVERY_COUNT_LIMIT = 5
-"""Kafka's default of `share.delivery.count.limit`."""
+__all__ = ["Caution"]
 
 _LONGEST_BACKOFF_MS = 300_000
 _BACKOFF_FACTOR = 6
@@ -22,30 +21,30 @@ class Caution:
     """How records are treated that were delivered before.
 
     Attributes:
-        delivery_count_limit: Deliveries after which the broker archives a record.
+        delivery_limit: Deliveries after which the broker archives a record.
         backoff_ms: How long records with the lowest count that asks for care are held back in a run of the query; it
             grows with each further delivery. 0 holds nothing back.
     """
 
-    delivery_count_limit: int = DEFAULT_DELIVERY_COUNT_LIMIT
-    backoff_ms: int = 5_000
+    delivery_limit: int
+    backoff_ms: int
 
     @property
     def threshold(self) -> int:
-        """The first delivery that asks for care; brokers deliver less at a time from the same one on."""
-        return max(2, (self.delivery_count_limit + 1) // 2)
+        """The first delivery that asks for care."""
+        return DeliveryPolicy(self.delivery_limit).isolate_from
 
     def is_risky(self, delivery_count: int) -> bool:
         """Whether a record that is delivered for this many times asks for care."""
         return delivery_count >= self.threshold
 
-    def is_last(self, delivery_count: int) -> bool:
-        """Whether there is no delivery after this one."""
-        return delivery_count >= self.delivery_count_limit
+    def is_copied(self, delivery_count: int) -> bool:
+        """Whether a record is copied to the dead-letter topic, before anything can happen to it."""
+        return delivery_count >= DeliveryPolicy(self.delivery_limit).copy_from
 
     def rows_at_once(self, delivery_count: int) -> int:
-        """How many records with this risky count go into one batch: one on its last delivery."""
-        return int(_ROWS_FACTOR ** max(0, self.delivery_count_limit - delivery_count))
+        """How many records with this risky count go into one batch: one on its last delivery, or 16, or 256."""
+        return int(_ROWS_FACTOR ** max(0, self.delivery_limit - delivery_count))
 
     def held_back_ms(self, delivery_count: int) -> int:
         """How long records with this count wait after the run first saw one."""

@@ -42,7 +42,7 @@ class KafkaShareDataSource(DataSource):
             ConfigurationError: Always; says what to use.
         """
         raise ConfigurationError(
-            f"spark.read.format({FORMAT!r}) cannot acknowledge what it reads: Spark does not tell a batch reader when its"
+            f"spark.read.format({FORMAT!r}) cannot acknowledge what it reads: Spark does not tell when its"
             " records are done with, and reads them again for every action; for a batch job use"
             " kafka_groups.spark.drain(spark, ...), or spark.readStream with trigger(availableNow=True), or"
             " ShareWorkers.run_until(spark, ...) for large amounts"

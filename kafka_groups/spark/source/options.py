@@ -99,6 +99,7 @@ class SourceOptions:
         "pollTimeoutMs",
         500,
         "How long the source waits for records before it tells Spark that there are none.",
+        minimum=10,
         maximum=60_000,
         unit="ms",
     )

@@ -67,6 +67,13 @@ class TablePiece:
         """The first records and the others."""
         return type(self)(self.table.slice(0, rows), self.delivery), type(self)(self.table.slice(rows), self.delivery)
 
+    def before(self, offset: int) -> tuple[Self | None, Self | None]:
+        """The records before an offset, and those from it on; None for none."""
+        rows = int((self.table["offset"].to_numpy() < offset).sum())
+        if rows in (0, self.rows):
+            return (self, None) if rows else (None, self)
+        return self.split(rows)
+
     def acknowledge(self, kind: AcknowledgeType) -> None:
         """Say what becomes of these records; the consumer's next commit sends it."""
         self.delivery.acknowledge_range(self.first_offset, self.last_offset, kind)

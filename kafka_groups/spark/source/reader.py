@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
+from kafka_groups.spark.source.sealing import BatchLimits
 
 if TYPE_CHECKING:
     from kafka_groups.spark.source.source import ShareSource
@@ -62,9 +63,11 @@ class ShareStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:  # noqa: N802 - Spark's name
         """Acknowledge what Spark finished, and seal the next batch."""
         source = self._started()
-        rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        size_bytes = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
-        return source.latest_offset(start, rows, size_bytes, wants_all=isinstance(limit, ReadAllAvailable))
+        most_bytes = source.options.max_bytes_per_batch
+        if isinstance(limit, ReadMaxBytes):
+            most_bytes = min(most_bytes, limit.max_bytes)
+        limits = BatchLimits(limit.max_rows if isinstance(limit, ReadMaxRows) else None, most_bytes)
+        return source.latest_offset(start, limits, wants_all=isinstance(limit, ReadAllAvailable))
 
     def reportLatestOffset(self) -> dict[str, object]:  # noqa: N802 - Spark's name
         """Counts and lag, for the progress of the query."""

@@ -96,7 +96,7 @@ class Sealing(Generic[P]):
     """
 
     run: str
-    caution: Caution = field(factory=Caution)
+    caution: Caution
     sealed: Batch[P] | None = None
     _held: deque[P] = field(factory=deque)
     _last_seq: int = 0

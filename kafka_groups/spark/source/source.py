@@ -2,19 +2,24 @@
 
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import asdict
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.parts import Environment
+from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_settings, notes_on
 from kafka_groups.spark.source.acquiring import Acquirer
 from kafka_groups.spark.source.caution import Caution
+from kafka_groups.spark.source.last_deliveries import LastDeliveries, dead_letters_of
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.payload import payloads
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.spark.source.progress import Counts
+from kafka_groups.spark.source.questions import GroupQuestions
 from kafka_groups.spark.source.sealing import BatchLimits, Sealing
-from kafka_groups.types import member_id_of, random_uuid
+from kafka_groups.types import TopicPartition, member_id_of, random_uuid
 
 __all__ = ["ShareSource"]
 
@@ -27,12 +32,16 @@ _LINGER_MS = 5
 
 
 class ShareSource:
-    """The source of one run; made and used in Spark's source runner, by one thread.
+    """The source of one run; made and used in Spark's source runner, by one thread. Joins the group when it is read.
 
     Args:
         options: The query's options.
         columns: The columns that Spark wants.
         environment: Another network, clock or randomness, for tests.
+
+    Attributes:
+        options: The query's options.
+        counts: What it did so far.
     """
 
     def __init__(self, options: SourceOptions, columns: Sequence[str], environment: Environment | None = None) -> None:
@@ -42,9 +51,14 @@ class ShareSource:
         self.counts = Counts()
         self._columns = tuple(columns)
         self._clock = environment.clock
-        self._sealing: Sealing[TablePiece] = Sealing(run, Caution(backoff_ms=options.delivery_backoff_ms))
+        self._sealing: Sealing[TablePiece] = Sealing(run, Caution(DEFAULT_DELIVERY_LIMIT, options.delivery_backoff_ms))
         self._acquirer = Acquirer(options, columns, self.counts, environment)
-        self._available_now = False
+        self._questions = GroupQuestions(options.consumer, options.subscribe, environment)
+        self._last_deliveries = LastDeliveries(self.counts, dead_letters_of(options))
+        self._notes: Sequence[str] | None = None
+        self._ends: Mapping[TopicPartition, int] | None = None
+        self._beyond: list[TablePiece] = []
+        self._is_drain = False
         self._end = self._sealing.initial()
 
     # ----------------------------------------------------------------------------------- Spark's calls
@@ -54,15 +68,14 @@ class ShareSource:
         return self._sealing.initial().to_json()
 
     def latest_offset(
-        self, start: Mapping[str, object], rows: int | None, size_bytes: int | None, *, wants_all: bool
+        self, start: Mapping[str, object], limits: BatchLimits, *, wants_all: bool = False
     ) -> dict[str, object]:
         """Acknowledge what Spark finished, and seal the next batch.
 
         Args:
             start: The end of the last batch that Spark finished.
-            rows: The most records of the batch; None for no limit.
-            size_bytes: The most bytes of the batch; None for that of the options.
-            wants_all: Whether Spark wants all that is there in this one batch.
+            limits: How large the batch may become.
+            wants_all: Whether there will be no other batch in this run, so that waiting is worth while.
 
         Returns:
             The end of the next batch; the start when there is nothing to read.
@@ -74,11 +87,8 @@ class ShareSource:
         finished = self._sealing.finished(begin)
         if finished is not None:
             self._acquirer.accept(finished.pieces)
-        limits = BatchLimits(
-            rows, min(size_bytes or self.options.max_bytes_per_batch, self.options.max_bytes_per_batch)
-        )
         if self._sealing.sealed is None:
-            self._fill(limits, patient=wants_all or self._available_now)
+            self._fill(limits, patient=wants_all or self._is_drain)
         batch = self._sealing.seal(begin, limits, self._clock.now_ms())
         if batch is None:
             return begin.to_json()
@@ -92,36 +102,87 @@ class ShareSource:
         return payloads(planned, self._columns, self.options.num_partitions)
 
     def prepare_available_now(self) -> None:
-        """Read what is there now, and end."""
-        self._available_now = True
+        """Read what is there now, and end: up to where the logs end now, or until nothing comes."""
+        self._is_drain = True
+        try:
+            self._ends = self._questions.end_offsets()
+        except KafkaGroupsError as error:
+            _LOG.warning("where the topics end is not known, so that what comes meanwhile is read too: %s", error)
 
     def report(self) -> dict[str, object]:
-        """The progress of the run."""
-        return {**self._end.to_json(), "share": {"accepted": self.counts.accepted}}
+        """The progress of the run: counts, and the lag as of a few seconds ago."""
+        share: dict[str, object] = {
+            **asdict(self.counts),
+            "in_flight": self._sealing.in_flight_rows,
+            "renewals": self._acquirer.renewals,
+            "lag": self._questions.lag(),
+            "notes": list(self._notes or ()),
+        }
+        return {**self._end.to_json(), "share": share}
 
     def close(self) -> None:
-        """Release what Spark did not finish, and leave the group; takes three seconds at most."""
+        """Release what Spark did not finish, and leave the group; takes some three seconds at most."""
         try:
             self._acquirer.close(_CLOSE_TIMEOUT_S)
         except KafkaGroupsError as error:
             _LOG.warning("the group was not left in order, the brokers find out by themselves: %s", error)
+        self._questions.close()
 
     # ------------------------------------------------------------------------------------------ filling
 
     def _fill(self, limits: BatchLimits, *, patient: bool) -> None:
         """Acquire until the limits are reached, nothing more comes, or the time is up."""
-        now_ms = self._clock.now_ms()
-        deadline_ms = now_ms + self.options.poll_timeout_ms
+        self._look_at_group()
+        now_ms = idle_since_ms = self._clock.now_ms()
         join_deadline_ms = now_ms + (_JOIN_TIMEOUT_MS if patient else 0)
         while not self._is_full(limits):
-            now_ms = self._clock.now_ms()
             is_ready = self._sealing.wait_ms(now_ms) == 0
-            wait_ms = _LINGER_MS if is_ready else max(0, deadline_ms - now_ms)
-            pieces = self._acquirer.acquire(wait_ms)
-            self._sealing.hold(pieces, self._clock.now_ms())
-            if not pieces and (is_ready or self._acquirer.has_fetched or now_ms >= join_deadline_ms):
+            wait_ms = self._wait_ms(now_ms, idle_since_ms)
+            came = self._hold(self._acquirer.acquire(wait_ms))
+            now_ms = self._clock.now_ms()
+            is_joining = not self._acquirer.has_fetched and now_ms < join_deadline_ms
+            if came or is_joining or (self._is_drain and self._sealing.held_rows):
+                idle_since_ms = now_ms
+            if not came and (is_ready or now_ms - idle_since_ms >= self.options.poll_timeout_ms):
                 return
+
+    def _wait_ms(self, now_ms: int, idle_since_ms: int) -> int:
+        """How long the next poll may wait."""
+        until_ready_ms = self._sealing.wait_ms(now_ms)
+        if until_ready_ms == 0:
+            return _LINGER_MS
+        left_ms = max(1, self.options.poll_timeout_ms - (now_ms - idle_since_ms))
+        return left_ms if until_ready_ms is None else min(left_ms, until_ready_ms)
 
     def _is_full(self, limits: BatchLimits) -> bool:
         rows, size_bytes = self._sealing.held_rows, self._sealing.held_bytes
         return size_bytes >= limits.size_bytes or (limits.rows is not None and rows >= limits.rows)
+
+    def _hold(self, pieces: Iterable[TablePiece]) -> bool:
+        """Hold what may go to Spark; whether there is any."""
+        passed = self._last_deliveries.passed(self._before_ends(pieces), self._sealing.caution)
+        self._sealing.hold(passed, self._clock.now_ms())
+        return bool(passed)
+
+    def _before_ends(self, pieces: Iterable[TablePiece]) -> list[TablePiece]:
+        """What was there when the run was to read what was there; the rest stays acquired until the end."""
+        if self._ends is None:
+            return list(pieces)
+        within: list[TablePiece] = []
+        for piece in pieces:
+            end = self._ends.get(TopicPartition(piece.delivery.topic, piece.delivery.partition), 0)
+            before, beyond = piece.before(end)
+            within += [before] if before is not None else []
+            self._beyond += [beyond] if beyond is not None else []
+        return within
+
+    def _look_at_group(self) -> None:
+        """Once: what the group's configuration says about losing records."""
+        if self._notes is None:
+            settings = group_settings(self.options.consumer)
+            self._notes = notes_on(settings, self.options.consumer.group_id, self.options.dead_letter_topic)
+            for note in self._notes:
+                _LOG.warning(note)
+            self._sealing.caution = Caution(
+                settings.delivery_limit or DEFAULT_DELIVERY_LIMIT, self.options.delivery_backoff_ms
+            )

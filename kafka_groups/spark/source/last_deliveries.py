@@ -1,0 +1,92 @@
+"""Records that may not come again: copied to the dead-letter topic as soon as they are acquired, or at least named."""
+
+import logging
+from collections.abc import Iterable
+
+from attrs import define, field
+
+from kafka_groups.config.share import ShareConsumerConfig, share_consumer_keys
+from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.spark.dead_letters import DeadLetters
+from kafka_groups.spark.source.caution import Caution
+from kafka_groups.spark.source.options import SourceOptions
+from kafka_groups.spark.source.pieces import TablePiece
+from kafka_groups.spark.source.progress import Counts
+
+__all__ = ["LastDeliveries", "dead_letters_of"]
+
+_LOG = logging.getLogger(__name__)
+
+
+def dead_letters_of(options: SourceOptions) -> DeadLetters | None:
+    """The dead-letter topic of the options, on the cluster that is read; None without one."""
+    if options.dead_letter_topic is None:
+        return None
+    return DeadLetters(options.dead_letter_topic, options.consumer.group_id, _keys_of(options.consumer))
+
+
+def _keys_of(config: ShareConsumerConfig) -> dict[str, object]:
+    return {attribute: getattr(config, attribute) for attribute in share_consumer_keys()}
+
+
+@define(eq=False)
+class LastDeliveries:
+    """Lets records pass that will be delivered again if need be, and those that are safe in the dead-letter topic.
+
+    A record is copied on its last delivery but one: it can be lost then only if this process dies between acquiring
+    and copying it twice in a row.
+
+    Attributes:
+        counts: Where records are counted.
+        letters: The dead-letter topic; None when there is none.
+    """
+
+    counts: Counts
+    letters: DeadLetters | None
+    _waiting: list[TablePiece] = field(factory=list)
+
+    def passed(self, pieces: Iterable[TablePiece], caution: Caution) -> list[TablePiece]:
+        """Those of these pieces, and of earlier ones that had to wait, that may go to Spark."""
+        passed: list[TablePiece] = []
+        for piece in [*self._waiting, *pieces]:
+            if caution.is_copied(piece.delivery_count) and not self._is_safe(piece, caution.delivery_limit):
+                self._keep(piece)
+            else:
+                passed.append(piece)
+        self._waiting = [piece for piece in self._waiting if piece not in passed]
+        return passed
+
+    def _keep(self, piece: TablePiece) -> None:
+        if piece not in self._waiting:
+            self._waiting.append(piece)
+
+    def _is_safe(self, piece: TablePiece, limit: int) -> bool:
+        if self.letters is None:
+            self._name(piece, limit)
+            return True
+        try:
+            copied = self.letters.copy(_records_of(piece), f"delivery {piece.delivery_count} of {limit}")
+        except DeliveryFailedError as error:
+            _LOG.error("records that may not come again cannot be copied, and wait: %s", error)
+            return False
+        self.counts.dead_letters += copied
+        return True
+
+    def _name(self, piece: TablePiece, limit: int) -> None:
+        if piece.delivery_count >= limit:
+            self.counts.last_deliveries += piece.rows
+            _LOG.error(
+                "records %d to %d of %s are delivered for the last time (%d of %d): if this batch fails, the broker"
+                " archives them; set the option deadLetterTopic, or the group's own dead-letter topic",
+                piece.first_offset,
+                piece.last_offset,
+                piece.partition,
+                piece.delivery_count,
+                limit,
+            )
+
+
+def _records_of(piece: TablePiece) -> list[AnyRecord]:
+    first, last = piece.first_offset, piece.last_offset
+    return [record for record in piece.delivery if first <= record.offset <= last]
