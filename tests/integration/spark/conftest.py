@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator["SparkSession"]:
-    """A session with four slots."""
+def spark_or_skip() -> None:
+    """Java and PySpark are there, or the test is skipped with the reason."""
     reason = reason_to_skip()
     if reason is not None:
         if os.environ.get("KAFKA_GROUPS_REQUIRE_SPARK"):
             pytest.fail(f"KAFKA_GROUPS_REQUIRE_SPARK is set, but there is {reason}")
         pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def spark(spark_or_skip: None) -> Iterator["SparkSession"]:
+    """A session with four slots."""
     with spark_session() as session:
         yield session

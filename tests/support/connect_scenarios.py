@@ -1,0 +1,82 @@
+"""What clients of Spark Connect do in the tests; each function gets a session and returns what JSON can say."""
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from kafka_groups.spark import ShareBatch, ShareWorkers, drain, register, worker_ticks
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["drained", "sourced", "worked"]
+
+Answer = dict[str, Any]
+
+
+def drained(spark: "SparkSession", config: dict[str, object], topic: str, path: str) -> Answer:
+    """Drain into Parquet, reject some by a DataFrame, and then fail while draining what is left."""
+    draining = drain(spark, config, topics=[topic], idle_seconds=1.0)
+    with draining as batch:
+        odd = batch.df.where("offset % 2 = 1")
+        rejected = batch.reject(odd)
+        released = batch.release(batch.df.where("offset = 0"))
+        batch.df.write.mode("append").parquet(path)
+    failed = ""
+    try:
+        with drain(spark, config, topics=[topic], idle_seconds=1.0) as again:
+            left, empty = again.df.select("offset", "delivery_count").collect(), len(again)
+            raise ValueError("mine")
+    except ValueError as error:
+        failed = str(error)
+    total = draining.result.total
+    return {
+        "rejected": rejected,
+        "released": released,
+        "accepted": total.accepted,
+        "values": sorted(row.value.decode() for row in spark.read.parquet(path).collect()),
+        "left": [list(row) for row in left],
+        "size": empty,
+        "failed": failed,
+    }
+
+
+class SqlProcess:
+    """Stores records by their key, as often as they come."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __call__(self, batch: ShareBatch) -> None:
+        """Insert or replace."""
+        rows = [(record.topic, record.partition, record.offset) for record in batch]
+        with closing(sqlite3.connect(self.path, timeout=30)) as database, database:
+            database.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", rows)
+
+
+def worked(spark: "SparkSession", config: dict[str, object], topic: str, path: str) -> Answer:
+    """Workers drain a topic in rounds of their own, and then within foreachBatch."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE records (topic, partition, offset, PRIMARY KEY (topic, partition, offset))")
+    workers = ShareWorkers(config, topics=[topic], process=SqlProcess(path), max_records=50, max_seconds=1.0)
+    result = workers.run_until(spark, workers=2, drained_for=1.0, timeout=60)
+
+    def on_batch(df: "DataFrame", batch_id: int) -> None:
+        workers.run(df, batch_id)
+
+    query = worker_ticks(spark, workers=1).writeStream.foreachBatch(on_batch).start()
+    workers.stop_gracefully(query)
+    with closing(sqlite3.connect(path)) as database:
+        (count,) = database.execute("SELECT count(*) FROM records").fetchone()
+    return {"accepted": result.total.accepted, "stored": count, "active": query.isActive}
+
+
+def sourced(spark: "SparkSession", options: dict[str, str], path: str) -> Answer:
+    """The streaming source, once through what is available, into Parquet."""
+    register(spark)
+    frame = spark.readStream.format("kafka-share").options(**options).load()
+    writer = frame.writeStream.format("parquet").option("checkpointLocation", f"{path}-checkpoint")
+    query = writer.trigger(availableNow=True).start(path)
+    finished = query.awaitTermination(60)
+    rows = spark.read.parquet(path)
+    return {"finished": finished, "rows": rows.count(), "keys": rows.select("partition", "offset").distinct().count()}

@@ -1,0 +1,102 @@
+"""Spark Connect for tests: a server in a process of its own, and clients that are told what to do and answer in JSON.
+
+A process can have either classic Spark or Spark Connect, so the tests' own process is never a client.
+
+    python -m tests.support.spark_connect                                 # a server; ends with its standard input
+    python -m tests.support.spark_connect sc://… module:function '{…}'    # a client; prints what the function returns
+"""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from tests.support.spark import ROOT, spark_environment, spark_session
+
+__all__ = ["Connect", "connect_server"]
+
+_SERVER = {
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.port": "0",
+}
+_MODULE = "tests.support.spark_connect"
+_STOP_S = 20
+_SCENARIO_S = 90
+
+
+class Connect:
+    """A running server.
+
+    Attributes:
+        remote: Where it is, as clients spell it.
+    """
+
+    def __init__(self, remote: str) -> None:
+        self.remote = remote
+
+    def run(self, scenario: Callable[..., Mapping[str, Any]], **arguments: Any) -> dict[str, Any]:
+        """Have a client call a function of a module with its session and these arguments; what it returned.
+
+        Raises:
+            AssertionError: The function raised; shows what the client wrote.
+        """
+        name = f"{scenario.__module__}:{scenario.__qualname__}"
+        command = [sys.executable, "-m", _MODULE, self.remote, name, json.dumps(arguments)]
+        done = subprocess.run(
+            command, cwd=ROOT, env=_environment(), capture_output=True, text=True, timeout=_SCENARIO_S, check=False
+        )
+        assert done.returncode == 0, f"{name}: {done.stdout}\n{done.stderr}"
+        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return answer
+
+
+@contextmanager
+def connect_server() -> Iterator[Connect]:
+    """A server with two slots, stopped at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", _MODULE], cwd=ROOT, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, "the Spark Connect server did not start; see its standard error"
+        yield Connect(json.loads(line)["remote"])
+    finally:
+        process.communicate(timeout=_STOP_S)
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, **spark_environment()}
+
+
+def _serve() -> None:
+    with spark_session("local[2]", _SERVER) as session:
+        service = "org.apache.spark.sql.connect.service.SparkConnectService$"
+        port = getattr(getattr(session._jvm, service), "MODULE$").localPort()
+        sys.stdout.write(json.dumps({"remote": f"sc://127.0.0.1:{port}"}) + "\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+def _be_client(remote: str, scenario: str, arguments: str) -> None:
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - only where PySpark is
+
+    module, _, function = scenario.partition(":")
+    session = SparkSession.builder.remote(remote).getOrCreate()
+    try:
+        answer = getattr(importlib.import_module(module), function)(session, **json.loads(arguments))
+    finally:
+        session.stop()
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        _be_client(*sys.argv[1:])
+    else:
+        _serve()
