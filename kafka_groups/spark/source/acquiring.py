@@ -3,7 +3,16 @@
 import logging
 from collections.abc import Iterable, Sequence
 
-from kafka_groups.errors import BootstrapError, CorruptRecordError, KafkaGroupsError, OperationTimeoutError
+from kafka_groups.errors import (
+    BootstrapError,
+    CorruptRecordError,
+    InvalidRecordStateError,
+    InvalidRequestError,
+    KafkaGroupsError,
+    OperationTimeoutError,
+    UnknownServerError,
+    is_retriable,
+)
 from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.share.aio import CommitResult
 from kafka_groups.share.delivery.records import AnyRecords
@@ -17,6 +26,9 @@ from kafka_groups.types import AcknowledgeType
 __all__ = ["Acquirer"]
 
 _LOG = logging.getLogger(__name__)
+_COMMIT_TRIES = 5
+_PASSING = (InvalidRecordStateError, InvalidRequestError, UnknownServerError)
+"""What brokers say of a single request: its records are delivered again, and the next request may do better."""
 
 
 class Acquirer:
@@ -100,14 +112,15 @@ class Acquirer:
         return self._consumer
 
     def _commit(self) -> CommitResult | None:
-        while True:
+        for _ in range(_COMMIT_TRIES):
             try:
                 return self._joined().commit_sync()
             except OperationTimeoutError as error:
                 _LOG.warning("acknowledgements were not answered, their records may be delivered again: %s", error)
-                return None
+                break
             except KafkaGroupsError as error:
                 self._survive(error)  # an error of the background: nothing was sent yet
+        return None
 
     def _count_fate(self, piece: TablePiece, results: CommitResult | None) -> None:
         error = None if results is None else results.get(piece.partition)
@@ -130,10 +143,13 @@ class Acquirer:
             _LOG.error("a batch of the log cannot be read and was rejected: %s", error)
         elif str(error) == NO_RENEWAL:
             self._warn_once(f"{error}; a micro-batch must end within the lock duration, or its records come again")
-        elif isinstance(error, BootstrapError) and self.has_fetched:
-            _LOG.warning("no broker answers; the query waits for them: %s", error)
+        elif isinstance(error, _PASSING) or (is_retriable(error) and not self._is_unreachable(error)):
+            _LOG.warning("the query goes on after an error: %s", error)
         else:
             raise error
+
+    def _is_unreachable(self, error: KafkaGroupsError) -> bool:
+        return isinstance(error, BootstrapError) and not self.has_fetched
 
     def _warn_once(self, message: str) -> None:
         if message not in self._warned:

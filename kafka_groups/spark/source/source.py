@@ -3,6 +3,7 @@
 import logging
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from attrs import asdict
 
@@ -109,7 +110,7 @@ class ShareSource:
         except KafkaGroupsError as error:
             _LOG.warning("where the topics end is not known, so that what comes meanwhile is read too: %s", error)
 
-    def report(self) -> dict[str, object]:
+    def report(self) -> dict[str, Any]:
         """The progress of the run: counts, and the lag as of a few seconds ago."""
         share: dict[str, object] = {
             **asdict(self.counts),

@@ -1,0 +1,235 @@
+"""The source against an embedded broker over TCP, called as Spark calls it."""
+
+import gc
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.faults import answer
+from kafka_groups.errors import BootstrapError, IllegalStateError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.spark.source.offsets import SourceOffset
+from kafka_groups.spark.source.options import source_options
+from kafka_groups.spark.source.sealing import BatchLimits
+from kafka_groups.spark.source.source import ShareSource
+from tests.unit.spark.source.sparks_calls import SETTINGS, World, numbers
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster(settings=SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def world(cluster: EmbeddedCluster) -> World:
+    return World(cluster)
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left_behind() -> Iterator[None]:
+    yield
+    gc.collect()
+    assert [t.name for t in threading.enumerate() if t.name.startswith("share-")] == []
+
+
+def test_records_come_once_and_are_acknowledged_when_spark_goes_on(world: World) -> None:
+    world.produce(range(5_000))
+    with world.query(maxRecordsPerBatch=2_000) as query:
+        tables = query.batches(5_000)
+        assert numbers(*tables) == list(range(5_000))
+        assert all(table.num_rows <= 2_000 for table in tables)
+        share = query.until(lambda share: share["lag"] == 0)
+        assert (share["acquired"], share["accepted"], share["lock_lost"]) == (5_000, 5_000, 0)
+        assert (share["in_flight"], share["max_delivery_count"], share["batches"]) == (0, 1, len(tables))
+    with world.query(pollTimeoutMs=1_000) as query:
+        query.acknowledge()
+        assert query.share["acquired"] == 0
+
+
+def test_a_batch_is_not_acknowledged_before_its_end_is_the_start(world: World) -> None:
+    world.produce(range(10))
+    with world.query() as query:
+        first = query.batch()
+        end, query.start = query.start, query.source.initial_offset()
+        assert query.latest() == end, "the same batch, as Spark did not finish it"
+        assert query.read(end).equals(query.read(end))
+        assert query.read(end).equals(first)
+        assert query.share["accepted"] == 0
+        query.source.latest_offset({**end, "run": "another", "seq": 99}, query.limits)
+        assert query.share["accepted"] == 0, "the offset of another run says nothing of this one"
+        query.start = end
+        query.acknowledge()
+        assert query.share["accepted"] == 10
+        with pytest.raises(IllegalStateError, match="was acknowledged or never sealed"):
+            query.source.payloads(query.source.initial_offset(), end)
+
+
+def test_what_an_earlier_run_sealed_is_planned_empty_and_comes_again(world: World) -> None:
+    world.produce(range(100))
+    with world.query() as query:
+        before = query.batch()
+        unfinished = query.start
+    with world.query(unfinished) as query:
+        assert query.source.payloads(SourceOffset(0, "another").to_json(), unfinished) == []
+        again = query.batch()
+        assert query.start["seq"] == 2
+        assert numbers(again) == numbers(before) == list(range(100))
+        assert set(again["delivery_count"].to_pylist()) == {2}
+        query.acknowledge()
+        assert query.share["accepted"] == 100
+
+
+def test_a_lock_that_was_lost_is_counted_and_the_records_come_again(cluster: EmbeddedCluster) -> None:
+    world = World(cluster, {"share.record.lock.duration.ms": "1000"}, partitions=1)
+    world.produce(range(50))
+    with world.query(None, **{"kafka.auto.renew": "false"}) as query, world.rival() as rival:
+        assert numbers(query.batch()) == list(range(50))
+        stolen = rival.poll(10)
+        assert {record.delivery_count for record in stolen} == {2}
+        query.latest()
+        share = query.share
+        assert (share["lock_lost"], share["accepted"]) == (50, 0)
+        rival.close()
+        assert numbers(query.batch()) == list(range(50))
+        query.acknowledge()
+        assert query.share["accepted"] == 50
+
+
+def test_a_long_batch_keeps_its_locks(cluster: EmbeddedCluster) -> None:
+    world = World(cluster, {"share.record.lock.duration.ms": "1000"}, partitions=1)
+    world.produce(range(50))
+    with world.query() as query, world.rival() as rival:
+        query.batch()
+        assert not rival.poll(2.5)
+        query.acknowledge()
+        assert query.share["accepted"] == 50
+        assert query.share["renewals"] > 0
+
+
+def test_the_limits_of_a_batch_and_of_its_partitions(world: World) -> None:
+    world.produce(range(120), value=lambda _: bytes(100_000))
+    with world.query(maxBytesPerBatch="4m", numPartitions=3) as query:
+        tables = query.batches(120)
+        assert numbers(*tables) == list(range(120))
+        assert max(table.nbytes for table in tables) <= 4 * 1024 * 1024
+    world.produce(range(120, 240), value=lambda _: bytes(100_000))
+    with world.query(numPartitions=1) as query:
+        end = query.latest(wants_all=True)
+        payloads = query.source.payloads(query.start, end)
+        assert max(map(len, payloads)) <= 8 * 1024 * 1024 + 4096
+    world.produce(range(240, 242), value=lambda _: bytes(900_000))
+    with world.query(maxBytesPerBatch="64k") as query:
+        assert [t.num_rows for t in query.batches(122)] == [1] * 122, "a large record is a batch of its own"
+
+
+def test_small_batches_have_few_partitions(world: World) -> None:
+    world.produce(range(2_100))
+    with world.query(numPartitions=4, maxRecordsPerBatch=100_000) as query:
+        query.limits = BatchLimits(100, 1 << 26)
+        sizes = [len(query.source.payloads(query.start, query.latest(wants_all=True)))]
+        query.start = query.latest()
+        query.limits = BatchLimits(None, 1 << 26)
+        sizes.append(len(query.source.payloads(query.start, query.latest())))
+        assert sizes == [1, 4]
+
+
+def test_available_now_reads_what_is_there_and_ends(world: World) -> None:
+    world.produce(range(1_000))
+    with world.query(maxRecordsPerBatch=300) as query:
+        query.source.prepare_available_now()
+        world.produce(range(1_000, 1_500))
+        tables = []
+        while (end := query.latest()) != query.start:
+            tables.append(query.read(end))
+            query.start = end
+        assert numbers(*tables) == list(range(1_000))
+        assert query.share["accepted"] == 1_000
+    with world.query() as query:
+        assert numbers(*query.batches(500)) == list(range(1_000, 1_500))
+
+
+def test_available_now_ends_on_an_empty_topic(world: World) -> None:
+    with world.query(pollTimeoutMs=100) as query:
+        query.source.prepare_available_now()
+        assert query.latest() == query.start
+
+
+def test_records_near_their_limit_are_copied_before_spark_gets_them(world: World) -> None:
+    world.cluster.create_topic(f"dead-{world.group}", 1)
+    world.configure({"share.delivery.count.limit": "3"})
+    world.produce(range(20))
+    options: dict[str, Any] = {"deadLetterTopic": f"dead-{world.group}", "deliveryBackoffMs": 1}
+    with world.query(**options) as query:
+        query.batch()
+    with world.query(**options) as query:
+        query.batch()
+        assert query.share["dead_letters"] == 20
+        assert query.share["max_delivery_count"] == 2
+    with world.rival(f"dead-{world.group}", "dead-letters") as rival:
+        letters = list(rival.poll(10))
+        assert sorted(int(letter.key or b"") for letter in letters) == list(range(20))
+        headers = dict(letters[0].headers)
+        assert headers["__dlq.errors.topic"] == world.topic.encode()
+        assert headers["__dlq.errors.delivery.count"] == b"2"
+
+
+def test_records_on_their_last_delivery_go_alone(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world.configure({"share.delivery.count.limit": "2"})
+    world.produce(range(6))
+    with world.query() as query:
+        query.batch()
+    with world.query(deliveryBackoffMs=1) as query:
+        tables = query.batches(6)
+        assert [table.num_rows for table in tables] == [1] * 6
+        assert query.share["accepted"] == 6
+        assert query.share["last_deliveries"] == 6
+    assert "delivered for the last time (2 of 2)" in caplog.text
+
+
+def test_the_group_s_configuration_is_looked_at(cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture) -> None:
+    world = World(cluster, {"share.auto.offset.reset": "latest"})
+    with world.query(pollTimeoutMs=10) as query:
+        query.latest()
+        assert any("share.auto.offset.reset" in note for note in query.share["notes"])
+    assert "share.auto.offset.reset" in caplog.text
+
+
+def test_a_broker_that_was_never_there_fails_the_query(world: World) -> None:
+    options: dict[str, Any] = {
+        "kafka.bootstrap.servers": "127.0.0.1:1",
+        "kafka.default.api.timeout.ms": 300,
+        "pollTimeoutMs": 2_000,
+    }
+    with world.query(**options) as query, pytest.raises(BootstrapError):
+        query.latest()
+
+
+def test_an_acknowledgement_that_fails_is_no_failure_of_the_query(world: World) -> None:
+    world.produce(range(10))
+    with world.query() as query:
+        query.batch()
+        rule = world.cluster.faults.on(ApiKey.SHARE_ACKNOWLEDGE, answer(ErrorCode.INVALID_REQUEST), times=1)
+        query.latest()
+        assert rule.hits == 1
+        assert query.share["lock_lost"] == 10
+
+
+def test_making_a_source_opens_nothing() -> None:
+    before = threading.enumerate()
+    options = {"kafka.bootstrap.servers": "nowhere.invalid:1", "kafka.group.id": "g", "subscribe": "t"}
+    source = ShareSource(source_options(options), ("value",))
+    assert source.initial_offset()["seq"] == 0
+    assert source.payloads({"v": 1, "seq": 1, "run": "a"}, {"v": 1, "seq": 2, "run": "a"}) == []
+    assert threading.enumerate() == before
+    source.close()
+
+
+def test_an_offset_of_another_source_is_refused() -> None:
+    with pytest.raises(IllegalStateError, match="another checkpointLocation"):
+        SourceOffset.from_json({"logOffset": 3})
+    assert SourceOffset.from_json(SourceOffset(3, "r").to_json()) == SourceOffset(3, "r")
