@@ -146,6 +146,7 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
         # No asyncio.timeout: it ends a wait by cancelling the task, which costs more, and which has the task hold on
         # to the consumer even after everybody else has forgotten it.
         self._time_is_up = False
+        self._inbox.waits_until_ms = None if timeout_s is None else self._clock.now_ms() + round(timeout_s * 1000)
         timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, self._end_wait)
         self._inbox.is_waiting = True
         try:

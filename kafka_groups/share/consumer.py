@@ -133,6 +133,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
 
     def _wait_for_records(self, timeout_s: float | None) -> ShareRecords[K, V]:
         deadline_ms = None if timeout_s is None else self._clock.now_ms() + round(timeout_s * 1000)
+        self._inbox.waits_until_ms = deadline_ms
         self._inbox.is_waiting = True
         try:
             while True:

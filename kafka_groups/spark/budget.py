@@ -80,6 +80,10 @@ class PollBudget:
         is_enough = self._taken + self._last_taken >= self._limits.max_records
         return not is_enough and self._remaining_ms(now_ms) > self._last_cycle_ms
 
+    def is_drained(self, empty_ms: int) -> bool:
+        """Whether nothing came for as long as it takes to call the group drained."""
+        return self._limits.drained_ms is not None and empty_ms >= self._limits.drained_ms
+
     def empty_ms(self, now_ms: int) -> int:
         """How long nothing has come, with partitions to fetch from."""
         return 0 if self._empty_since_ms is None else now_ms - self._empty_since_ms

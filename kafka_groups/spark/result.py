@@ -35,6 +35,8 @@ class WorkerMetrics:
         process_ms: Time spent in `process`.
         ack_ms: Time spent waiting for brokers to confirm.
         empty_ms: How long nothing had come when the task ended, while there were partitions to fetch from.
+        lag: How many records the group had still to do when this worker found nothing more (`run_until`); None if that
+            was not asked or is not known.
         max_delivery_count: The highest delivery count seen.
         error: The last error with its traceback, or None.
         failed: Whether the error is to be raised where the run was started.
@@ -58,6 +60,7 @@ class WorkerMetrics:
     process_ms: int = 0
     ack_ms: int = 0
     empty_ms: int = 0
+    lag: int | None = None
     max_delivery_count: int = 0
     error: str | None = None
     failed: bool = False
@@ -103,8 +106,8 @@ _SUMMED = (
 METRICS_DDL = (
     "worker int, host string, pid int, member_id string, polls bigint, acquired bigint, accepted bigint,"
     " released bigint, rejected bigint, lock_lost bigint, dead_lettered bigint, renewed bigint, bytes bigint,"
-    " poll_ms bigint, process_ms bigint, ack_ms bigint, empty_ms bigint, max_delivery_count int, error string,"
-    " failed boolean, notes array<string>"
+    " poll_ms bigint, process_ms bigint, ack_ms bigint, empty_ms bigint, lag bigint, max_delivery_count int,"
+    " error string, failed boolean, notes array<string>"
 )
 """The columns of `WorkerMetrics` in Spark's spelling."""
 

@@ -16,9 +16,9 @@ _CHECK_SECONDS = 0.1
 _STOP = "true"
 
 
-def is_connect(session: object) -> bool:
-    """Whether a session is one of Spark Connect, which has no SparkContext and runs `foreachBatch` elsewhere."""
-    return type(session).__module__.startswith("pyspark.sql.connect")
+def is_connect(spark_object: object) -> bool:
+    """Whether a session or a query is one of Spark Connect: no SparkContext, and `foreachBatch` runs elsewhere."""
+    return type(spark_object).__module__.startswith("pyspark.sql.connect")
 
 
 class StopSwitch:
@@ -51,17 +51,21 @@ class StopSwitch:
             self._running -= 1
             self._changed.notify_all()
 
-    def stop(self, query: "StreamingQuery", session: "SparkSession") -> None:
+    def stop(self, query: "StreamingQuery") -> None:
         """Let no further run begin, wait for the one under way, and stop the query."""
         with self._changed:
             self._is_on = True
-        if is_connect(session):
-            session.conf.set(self._name, _STOP)
-            self._wait_for_progress(query)
-        else:
-            with self._changed:
+            if not is_connect(query):
                 self._changed.wait_for(lambda: self._running == 0)
+        if is_connect(query):
+            self._tell_server(query)
         query.stop()
+
+    def _tell_server(self, query: "StreamingQuery") -> None:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - loaded where there is a query
+
+        SparkSession.active().conf.set(self._name, _STOP)
+        self._wait_for_progress(query)
 
     @staticmethod
     def _wait_for_progress(query: "StreamingQuery") -> None:

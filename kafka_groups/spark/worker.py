@@ -20,6 +20,7 @@ from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.budget import BudgetLimits, PollBudget
 from kafka_groups.spark.consumers import ConsumerSpec, HeldConsumer, leased
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, notes_on
+from kafka_groups.spark.group_queries import group_lag
 from kafka_groups.spark.handling import Handling, PollHandler
 from kafka_groups.spark.policy import DeliveryPolicy, OnError
 from kafka_groups.spark.result import WorkerMetrics, metrics_batch
@@ -111,6 +112,7 @@ class _Worker:
             else:
                 self._held.backoff.failed(self._clock.now_ms())
                 self._back_off()
+            self.is_broken = not self._handler.is_fit
         self._consumer.pause()
 
     @property
@@ -146,14 +148,15 @@ class _Worker:
             self._pause.wait(wait_ms / 1000)
 
     def metrics(self, number: int) -> WorkerMetrics:
-        now = self._consumer.metrics()
-        spec = self._task.spec
+        now, spec = self._consumer.metrics(), self._task.spec
+        empty_ms = self._budget.empty_ms(self._clock.now_ms())
         return WorkerMetrics(
             worker=number,
             host=socket.gethostname(),
             pid=os.getpid(),
             member_id=self._consumer.member_id,
-            empty_ms=self._budget.empty_ms(self._clock.now_ms()),
+            empty_ms=empty_ms,
+            lag=group_lag(spec.config, spec.topics) if self._budget.is_drained(empty_ms) else None,
             notes=tuple(notes_on(self._held.settings, spec.config.group_id, spec.dead_letter_topic)),
             bytes=round(now[_BYTES] - self._before[_BYTES]),
             renewed=round(now[_RENEWALS] - self._before[_RENEWALS]),

@@ -1,8 +1,11 @@
 """Waiting for what a test expects to come about."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
+
+from kafka_groups.net.clock import SystemClock
 
 T = TypeVar("T")
 
@@ -23,3 +26,16 @@ async def until(question: Callable[[], Awaitable[T]], expected: Callable[[T], bo
             return answer
         assert loop.time() < deadline, f"after {timeout_s} s still {answer!r}"
         await asyncio.sleep(_PAUSE_S)
+
+
+def wait_until(condition: Callable[[], object], timeout_s: float = 15.0) -> None:
+    """Block until a condition holds, for tests without an event loop.
+
+    Raises:
+        AssertionError: The time is over.
+    """
+    clock, pause = SystemClock(), threading.Event()
+    deadline_ms = clock.now_ms() + round(timeout_s * 1000)
+    while not condition():
+        assert clock.now_ms() < deadline_ms, f"not within {timeout_s} s"
+        pause.wait(_PAUSE_S)

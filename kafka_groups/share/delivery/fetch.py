@@ -35,6 +35,9 @@ from kafka_groups.types import TopicIdPartition
 
 __all__ = ["ShareFetchManager", "Surroundings"]
 
+_SHORT_WAIT_MS = 100
+"""An application that polls in short steps does not make a request of each step."""
+
 _ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
 
 
@@ -277,10 +280,15 @@ class ShareFetchManager:
         if self._inbox.is_paused or not self._wanted.get(leader.node_id) or self._another_acquires(leader):
             return None
         if self._inbox.is_hungry:
-            return self._config.fetch_max_wait_ms
+            return self._wait_for_application(now_ms)
         if leader.dry or self._inbox.unclaimed(leader.node_id) >= self._prefetch_batches(now_ms):
             return None
         return 0
+
+    def _wait_for_application(self, now_ms: int) -> int:
+        """No longer than the application waits: what comes later finds it busy elsewhere, and is locked meanwhile."""
+        until_ms, longest_ms = self._inbox.waits_until_ms, self._config.fetch_max_wait_ms
+        return longest_ms if until_ms is None else min(longest_ms, max(until_ms - now_ms, _SHORT_WAIT_MS))
 
     def _another_acquires(self, leader: Leader) -> bool:
         if self._config.acquire_mode != "record_limit":

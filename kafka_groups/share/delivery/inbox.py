@@ -37,6 +37,7 @@ class Inbox:
     Attributes:
         on_ready: Called on the loop's side when something came for an application that waits.
         is_waiting: Whether the application waits in a poll.
+        waits_until_ms: Until when it waits; None for as long as it takes.
         last_poll_ms: When the application last called poll; None before.
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
         is_attended: Whether each leader has a request under way, so that its answer makes the loop look here anyway.
@@ -55,6 +56,7 @@ class Inbox:
         self.set_aside: tuple[AcquiredRecords, ...] = ()
         self.on_ready: Callable[[], None] | None = None
         self.is_waiting = False
+        self.waits_until_ms: int | None = None
         self.is_attended = False
         self.is_paused = False
         self.fetches_ahead = True

@@ -102,3 +102,11 @@ def test_nothing_is_fetched_ahead_beside_records_that_were_delivered_often(
     (record,) = bench.end()
     assert len(bench.turn()) == fetches_ahead
     bench.application.acknowledge(record, ACCEPT)
+
+
+@pytest.mark.parametrize(("poll_ms", "wait_ms"), [(None, 500), (2_000, 500), (320, 320), (5, 100)])
+def test_a_fetch_waits_no_longer_than_the_application_but_not_in_tiny_steps(poll_ms: int | None, wait_ms: int) -> None:
+    bench = explicit()
+    assert not bench.begin()
+    bench.inbox.waits_until_ms = None if poll_ms is None else bench.now_ms + poll_ms
+    assert wire(bench.fetch()).max_wait_ms == wait_ms

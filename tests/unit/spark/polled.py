@@ -1,0 +1,57 @@
+"""Records as a poll returns them, and a consumer that takes acknowledgements, for tests without a broker."""
+
+from typing import Any
+
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.share.aio import CommitResult
+from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
+from tests.unit.share.deliveries import acquired, batch
+
+Range = tuple[int, int, int]
+
+
+def polled(*ranges: Range) -> AnyRecords:
+    """One delivery with these ranges of (first offset, last offset, delivery count)."""
+    return ShareRecords([delivery(*ranges)])
+
+
+def delivery(*ranges: Range) -> AcquiredRecords:
+    (made,) = Decoder().decode(acquired(*ranges), b"".join(batch(first, last) for first, last, _ in ranges))
+    assert isinstance(made, AcquiredRecords)
+    return made
+
+
+class Broker:
+    """Takes what was decided about records that it knows; a stand-in for a consumer with a leader behind it.
+
+    Args:
+        records: What it delivered.
+    """
+
+    def __init__(self, records: AnyRecords) -> None:
+        self.records = records
+        self.sent: list[dict[int, int]] = []
+        self.refusal: KafkaGroupsError | None = None
+        self.background: list[KafkaGroupsError] = []
+
+    def commit_sync(self) -> CommitResult:
+        if self.background:
+            raise self.background.pop(0)
+        taken: dict[int, int] = {}
+        results: dict[Any, KafkaGroupsError | None] = {}
+        for part in self.records.deliveries:
+            marks = part.take_acknowledged()
+            decided = {part.first_offset + at: mark for at, mark in enumerate(marks) if mark <= m.RENEW}
+            if decided:
+                results[part.topic_partition] = self.refusal
+            taken |= decided
+        self.sent.append(taken)
+        return results
+
+    @property
+    def fates(self) -> dict[int, int]:
+        """Offset → acknowledgement type, of all commits."""
+        return {offset: kind for commit in self.sent for offset, kind in commit.items()}
