@@ -57,10 +57,11 @@ class PollHandler:
         self._clock = clock
         self._is_fit = True
         self._has_failed = False
+        self._has_succeeded = False
 
     def handle(self, batch: ShareBatch) -> bool:
-        """Process and acknowledge a whole poll; whether nothing of it failed."""
-        self._has_failed = False
+        """Process and acknowledge a whole poll; False if all of it failed, which is a reason to wait before the next."""
+        self._has_failed = self._has_succeeded = False
         often = batch.max_delivery_count
         self._tally.max_delivery_count = max(self._tally.max_delivery_count, often)
         try:
@@ -70,7 +71,7 @@ class PollHandler:
                 self._handle_apart(batch)
         finally:
             batch.end()
-        return not self._has_failed
+        return self._has_succeeded or not self._has_failed
 
     @property
     def is_fit(self) -> bool:
@@ -127,6 +128,7 @@ class PollHandler:
 
     def _accept(self, batch: ShareBatch) -> None:
         """Accept what the function left open; what it rejected is copied first."""
+        self._has_succeeded = True
         rejected = batch.rejected()
         if rejected and not self._copy_records(rejected, "rejected"):
             batch.release(rejected)
