@@ -10,10 +10,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from confluent_kafka import Producer
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ROOT", "reason_to_skip", "spark_environment", "spark_session"]
+__all__ = ["ROOT", "reason_to_skip", "spark_environment", "spark_session", "topic_with_records"]
 
 ROOT = Path(__file__).parents[2]
 """The checkout: workers import `kafka_groups` and `tests` from here."""
@@ -61,3 +65,18 @@ def spark_session(
         yield session
     finally:
         session.stop()
+
+
+def topic_with_records(cluster: EmbeddedCluster, topic: str, *, records: int, partitions: int = 1) -> dict[str, object]:
+    """Make a topic with the values v0, v1 …, dealt out to its partitions.
+
+    Returns:
+        The configuration of a consumer of the share group of the same name, which starts at the first of them.
+    """
+    cluster.create_topic(topic, partitions)
+    cluster.alter_group_configs(topic, {"share.auto.offset.reset": "earliest"})
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 5})
+    for number in range(records):
+        producer.produce(topic, b"v%d" % number, partition=number % partitions)
+    assert producer.flush(10) == 0
+    return {"bootstrap.servers": cluster.bootstrap_servers, "group.id": topic}

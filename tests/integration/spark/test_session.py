@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.spark_versions]
 
 
 def _package_of_the_worker(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:

@@ -1,17 +1,29 @@
-"""What clients of Spark Connect do in the tests; each function gets a session and returns what JSON can say."""
+"""Jobs of a user: each function gets a session, classic or of Spark Connect, and returns what JSON can say."""
 
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark import ShareBatch, ShareWorkers, drain, register, worker_ticks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["drained", "sourced", "worked"]
+__all__ = ["DRAINED", "drained", "sourced", "worked"]
 
 Answer = dict[str, Any]
+
+DRAINED: Answer = {
+    "rejected": 5,
+    "released": 1,
+    "accepted": 4,
+    "values": [f"v{number}" for number in range(10)],
+    "left": [[0, 2]],
+    "size": 1,
+    "failed": "mine",
+}
+"""What `drained` is to return for one partition with the values v0 to v9."""
 
 
 def drained(spark: "SparkSession", config: dict[str, object], topic: str, path: str) -> Answer:
@@ -72,8 +84,11 @@ def worked(spark: "SparkSession", config: dict[str, object], topic: str, path: s
 
 
 def sourced(spark: "SparkSession", options: dict[str, str], path: str) -> Answer:
-    """The streaming source, once through what is available, into Parquet."""
-    register(spark)
+    """The streaming source, once through what is available, into Parquet; or why it refuses this Spark."""
+    try:
+        register(spark)
+    except ConfigurationError as error:
+        return {"refused": str(error)}
     frame = spark.readStream.format("kafka-share").options(**options).load()
     writer = frame.writeStream.format("parquet").option("checkpointLocation", f"{path}-checkpoint")
     query = writer.trigger(availableNow=True).start(path)
