@@ -58,7 +58,12 @@ class Acquirer:
     @property
     def has_fetched(self) -> bool:
         """Whether a leader answered, so that no records means that there are none."""
-        return self._consumer is not None and self._consumer.metrics()["fetch-total"] > 0
+        return self.fetches > 0
+
+    @property
+    def fetches(self) -> int:
+        """How many fetches were answered."""
+        return 0 if self._consumer is None else int(self._consumer.metrics()["fetch-total"])
 
     @property
     def renewals(self) -> int:

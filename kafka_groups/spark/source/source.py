@@ -29,7 +29,12 @@ _LOG = logging.getLogger(__name__)
 _CLOSE_TIMEOUT_S = 3.0
 _JOIN_TIMEOUT_MS = 30_000
 _LINGER_MS = 5
-"""A batch is closed when no records came for this long: they come quickly or not before others are acknowledged."""
+_LONGEST_LINGER_MS = 100
+"""A batch is closed when a leader answered that there is no more; one that takes longer than this is not waited for.
+
+Without waiting for the answer, records that are held back from the batch before would be a batch of their own, while
+their locks are all that keeps a full one away.
+"""
 
 
 class ShareSource:
@@ -134,17 +139,21 @@ class ShareSource:
     def _fill(self, limits: BatchLimits, *, patient: bool) -> None:
         """Acquire until the limits are reached, nothing more comes, or the time is up."""
         self._look_at_group()
-        now_ms = idle_since_ms = self._clock.now_ms()
+        now_ms = idle_since_ms = came_ms = self._clock.now_ms()
         join_deadline_ms = now_ms + (_JOIN_TIMEOUT_MS if patient else 0)
         while not self._is_full(limits):
             is_ready = self._sealing.wait_ms(now_ms) == 0
-            wait_ms = self._wait_ms(now_ms, idle_since_ms)
+            wait_ms, fetches = self._wait_ms(now_ms, idle_since_ms), self._acquirer.fetches
             came = self._hold(self._acquirer.acquire(wait_ms))
             now_ms = self._clock.now_ms()
             is_joining = not self._acquirer.has_fetched and now_ms < join_deadline_ms
+            if came:
+                came_ms = now_ms
             if came or is_joining or (self._is_drain and self._sealing.held_rows):
                 idle_since_ms = now_ms
-            if not came and (is_ready or now_ms - idle_since_ms >= self.options.poll_timeout_ms):
+            is_answered = self._acquirer.fetches > fetches or now_ms - came_ms >= _LONGEST_LINGER_MS
+            is_idle = now_ms - idle_since_ms >= self.options.poll_timeout_ms
+            if not came and ((is_ready and is_answered) or is_idle):
                 return
 
     def _wait_ms(self, now_ms: int, idle_since_ms: int) -> int:
