@@ -15,7 +15,7 @@ from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.processes import produce
 from tests.benchmarks.spark_environment import SPARK_VERSION, kafka_source_jars
 from tests.benchmarks.spark_processes import spark_process
-from tests.benchmarks.topics import new_topic
+from tests.benchmarks.topics import TINY, new_topic
 
 Measured = tuple[Any, Table]
 """For the file, and for people."""
@@ -63,9 +63,10 @@ def spark(*, parts: Sequence[str], rounds: int, json_file: Path | None) -> None:
     kafka_source_jars()
     measured: dict[str, Any] = {"pyspark": SPARK_VERSION}
     with running("kafka", measures.BROKER_PROPERTIES) as bootstrap_servers, spark_process() as process:
-        topic = new_topic(bootstrap_servers)
+        topic, tiny_topic = new_topic(bootstrap_servers), new_topic(bootstrap_servers)
         produce(bootstrap_servers, topic, measures.RECORDS_NEEDED, "large")
-        bench = measures.Bench(bootstrap_servers, topic, process.outcome_of, say)
+        produce(bootstrap_servers, tiny_topic, measures.TINY_RECORDS_NEEDED, TINY)
+        bench = measures.Bench(bootstrap_servers, topic, tiny_topic, process.outcome_of, say)
         for part in parts:
             measured[part], table = PARTS[part](bench, rounds)
             console().print(table)

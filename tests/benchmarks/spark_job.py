@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.benchmarks.spark_counting import COUNT_DDL, count_batches
 from tests.benchmarks.spark_queries import register, stream_of, workers_of
-from tests.benchmarks.spark_runs import MARK, TASKS, Outcome, Run
+from tests.benchmarks.spark_runs import MARK, TASK_TIMES, TASKS, TROUBLES, Outcome, Run
 
 _RUN_TIMEOUT_S = 240.0
 
@@ -56,7 +56,7 @@ class Query:
         else:
             result = self._workers.run(batch, batch_id)
             self._results.append(result)
-            self._end_of_batch(result.accepted)
+            self._end_of_batch(result.total.accepted)
 
     def _end_of_batch(self, records: int) -> None:
         if not self._ends and not records and self.run.kind != "ticks":
@@ -90,11 +90,13 @@ class Query:
 
 
 def _task_seconds(results: list[Any]) -> dict[str, float]:
-    return {}
+    totals = [result.total for result in results]
+    return {name: sum(getattr(total, f"{name}_ms") for total in totals) / 1000 for name in TASK_TIMES} if totals else {}
 
 
 def _notes(results: list[Any]) -> dict[str, int]:
-    return {}
+    totals = [result.total for result in results]
+    return {name: sum(getattr(total, name) for total in totals) for name in TROUBLES} if totals else {}
 
 
 def _cpu_seconds() -> float:

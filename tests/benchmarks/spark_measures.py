@@ -20,7 +20,8 @@ WORKER_BATCHES: Mapping[int, int] = {10_000: 12, 50_000: 8, 250_000: 4, 1_000_00
 
 SMALL_BATCH = 100
 SMALL_BATCHES = 30
-RECORDS_NEEDED = 3 * max(WORKER_BATCHES)
+RECORDS_NEEDED = 3 * max(WORKER_BATCHES) + 200_000
+TINY_RECORDS_NEEDED = 40_000
 SOURCE_SHARES = (8, 4, 2, 1)
 """The source is asked for an eighth of what the locks allow, then for more, and for all."""
 
@@ -37,12 +38,14 @@ class Bench:
     Attributes:
         bootstrap_servers: A real Kafka, with `BROKER_PROPERTIES`.
         topic: It has `RECORDS_NEEDED` records.
+        tiny_topic: It has `TINY_RECORDS_NEEDED`, in batches of ten, so that workers can have few.
         run: Runs a query in the process with Spark.
         say: Told of every outcome.
     """
 
     bootstrap_servers: str
     topic: str
+    tiny_topic: str
     run: Runner
     say: Say
 
@@ -53,7 +56,7 @@ class Bench:
         run = Run(
             kind=kind,
             bootstrap_servers=self.bootstrap_servers,
-            topic=self.topic,
+            topic=self.tiny_topic if records_per_batch <= SMALL_BATCH else self.topic,
             group_id=group_id,
             records_per_batch=records_per_batch,
             batches=batches,

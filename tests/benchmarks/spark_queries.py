@@ -1,27 +1,20 @@
 """The streams that are compared, and the workers."""
 
-from importlib import import_module
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_groups.spark import ShareWorkers, register, worker_ticks
 from tests.benchmarks.spark_counting import count_table
 from tests.benchmarks.spark_runs import TASKS, Run
 
-share_spark: Any = import_module("kafka_groups.spark")
-
-
-def register(spark: SparkSession) -> None:
-    """Make `kafka-share` known."""
-    if hasattr(share_spark, "register"):
-        share_spark.register(spark)
+__all__ = ["register", "stream_of", "workers_of"]
 
 
 def stream_of(spark: SparkSession, run: Run) -> DataFrame:
     """The stream whose micro-batches are counted."""
     if run.kind == "workers":
-        ticks: DataFrame = share_spark.worker_ticks(spark, workers=TASKS)
-        return ticks
+        return worker_ticks(spark, workers=TASKS)
     formats = {"kafka": "kafka", "share": "kafka-share", "ticks": "rate-micro-batch"}
     return spark.readStream.format(formats[run.kind]).options(**_options(run)).load()
 
@@ -38,12 +31,13 @@ def _options(run: Run) -> dict[str, Any]:
             return {"rowsPerBatch": TASKS, "numPartitions": TASKS}
 
 
-def workers_of(run: Run) -> Any:
+def workers_of(run: Run) -> ShareWorkers:
     """Workers that take as many records in a micro-batch, all tasks together."""
-    return share_spark.ShareWorkers(
+    return ShareWorkers(
         {"bootstrap.servers": run.bootstrap_servers, "group.id": run.group_id},
         topics=[run.topic],
         process=count_table,
+        max_poll_records=min(2_000, run.records_per_batch // TASKS),
         max_records=run.records_per_batch // TASKS,
         max_seconds=60.0,
     )

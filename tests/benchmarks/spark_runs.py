@@ -13,6 +13,13 @@ TASKS = 2
 """Tasks of a micro-batch: as many as the session has cores."""
 
 
+TASK_TIMES = ("poll", "process", "ack")
+"""What a task of a worker spends its time on; each is measured in milliseconds."""
+
+TROUBLES = ("released", "rejected", "lock_lost")
+"""Counts that should be nought."""
+
+
 @frozen(kw_only=True)
 class Run:
     """One streaming query.

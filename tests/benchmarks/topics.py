@@ -14,6 +14,9 @@ PARTITIONS = 4
 RECORDS_PER_BATCH = {"large": 1_100, "small": 150}
 """How many records the producer puts into a batch: at least 1,000, or about 150."""
 
+TINY = "tiny"
+_PER_TINY_BATCH = 10
+
 _VALUE = bytes(100)
 _SERVE_EVERY = 10_000
 
@@ -43,7 +46,7 @@ def new_group(bootstrap_servers: str, configs: Mapping[str, str] = MappingProxyT
 
 def produce(bootstrap_servers: str, topic: str, records: int, batches: str) -> None:
     """Write so many records of 100 bytes, in whole batches for one partition after the other."""
-    per_batch = RECORDS_PER_BATCH[batches]
+    per_batch = _PER_TINY_BATCH if batches == TINY else RECORDS_PER_BATCH[batches]
     producer = Producer({
         "bootstrap.servers": bootstrap_servers,
         "linger.ms": 50,
