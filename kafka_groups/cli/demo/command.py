@@ -2,15 +2,15 @@
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import click
+from attrs import frozen
 from confluent_kafka import KafkaException
+from rich.console import Console
 
-from kafka_groups.cli.demo.plain.report import print_report
-from kafka_groups.cli.demo.plain.run import Demo, DemoOptions
-from kafka_groups.cli.demo.plain.tally import Outcome
-from kafka_groups.cli.demo.progress import progress_on
+from kafka_groups.cli.demo.progress import Progress, progress_on
 from kafka_groups.cli.output import console_for_people
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import SystemClock
@@ -18,12 +18,15 @@ from kafka_groups.net.clock import SystemClock
 __all__ = ["demo"]
 
 _INTERRUPTED = 130
+_PARTITIONS = {True: 2, False: 4}
+_FEWEST_FLIGHTS_WITH_SPARK = 10_000
 
 
 @click.command()
 @click.option("--bootstrap-servers", help="Run on this Kafka (4.2 or newer) instead of an embedded broker.")
-@click.option("--mode", type=click.Choice(["explicit", "implicit"]), default="explicit", help="Acknowledgement.")
-@click.option("--partitions", type=click.IntRange(1, 100), default=4, help="Of the topic.")
+@click.option("--spark/--no-spark", default=True, help="PySpark, or plain worker processes.")
+@click.option("--mode", type=click.Choice(["explicit", "implicit"]), help="Acknowledgement, without Spark (explicit).")
+@click.option("--partitions", type=click.IntRange(1, 100), help="Of the topic of the flights (2, without Spark 4).")
 @click.option(
     "--workers-per-partition",
     type=click.IntRange(2, 10),
@@ -33,29 +36,62 @@ _INTERRUPTED = 130
 @click.option("--brokers", type=click.IntRange(1, 10), default=1, help="Of the embedded cluster.")
 @click.option("--flights", "limit", type=click.IntRange(1), help="Take only the first so many flights of 336,776.")
 @click.option("--timeout", "timeout_seconds", type=float, default=300.0, help="Seconds until the run gives up.")
-def demo(**given: Any) -> None:
-    """Send 336,776 real flights through a share group of worker processes and kill one on the way.
+def demo(*, spark: bool, mode: str | None, partitions: int | None, **given: Any) -> None:
+    """Send 336,776 real flights through a share group into PySpark, and kill a worker and the whole query on the way.
 
-    Exits with status 0 only if every flight is accounted for.
+    Exits with status 0 only if every record is accounted for and the result equals a plain computation. Needs Java 17
+    or newer; --no-spark runs plain worker processes instead, one of which is killed.
     """
-    sys.exit(_run(DemoOptions(**given)))
+    given["partitions"] = partitions or _PARTITIONS[spark]
+    if spark and mode is not None:
+        raise click.UsageError("--mode is for --no-spark: the workers of PySpark always acknowledge explicitly")
+    if spark and given["limit"] is not None and given["limit"] < _FEWEST_FLIGHTS_WITH_SPARK:
+        raise click.UsageError(f"--flights must be {_FEWEST_FLIGHTS_WITH_SPARK:,} at least, so that the kills strike")
+    sys.exit(_run(lambda: _pipeline(given) if spark else _plain(mode or "explicit", given)))
 
 
-def _run(options: DemoOptions) -> int:
+@frozen
+class _Run:
+    """How to run one version of the demo, and how to tell of its outcome."""
+
+    outcome: Callable[[Progress], Awaitable[Any]]
+    report: Callable[[Console, Any, int], None]
+
+
+def _pipeline(given: dict[str, Any]) -> _Run:
+    from kafka_groups.cli.demo.pipeline.prerequisites import check_prerequisites  # noqa: PLC0415 - imports nothing
+
+    check_prerequisites()
+    # Spark and pandas are loaded only now, when they are known to be there.
+    from kafka_groups.cli.demo.pipeline.report import print_report  # noqa: PLC0415
+    from kafka_groups.cli.demo.pipeline.run import Pipeline, PipelineOptions  # noqa: PLC0415
+
+    return _Run(lambda progress: Pipeline(PipelineOptions(**given), progress).run(), print_report)
+
+
+def _plain(mode: str, given: dict[str, Any]) -> _Run:
+    from kafka_groups.cli.demo.plain.report import print_report  # noqa: PLC0415 - as above
+    from kafka_groups.cli.demo.plain.run import Demo, DemoOptions  # noqa: PLC0415
+
+    return _Run(lambda progress: Demo(DemoOptions(mode=mode, **given), progress).run(), print_report)
+
+
+def _run(prepare: Callable[[], _Run]) -> int:
     console, clock = console_for_people(), SystemClock()
     started_ms = clock.now_ms()
     try:
-        outcome = asyncio.run(_demo(options))
+        run = prepare()
+        outcome = asyncio.run(_with_progress(run))
     except KeyboardInterrupt:
         console.print("Interrupted; broker and workers are stopped.")
         return _INTERRUPTED
     except (KafkaGroupsError, KafkaException, TimeoutError) as error:
         console.print(f"The run failed: {str(error) or type(error).__name__}", markup=False)
         return 1
-    print_report(console, outcome, clock.now_ms() - started_ms)
+    run.report(console, outcome, clock.now_ms() - started_ms)
     return 0 if outcome.holds else 1
 
 
-async def _demo(options: DemoOptions) -> Outcome:
+async def _with_progress(run: _Run) -> Any:
     with progress_on(console_for_people()) as progress:
-        return await Demo(options, progress).run()
+        return await run.outcome(progress)

@@ -15,7 +15,19 @@ from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError
 
-__all__ = ["Delays", "Flight", "FlightsMissingError", "delays_by", "flight_lines", "flight_of_line", "flights_path"]
+__all__ = [
+    "TOTAL_FLIGHTS",
+    "Delays",
+    "Flight",
+    "FlightsMissingError",
+    "delays_by",
+    "flight_lines",
+    "flight_of_line",
+    "flights_path",
+]
+
+TOTAL_FLIGHTS = 336_776
+"""All departures from New York City in 2013."""
 
 MISSING = "NA"
 _COLUMNS = {"carrier": 9, "tail_number": 11, "origin": 12, "destination": 13, "departure_delay": 5, "arrival_delay": 8}

@@ -15,6 +15,7 @@ from kafka_groups.cli.output import say
 __all__ = ["LiveProgress", "PlainProgress", "Progress", "ProgressView", "progress_on"]
 
 _PLAIN_INTERVAL_MS = 1_000
+_PLAIN_UNCHANGED_INTERVAL_MS = 10_000
 
 
 @frozen(kw_only=True)
@@ -63,10 +64,10 @@ class Progress(Protocol):
 
 
 class PlainProgress:
-    """A line a second on standard output."""
+    """A line a second on standard output, and one in ten seconds while nothing changes."""
 
     def __init__(self) -> None:
-        self._next_ms = 0
+        self._last: ProgressView | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -77,11 +78,19 @@ class PlainProgress:
         return None
 
     def show(self, view: ProgressView) -> None:
-        """Print the state, unless the last line is less than a second old."""
-        if view.elapsed_ms >= self._next_ms:
-            self._next_ms = view.elapsed_ms + _PLAIN_INTERVAL_MS
+        """Print the state, unless the last line is too young."""
+        if self._is_due(view):
+            self._last = view
             fields = "  ".join(f"{name} {value}" for name, value in view.fields())
             say(f"{view.elapsed_ms / 1000:5.1f} s  {fields}")
+
+    def _is_due(self, view: ProgressView) -> bool:
+        if self._last is None:
+            return True
+        is_new = view.figures != self._last.figures
+        return view.elapsed_ms - self._last.elapsed_ms >= (
+            _PLAIN_INTERVAL_MS if is_new else _PLAIN_UNCHANGED_INTERVAL_MS
+        )
 
     def note(self, text: str) -> None:
         """Print the text."""

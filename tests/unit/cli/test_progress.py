@@ -13,12 +13,21 @@ VIEW = ProgressView(elapsed_ms=0, total=336_776, done=1_000, figures=FIGURES)
 def test_plain_progress_prints_one_line_a_second(capsys: pytest.CaptureFixture[str]) -> None:
     with PlainProgress() as progress:
         for elapsed_ms in (0, 250, 999, 1_000, 1_250):
-            progress.show(attrs.evolve(VIEW, elapsed_ms=elapsed_ms))
+            progress.show(attrs.evolve(VIEW, elapsed_ms=elapsed_ms, figures=FIGURES | {"lag": elapsed_ms}))
         progress.note("worker 3 killed")
     first, second, note = capsys.readouterr().out.splitlines()
-    assert first == "  0.0 s  published 2,000  rate 12,346/s  lag ?  members 8"
+    assert first == "  0.0 s  published 2,000  rate 12,346/s  lag 0  members 8"
     assert second.startswith("  1.0 s")
     assert note == "worker 3 killed"
+
+
+def test_plain_progress_is_quiet_while_nothing_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    with PlainProgress() as progress:
+        for elapsed_ms in range(0, 12_000, 500):
+            progress.show(attrs.evolve(VIEW, elapsed_ms=elapsed_ms))
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "  0.0 s  published 2,000  rate 12,346/s  lag ?  members 8"
+    assert second.startswith(" 10.0 s")
 
 
 def test_live_progress_draws_all_fields() -> None:

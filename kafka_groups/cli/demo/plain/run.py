@@ -13,7 +13,14 @@ from attrs import field, frozen
 
 from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.broker_process import BrokerProcess
-from kafka_groups.cli.demo.flights import Delays, delays_by, flight_lines, flight_of_line, flights_path
+from kafka_groups.cli.demo.flights import (
+    TOTAL_FLIGHTS,
+    Delays,
+    delays_by,
+    flight_lines,
+    flight_of_line,
+    flights_path,
+)
 from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
 from kafka_groups.cli.demo.plain.processes import WorkerProcess
 from kafka_groups.cli.demo.plain.store import FlightStore
@@ -31,7 +38,6 @@ _TICK_SECONDS = 0.25
 _RATE_WINDOW_MS = 3_000
 _KILL_AFTER = 0.25
 _STOP_SECONDS = 40.0
-TOTAL_FLIGHTS = 336_776
 
 
 @frozen(kw_only=True)

@@ -1,0 +1,75 @@
+"""The other end of the messages: how the driver and the workers tell the demo what they do."""
+
+import functools
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from attrs import frozen
+
+from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.spark.batch import ShareBatch
+
+__all__ = ["Channel", "DemoGoneError", "WithWord", "channel_to"]
+
+
+class DemoGoneError(KafkaGroupsError):
+    """The demo's own process has ended."""
+
+
+class Channel:
+    """A connection to the demo.
+
+    Args:
+        path: The demo's socket.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.connect(path)
+        self._answers = self._socket.makefile("rb")
+
+    def tell(self, message: Message) -> None:
+        """Send a message."""
+        self._socket.sendall(message.line())
+
+    def ask(self, message: Message) -> None:
+        """Send a message and wait for the demo's word.
+
+        Raises:
+            DemoGoneError: There is nobody to give it.
+        """
+        self.tell(message)
+        if not self._answers.readline():
+            raise DemoGoneError("the demo has ended")
+
+
+def channel_to(path: str) -> Channel:
+    """The connection of this process, which goes on as long as the process."""
+    return _channel(path, os.getpid())
+
+
+@functools.lru_cache(maxsize=1)
+def _channel(path: str, _pid: int) -> Channel:
+    return Channel(path)
+
+
+@frozen
+class WithWord:
+    """A sink that tells the demo what it does, and lets a batch be accepted when the demo gives its word."""
+
+    sink: Callable[[ShareBatch], None]
+    table: str
+    path: Path
+
+    def __call__(self, batch: ShareBatch) -> None:
+        """Store the batch."""
+        channel, pid = channel_to(str(self.path)), os.getpid()
+        again = int(np.count_nonzero(batch.delivery_counts > 1))
+        kind = MessageKind.RECEIVED
+        channel.tell(Message(kind=kind, pid=pid, table=self.table, records=len(batch), redelivered=again))
+        self.sink(batch)
+        channel.ask(Message(kind=MessageKind.STORED, pid=pid, table=self.table, records=len(batch)))

@@ -1,0 +1,77 @@
+"""What the pipeline needs beside this package, looked for before anything is started."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from kafka_groups.errors import KafkaGroupsError
+
+__all__ = ["OLDEST_JAVA", "MissingPrerequisiteError", "check_prerequisites", "java_version"]
+
+OLDEST_JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
+
+_PACKAGES = ("pyspark", "pyarrow", "pandas")
+_GET_JAVA = (
+    "install it with `apt-get install openjdk-17-jre-headless` (Debian, Ubuntu), `dnf install java-17-openjdk-headless`"
+    " (Fedora, Red Hat), `brew install openjdk@17` (macOS) or from https://adoptium.net, or run the demo without"
+    " Spark: kafka-groups demo --no-spark"
+)
+_TIMEOUT_SECONDS = 30
+
+
+class MissingPrerequisiteError(KafkaGroupsError):
+    """Something that Spark needs is not installed, or is too old; the message says how to get it."""
+
+
+def check_prerequisites() -> None:
+    """Look for PySpark and for a Java that it can run on.
+
+    Raises:
+        MissingPrerequisiteError: One of them is missing.
+    """
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise MissingPrerequisiteError(
+            f"{', '.join(missing)} is not installed: pip install 'kafka-groups[demo]', or run the demo without Spark:"
+            " kafka-groups demo --no-spark"
+        )
+    command = _java()
+    if command is None:
+        raise MissingPrerequisiteError(f"Spark needs Java {OLDEST_JAVA} or newer, and there is none: {_GET_JAVA}")
+    version = java_version(_said_by(command))
+    if version is None or version < OLDEST_JAVA:
+        found = "says no version" if version is None else f"is Java {version}"
+        raise MissingPrerequisiteError(
+            f"Spark needs Java {OLDEST_JAVA} or newer, and {command} {found}: {_GET_JAVA}; where several are installed,"
+            " JAVA_HOME says which one to take"
+        )
+
+
+def java_version(said: str) -> int | None:
+    """The feature release out of what `java -version` says: 8 for 1.8.0_392, 17 for 17.0.9."""
+    match = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(match[1]) if match else None
+
+
+def _java() -> str | None:
+    """The command that Spark's launcher would run."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        command = Path(home) / "bin" / "java"
+        return str(command) if command.is_file() else None
+    return shutil.which("java")
+
+
+def _said_by(command: str) -> str:
+    try:
+        # On macOS there is a `java` that is none and says where to get one.
+        done = subprocess.run(  # noqa: S603 - what the user runs as Java
+            [command, "-version"], capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return done.stderr + done.stdout

@@ -1,0 +1,61 @@
+"""The end of a run on paper: delays by airline and by weather, and the tally."""
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import Console
+
+from kafka_groups.cli.demo.flights import Delays
+from kafka_groups.cli.demo.pipeline.delays import rolled_up
+from kafka_groups.cli.demo.pipeline.tally import Outcome, Verdict
+from kafka_groups.cli.output import table
+
+__all__ = ["print_report"]
+
+_COLUMNS = ("flights", "cancelled", "mean departure delay", "mean arrival delay")
+
+
+def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
+    """Print the tables, the tally and whether it holds."""
+    airlines, weather = rolled_up(outcome.delays, 0), rolled_up(outcome.delays, 1)
+    console.print(table("Delays by airline, in minutes", ("airline", *_COLUMNS), _rows(airlines)))
+    console.print(table("Delays by weather at departure, in minutes", ("weather", *_COLUMNS), _rows(weather)))
+    console.print(table("Tally", ("records", "number"), list(_tally(outcome))))
+    console.print(f"The run took {elapsed_ms / 1000:.1f} s.")
+    for fault in outcome.faults():
+        console.print(f"It does not hold: {fault}.")
+    if outcome.holds:
+        console.print(
+            f"Every record is accounted for: {outcome.left.records:,} enriched flights and the delays over them equal"
+            " the plain computation over the source files.",
+            soft_wrap=True,
+        )
+
+
+def _rows(delays: Mapping[str, Delays]) -> list[tuple[str, ...]]:
+    ordered = sorted(delays.items(), key=lambda item: item[1].mean_arrival_delay or 0.0, reverse=True)
+    return [
+        (
+            name,
+            f"{sums.flights:,}",
+            f"{sums.flights - sums.departed:,}",
+            _minutes(sums.mean_departure_delay),
+            _minutes(sums.mean_arrival_delay),
+        )
+        for name, sums in ordered
+    ]
+
+
+def _minutes(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.1f}"
+
+
+def _tally(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    yield "published", f"{outcome.published:,}"
+    yield "delivered", f"{outcome.delivered:,}"
+    yield "redelivered", f"{outcome.redelivered:,}"
+    yield "held by the killed worker", f"{outcome.killed.get(Verdict.KILL_WORKER, 0):,}"
+    yield "held by a worker of the killed query", f"{outcome.killed.get(Verdict.KILL_QUERY, 0):,}"
+    yield "rows of flights written", f"{outcome.written.rows:,}"
+    yield "duplicates among them", f"{outcome.written.duplicates:,}"
+    yield "duplicates removed", f"{outcome.removed:,}"
+    yield "lost", f"{outcome.lost:,}"

@@ -1,0 +1,111 @@
+"""The demo's end of the messages: counts them, gives workers the word to go on, and kills one instead."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kafka_groups.cli.demo.pipeline.messages import GO_ON, Message, MessageKind, read_message
+from kafka_groups.cli.demo.pipeline.tally import Tally, Verdict
+
+__all__ = ["Supervisor"]
+
+
+class Supervisor:
+    """Listens to the driver and the workers; an asynchronous context manager.
+
+    A process that is connected lives, so that its number is still its own: only such processes are killed.
+
+    Args:
+        path: The socket to make.
+        tally: Where messages are counted.
+        on_kill: Called with the verdict and the message on which a kill falls due; for a worker after the kill.
+    """
+
+    def __init__(self, path: Path, tally: Tally, on_kill: Callable[[Verdict, Message], None]) -> None:
+        self._path = path
+        self._tally = tally
+        self._on_kill = on_kill
+        self._pids: dict[asyncio.StreamWriter, int] = {}
+        self._said: dict[MessageKind, Message] = {}
+        self._changed = asyncio.Condition()
+        self._serving: set[asyncio.Task[None]] = set()
+
+    def __repr__(self) -> str:
+        return f"<Supervisor of {len(self._pids)} processes>"
+
+    async def __aenter__(self) -> Self:
+        """Begin to listen."""
+        self._server = await asyncio.start_unix_server(self._serve, self._path)
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Kill what is still connected, and listen no more."""
+        self._server.close()
+        self.kill_workers()
+        for writer in self._pids:
+            writer.close()
+        await asyncio.gather(*self._serving)
+
+    @property
+    def connected(self) -> int:
+        """How many processes are connected."""
+        return len(self._pids)
+
+    def said(self, kind: MessageKind) -> Message | None:
+        """The last message of this kind."""
+        return self._said.get(kind)
+
+    def forget(self) -> None:
+        """Let the messages of the next driver be the first of their kinds."""
+        self._said.clear()
+
+    def kill_workers(self) -> None:
+        """End everything that is connected, at once (SIGKILL)."""
+        for pid in set(self._pids.values()):
+            _kill(pid)
+
+    async def all_gone(self) -> None:
+        """Wait until nothing is connected."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._pids)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if task := asyncio.current_task():
+            self._serving.add(task)
+            task.add_done_callback(self._serving.discard)
+        try:
+            while line := await reader.readline():
+                message = read_message(line)
+                self._pids[writer] = message.pid
+                self._answer(message, writer)
+        except ConnectionResetError:
+            return  # the process was killed
+        finally:
+            writer.close()
+            self._pids.pop(writer, None)
+            async with self._changed:
+                self._changed.notify_all()
+
+    def _answer(self, message: Message, writer: asyncio.StreamWriter) -> None:
+        self._said[message.kind] = message
+        verdict = self._tally.add(message)
+        if verdict is Verdict.GO_ON:
+            if message.kind is MessageKind.STORED:
+                writer.write(GO_ON)
+            return
+        if verdict is Verdict.KILL_WORKER:
+            _kill(message.pid)
+        self._on_kill(verdict, message)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # it has ended by itself, and its connection is about to
