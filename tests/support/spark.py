@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 
 CONFIGS: Mapping[str, str] = MappingProxyType({
     "spark.driver.bindAddress": "127.0.0.1",
+    # Sessions live for seconds: the optimising compiler would cost more than it saves.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
     "spark.sql.shuffle.partitions": "2",
