@@ -1,4 +1,5 @@
-"""Fills the reference pages from the code: configuration keys, error classes, state machines, served APIs.
+"""Fills the reference pages from the code: configuration keys, error classes, state machines, served APIs,
+the options and figures of the Spark source.
 
 A page has a line `<!-- generated: NAME -->`; what stands in its place is made here when the documentation is built.
 """
@@ -12,6 +13,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from pyspark.sql.pandas.types import from_arrow_type
+
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.share import record_state
 from kafka_groups.client.membership import states as member_states
@@ -21,6 +24,9 @@ from kafka_groups.config.share import FORBIDDEN, share_consumer_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS
+from kafka_groups.spark.schema import RECORD_SCHEMA
+from kafka_groups.spark.source.options import source_option_keys
+from kafka_groups.spark.source.progress import Counts
 
 _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)
 
@@ -103,6 +109,44 @@ def served_api() -> Iterator[str]:
         card = inspect.getdoc(importlib.import_module(f"kafka_groups.broker.api.{api.module}")) or ""
         name, _, rest = card.split("\n\n", 1)[0].replace("\n", " ").partition(": ")
         yield _row(name.split(" ")[0], str(int(key)), str(api.versions), f"{rest[0].upper()}{rest[1:]}")
+
+
+def spark_columns() -> Iterator[str]:
+    """The columns of a record in Spark and in Arrow."""
+    yield from _table_head("Column", "Spark", "Arrow", "What it is")
+    for column in RECORD_SCHEMA:
+        yield _row(f"`{column.name}`", _spark_type(column.type), f"`{column.type}`", _COLUMNS[column.name])
+
+
+def spark_source_options() -> Iterator[str]:
+    """The options of the source that are not a consumer's keys."""
+    yield from _table_head("Option", "Type", "Unit", "Default", "Allowed", "Meaning")
+    for key in source_option_keys().values():
+        yield _row(f"`{key.name}`", *_facts(key))
+
+
+def spark_source_counts() -> Iterator[str]:
+    """The figures of a run of the source."""
+    yield from _table_head("Figure", "Meaning")
+    entries = inspect.getdoc(Counts) or ""
+    for name, meaning in re.findall(r"^ +(\w+): ((?:.|\n {8,})+)", entries, re.MULTILINE):
+        yield _row(f"`{name}`", " ".join(meaning.split()))
+
+
+_COLUMNS: Mapping[str, str] = {
+    "topic": "The topic.",
+    "partition": "The partition.",
+    "offset": "The offset.",
+    "timestamp": "The producer's or the broker's time; null when there is none.",
+    "key": "The key's bytes, or null.",
+    "value": "The value's bytes, or null.",
+    "headers": "Keys and values in the producer's order; a key may come twice.",
+    "delivery_count": "How often the record was delivered, this time included.",
+}
+
+
+def _spark_type(kind: Any) -> str:
+    return f"`{from_arrow_type(kind).simpleString()}`"
 
 
 def _meanings(kind: type[enum.Enum]) -> Iterator[str]:
@@ -189,4 +233,7 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "record-events": record_event,
     "record-transitions": record_transition,
     "served-apis": served_api,
+    "spark-columns": spark_columns,
+    "spark-source-options": spark_source_options,
+    "spark-source-counts": spark_source_counts,
 }

@@ -29,6 +29,11 @@ class Program:
         """Whether only an interrupt ends it."""
         return "while True:" in self.code
 
+    @property
+    def on_spark(self) -> bool:
+        """Whether it needs a Spark session."""
+        return "pyspark" in self.code
+
     def __str__(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 

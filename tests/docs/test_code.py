@@ -21,7 +21,7 @@ ORDERS = 3
 PROMPT = {"group.share.min.heartbeat.interval.ms": 500, "group.share.heartbeat.interval.ms": 500}
 """Members learn of their assignment with a heartbeat; this saves ten seconds a program."""
 
-RUN = [program for program in programs() if program.run]
+RUN = [program for program in programs() if program.run and not program.on_spark]
 ENDLESS = [program for program in RUN if program.endless]
 ENDING = [program for program in RUN if not program.endless]
 
