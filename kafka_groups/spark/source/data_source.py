@@ -12,6 +12,10 @@ from kafka_groups.spark.source.reader import ShareStreamReader
 __all__ = ["FORMAT", "KafkaShareDataSource"]
 
 FORMAT = "kafka-share"
+_NOT_WRITTEN = (
+    f"{FORMAT} is a source of share groups, which are only read; write with KafkaSink of kafka_groups.spark, or with"
+    " Spark's own format kafka"
+)
 
 
 class KafkaShareDataSource(DataSource):
@@ -47,6 +51,22 @@ class KafkaShareDataSource(DataSource):
             " kafka_groups.spark.drain(spark, ...), or spark.readStream with trigger(availableNow=True), or"
             " ShareWorkers.run_until(spark, ...) for large amounts"
         )
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: FBT001 - Spark's signature
+        """There is none.
+
+        Raises:
+            ConfigurationError: Always; says what to use.
+        """
+        raise ConfigurationError(_NOT_WRITTEN)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: FBT001, N802 - Spark's signature
+        """There is none.
+
+        Raises:
+            ConfigurationError: Always; says what to use.
+        """
+        raise ConfigurationError(_NOT_WRITTEN)
 
     def _check_options(self) -> None:
         from kafka_groups.spark.source.options import source_options  # noqa: PLC0415 - tasks import this module too

@@ -103,6 +103,13 @@ class SourceOptions:
         maximum=60_000,
         unit="ms",
     )
+    available_now_timeout_ms: int = _int(
+        "availableNowTimeoutMs",
+        60_000,
+        "How long a query with Trigger.AvailableNow waits without any record before it ends, while the group is not "
+        "through: others hold the rest, or a member that was killed still has partitions until its session is over.",
+        unit="ms",
+    )
     dead_letter_topic: str | None = setting(
         Key(
             name="deadLetterTopic",

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -19,6 +19,7 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponsePartition,
 )
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka_groups.protocol.messages.list_offsets import (
@@ -36,7 +37,7 @@ __all__ = ["Brokers", "GroupQuestions"]
 _LOG = logging.getLogger(__name__)
 _TIMEOUT_MS = 5_000
 _LAG_AGE_MS = 2_000
-_LATEST = -1
+_EARLIEST, _LATEST = -2, -1
 _GROUP_KEY = 0
 
 Address = tuple[str, int]
@@ -136,12 +137,26 @@ class GroupQuestions:
         return self._lag
 
     def end_offsets(self) -> Mapping[TopicPartition, int]:
-        """Where the logs of the topics end now; blocks for some seconds at most for each broker.
+        """Where the logs of the topics end now, without those that are empty; blocks for some seconds at most.
 
         Raises:
             KafkaGroupsError: A broker does not tell.
         """
         return self._started().run(self._end_offsets())
+
+    def is_through(self, ends: Mapping[TopicPartition, int]) -> bool | None:
+        """Whether the group has dealt with everything before these ends; blocks for some seconds at most.
+
+        None when it is not known.
+        """
+        try:
+            lags, now = self._started().run(self._lags_and_ends())
+        except KafkaGroupsError as error:
+            _LOG.info("how far the group %s is cannot be told: %s", self._group_id, error)
+            return None
+        # Not the start offsets: they are written with the acknowledgements after those that moved them.
+        since = {partition: now.get(partition, end) - end for partition, end in ends.items()}
+        return all(0 <= lags.get(partition, -1) <= grown for partition, grown in since.items())
 
     def close(self) -> None:
         """Drop all connections and end the thread."""
@@ -166,6 +181,15 @@ class GroupQuestions:
             _LOG.info("the lag of the group %s is not known: %s", self._group_id, error)
 
     async def _ask_lag(self) -> int | None:
+        lags = [partition.lag for _, partition in await self._described()]
+        return sum(lags) if lags and min(lags) >= 0 else None
+
+    async def _lags_and_ends(self) -> tuple[Mapping[TopicPartition, int], Mapping[TopicPartition, int]]:
+        lags = {TopicPartition(topic, p.partition_index): p.lag for topic, p in await self._described()}
+        return lags, await self._end_offsets()
+
+    async def _described(self) -> list[tuple[str, DescribeShareGroupOffsetsResponsePartition]]:
+        """The partitions that the group has state for, of the topics asked about."""
         coordinator = await self._coordinator()
         group = DescribeShareGroupOffsetsRequestGroup(group_id=self._group_id, topics=None)
         answer: DescribeShareGroupOffsetsResponse = await self._brokers.ask(
@@ -173,8 +197,8 @@ class GroupQuestions:
         )
         (described,) = answer.groups
         _raise(described.error_code, described.error_message)
-        lags = [p.lag for topic in described.topics if topic.topic_name in self._topics for p in topic.partitions]
-        return sum(lags) if lags and min(lags) >= 0 else None
+        topics = [topic for topic in described.topics if topic.topic_name in self._topics]
+        return [(topic.topic_name, p) for topic in topics for p in topic.partitions]
 
     async def _coordinator(self) -> Address:
         request = FindCoordinatorRequest(
@@ -199,19 +223,26 @@ class GroupQuestions:
             ends |= await self._ends_at(addresses[leader], partitions)
         return ends
 
-    async def _ends_at(self, leader: Address, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    async def _ends_at(self, leader: Address, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        starts = await self._offsets_at(leader, partitions, _EARLIEST)
+        ends = await self._offsets_at(leader, partitions, _LATEST)
+        return {partition: end for partition, end in ends.items() if end > starts[partition]}
+
+    async def _offsets_at(
+        self, leader: Address, partitions: Sequence[TopicPartition], timestamp: int
+    ) -> dict[TopicPartition, int]:
         by_topic: dict[str, list[ListOffsetsPartition]] = {}
         for partition in partitions:
-            asked = ListOffsetsPartition(partition_index=partition.partition, timestamp=_LATEST)
+            asked = ListOffsetsPartition(partition_index=partition.partition, timestamp=timestamp)
             by_topic.setdefault(partition.topic, []).append(asked)
         topics = tuple(ListOffsetsTopic(name=name, partitions=tuple(asked)) for name, asked in by_topic.items())
         answer: ListOffsetsResponse = await self._brokers.ask(leader, ListOffsetsRequest(topics=topics))
-        ends: dict[TopicPartition, int] = {}
+        offsets: dict[TopicPartition, int] = {}
         for topic in answer.topics:
             for p in topic.partitions:
                 _raise(p.error_code, f"the end of {topic.name}-{p.partition_index} is not known")
-                ends[TopicPartition(topic.name, p.partition_index)] = p.offset
-        return ends
+                offsets[TopicPartition(topic.name, p.partition_index)] = p.offset
+        return offsets
 
 
 def _by_leader(metadata: MetadataResponse) -> dict[int, list[TopicPartition]]:

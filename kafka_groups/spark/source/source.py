@@ -12,6 +12,7 @@ from kafka_groups.share.parts import Environment
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_settings, notes_on
 from kafka_groups.spark.source.acquiring import Acquirer
 from kafka_groups.spark.source.caution import Caution
+from kafka_groups.spark.source.filling import Filling
 from kafka_groups.spark.source.last_deliveries import LastDeliveries, dead_letters_of
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import SourceOptions
@@ -27,14 +28,6 @@ __all__ = ["ShareSource"]
 _LOG = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT_S = 3.0
-_JOIN_TIMEOUT_MS = 30_000
-_LINGER_MS = 5
-_LONGEST_LINGER_MS = 100
-"""A batch is closed when a leader answered that there is no more; one that takes longer than this is not waited for.
-
-Without waiting for the answer, records that are held back from the batch before would be a batch of their own, while
-their locks are all that keeps a full one away.
-"""
 
 
 class ShareSource:
@@ -65,6 +58,7 @@ class ShareSource:
         self._ends: Mapping[TopicPartition, int] | None = None
         self._beyond: list[TablePiece] = []
         self._is_drain = False
+        self._came_ms = self._clock.now_ms()
         self._end = self._sealing.initial()
 
     # ----------------------------------------------------------------------------------- Spark's calls
@@ -110,6 +104,7 @@ class ShareSource:
     def prepare_available_now(self) -> None:
         """Read what is there now, and end: up to where the logs end now, or until nothing comes."""
         self._is_drain = True
+        self._came_ms = self._clock.now_ms()
         try:
             self._ends = self._questions.end_offsets()
         except KafkaGroupsError as error:
@@ -139,30 +134,25 @@ class ShareSource:
     def _fill(self, limits: BatchLimits, *, patient: bool) -> None:
         """Acquire until the limits are reached, nothing more comes, or the time is up."""
         self._look_at_group()
-        now_ms = idle_since_ms = came_ms = self._clock.now_ms()
-        join_deadline_ms = now_ms + (_JOIN_TIMEOUT_MS if patient else 0)
+        now_ms = self._clock.now_ms()
+        filling = Filling.begin(self.options.poll_timeout_ms, self._acquirer.fetches, now_ms, patient=patient)
         while not self._is_full(limits):
-            is_ready = self._sealing.wait_ms(now_ms) == 0
-            wait_ms, fetches = self._wait_ms(now_ms, idle_since_ms), self._acquirer.fetches
-            came = self._hold(self._acquirer.acquire(wait_ms))
-            now_ms = self._clock.now_ms()
-            is_joining = not self._acquirer.has_fetched and now_ms < join_deadline_ms
+            came = self._hold(self._acquirer.acquire(filling.wait_ms(self._sealing.wait_ms(now_ms), now_ms)))
+            now_ms, fetches = self._clock.now_ms(), self._acquirer.fetches
+            filling.polled(fetches, now_ms, came=came)
             if came:
-                came_ms = now_ms
-            if came or is_joining or (self._is_drain and self._sealing.held_rows):
-                idle_since_ms = now_ms
-            is_answered = self._acquirer.fetches > fetches or now_ms - came_ms >= _LONGEST_LINGER_MS
-            is_idle = now_ms - idle_since_ms >= self.options.poll_timeout_ms
-            if not came and ((is_ready and is_answered) or is_idle):
+                self._came_ms = now_ms
+            elif filling.is_over(self._sealing.wait_ms(now_ms), fetches, now_ms) and not self._is_to_wait(now_ms):
                 return
 
-    def _wait_ms(self, now_ms: int, idle_since_ms: int) -> int:
-        """How long the next poll may wait."""
-        until_ready_ms = self._sealing.wait_ms(now_ms)
-        if until_ready_ms == 0:
-            return _LINGER_MS
-        left_ms = max(1, self.options.poll_timeout_ms - (now_ms - idle_since_ms))
-        return left_ms if until_ready_ms is None else min(left_ms, until_ready_ms)
+    def _is_to_wait(self, now_ms: int) -> bool:
+        """Whether a run that reads what is there has to wait, as it would end if it found nothing."""
+        if not self._is_drain or self._sealing.wait_ms(now_ms) == 0:
+            return False
+        if self._sealing.held_rows:
+            return True
+        is_patient = now_ms - self._came_ms < self.options.available_now_timeout_ms
+        return is_patient and self._ends is not None and self._questions.is_through(self._ends) is False
 
     def _is_full(self, limits: BatchLimits) -> bool:
         rows, size_bytes = self._sealing.held_rows, self._sealing.held_bytes

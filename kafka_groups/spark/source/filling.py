@@ -1,0 +1,63 @@
+"""How long a source waits for records before it closes a batch; without I/O."""
+
+from attrs import define
+
+__all__ = ["JOIN_TIMEOUT_MS", "Filling"]
+
+JOIN_TIMEOUT_MS = 30_000
+"""How long a run that has one batch only, or ends when nothing comes, waits for the group to let it in."""
+
+_LINGER_MS = 10
+_LONGEST_LINGER_MS = 100
+
+
+@define
+class Filling:
+    """One batch while it is filled.
+
+    Once there are records, more come at once or not before others are acknowledged, as the locks are limited. So the
+    batch is closed when a leader has answered and nothing followed. An answer has to be seen, as records that were
+    fetched ahead, or held back from the batch before, would be a batch of their own, while most locks are free.
+
+    Attributes:
+        poll_timeout_ms: How long to wait for the first record.
+        fetches: Fetches that had been answered when this began.
+        began_ms: When this began, or began to count anew.
+        join_deadline_ms: Until when nothing is decided before the first fetch was answered.
+        came_ms: When records came last.
+    """
+
+    poll_timeout_ms: int
+    fetches: int
+    began_ms: int
+    join_deadline_ms: int
+    came_ms: int
+
+    @classmethod
+    def begin(cls, poll_timeout_ms: int, fetches: int, now_ms: int, *, patient: bool) -> "Filling":
+        """A batch is to be filled; `patient` if it is better to wait for the group than to find nothing."""
+        return cls(poll_timeout_ms, fetches, now_ms, now_ms + (JOIN_TIMEOUT_MS if patient else 0), now_ms)
+
+    def wait_ms(self, until_ready_ms: int | None, now_ms: int) -> int:
+        """How long the next poll may wait.
+
+        Args:
+            until_ready_ms: When records in hand may go, None when there are none.
+            now_ms: Now.
+        """
+        if until_ready_ms == 0:
+            return _LINGER_MS
+        left_ms = max(1, self.began_ms + self.poll_timeout_ms - now_ms)
+        return left_ms if until_ready_ms is None else min(left_ms, until_ready_ms)
+
+    def polled(self, fetches: int, now_ms: int, *, came: bool) -> None:
+        """A poll ended, with records or without; so many fetches were answered by now."""
+        if came:
+            self.came_ms = now_ms
+        if came or (fetches == 0 and now_ms < self.join_deadline_ms):
+            self.began_ms = now_ms
+
+    def is_over(self, until_ready_ms: int | None, fetches: int, now_ms: int) -> bool:
+        """Whether to close the batch after a poll that brought nothing."""
+        is_answered = fetches > self.fetches or now_ms - self.came_ms >= _LONGEST_LINGER_MS
+        return (until_ready_ms == 0 and is_answered) or now_ms - self.began_ms >= self.poll_timeout_ms
