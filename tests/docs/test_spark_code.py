@@ -54,6 +54,7 @@ def test_program_takes_all_orders(
     for stream in spark.streams.active:
         stream.stop()
     code = program.code.replace("localhost:9092", cluster.bootstrap_servers).replace('"/data', f'"{tmp_path}')
+    code = code.replace("EmbeddedCluster()", f"EmbeddedCluster(settings={PROMPT})")
     names: dict[str, Any] = {"__name__": "__main__", "stop_when_done": lambda query: _stop_when_done(query, cluster)}
     exec(compile(_without_end(code), str(program), "exec"), names)
     if cluster.bootstrap_servers in code:
