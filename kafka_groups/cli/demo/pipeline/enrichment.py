@@ -18,21 +18,21 @@ from pyarrow import csv
 from kafka_groups.cli.demo.pipeline.sources import FLIGHT_COLUMNS, REFERENCE_COLUMNS
 from kafka_groups.spark.sinks.batches import RECORD_KEY
 
-__all__ = ["ENRICHED", "FLIGHT_KEY", "Enrich", "Reference", "enriched", "parsed", "type_of"]
+__all__ = ["ENRICHED", "FLIGHT_KEY", "MEASURED", "Enrich", "Reference", "enriched", "parsed", "type_of"]
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = frozenset({"carrier", "tailnum", "origin", "dest", "faa", "name", "dst", "tzone"})
 _REALS = frozenset(
     {"lat", "lon", "temp", "dewp", "humid", "wind_speed", "wind_gust", "precip", "pressure", "visib", "tz"}
 )
+MEASURED = ("temp", "wind_speed", "precip", "visib")
+"""What is taken of the weather."""
+
 _LOOKED_UP: Mapping[str, pa.DataType] = MappingProxyType({
     "airline": pa.string(),
     "origin_airport": pa.string(),
     "dest_airport": pa.string(),
-    "temp": pa.float64(),
-    "wind_speed": pa.float64(),
-    "precip": pa.float64(),
-    "visib": pa.float64(),
+    **dict.fromkeys(MEASURED, pa.float64()),
 })  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def enriched(flights: pa.Table, reference: Reference) -> pa.Table:
         "airline": reference.airlines["name"].take(airline),
         "origin_airport": names.take(pc.index_in(flights["origin"], value_set=codes)),
         "dest_airport": names.take(pc.index_in(flights["dest"], value_set=codes)),
-        **{name: reference.weather[name].take(at_departure) for name in ("temp", "wind_speed", "precip", "visib")},
+        **{name: reference.weather[name].take(at_departure) for name in MEASURED},
     }
     for name, column in columns.items():
         flights = flights.append_column(ENRICHED.field(name), column)

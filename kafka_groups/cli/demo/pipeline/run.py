@@ -13,10 +13,11 @@ from attrs import field, frozen
 from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.broker_process import BrokerProcess
 from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS
-from kafka_groups.cli.demo.pipeline.delays import Plainly, computed_plainly, delay_table_of, in_order
+from kafka_groups.cli.demo.pipeline.delays import delay_table_of
 from kafka_groups.cli.demo.pipeline.driver_process import DriverProcess
 from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind
 from kafka_groups.cli.demo.pipeline.options import DriverOptions
+from kafka_groups.cli.demo.pipeline.plainly import Plainly, computed_plainly, in_order
 from kafka_groups.cli.demo.pipeline.sources import FLIGHTS, REFERENCE, records_of, source_file
 from kafka_groups.cli.demo.pipeline.supervisor import Supervisor
 from kafka_groups.cli.demo.pipeline.tally import Files, Outcome, Tally, Verdict
