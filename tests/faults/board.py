@@ -58,9 +58,8 @@ class Board:
         texts = [path.read_text() for path in sorted((self.directory / "requests").glob("*.json"))]
         return [Request(**{**values, "kind": Kind(values["kind"])}) for values in map(json.loads, texts)]
 
-    def fulfilled(self, request: Request) -> None:
-        """A request was done: it is counted, and who waits for it goes on."""
-        self.note(request.kind)
+    def dismiss(self, request: Request) -> None:
+        """A request was done, or cannot be: who waits for it goes on."""
         (self.directory / "requests" / f"{request.name}.json").rename(self.directory / "done" / request.name)
 
     def finish(self) -> None:

@@ -21,9 +21,11 @@ def main() -> None:
     answers = _take_stdout()
     configs = {
         "spark.local.dir": local_directory,
-        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
         "spark.task.maxFailures": "4",
         "spark.executor.memory": "600m",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
     }
     with spark_session(master, configs) as spark:
         _say(answers, {"event": "ready"})

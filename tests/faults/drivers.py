@@ -222,17 +222,18 @@ def _command(process: psutil.Process, mark: str) -> str:
         return ""
 
 
-def executor_of(worker_pid: int) -> psutil.Process:
-    """The executor's JVM above a Python worker."""
+def kill_executor(worker_pid: int) -> None:
+    """SIGKILL for the executor's JVM above a Python worker."""
     above = psutil.Process(worker_pid).parents()
-    executor: psutil.Process = next(process for process in above if process.name() == "java")
-    return executor
+    next(process for process in above if process.name() == "java").kill()
 
 
-def source_runner(mark: str) -> psutil.Process | None:
-    """The process in which Spark runs the source of a query."""
+def kill_source_runner(mark: str) -> bool:
+    """SIGKILL for the process in which Spark runs the source of a query; whether there is one."""
     running = [it.process for it in found(mark) if "python_streaming_source_runner" in it.command]
-    return running[0] if running else None
+    for process in running:
+        process.kill()
+    return bool(running)
 
 
 def _left_behind(mark: str) -> list[str]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -140,14 +141,19 @@ def with_batch_faults(job: Job, frame: "DataFrame", batch_id: int, act: Callable
     rerun = board.claim(Point.BATCH, Kind.STAGE_RERUN)
     if rerun is not None:
         frame = _shuffled(job, frame, batch_id)
+    actions = [act]
     if board.claim(Point.BATCH, Kind.DOUBLE_ACTION) is not None:
-        frame.count()
-        act(frame)
+        actions = [_count, act, act]
         board.note(Kind.DOUBLE_ACTION)
-    act(frame)
+    for action in actions:
+        action(frame)
     if rerun is not None:
-        _note_rerun(job, batch_id)
+        _note_rerun(job, batch_id, len(actions))
     strike(board, Point.AFTER)
+
+
+def _count(frame: "DataFrame") -> None:
+    frame.count()
 
 
 def _write(job: Job, frame: "DataFrame") -> None:
@@ -167,14 +173,14 @@ def _count_run(directory: str, batches: Iterator[Any]) -> Iterator[Any]:
 
     context = TaskContext.get()
     assert context is not None
-    (Path(directory) / f"{context.partitionId()}-{context.stageId()}-{context.taskAttemptId()}").touch()
+    (Path(directory) / f"{context.partitionId()}-{context.taskAttemptId()}").touch()
     yield from batches
 
 
-def _note_rerun(job: Job, batch_id: int) -> None:
-    """Counted if a partition of a stage before the shuffle was computed more than once for one action."""
-    ran = [tuple(path.name.split("-")[:2]) for path in _map_runs(job, batch_id).iterdir()]
-    if len(ran) > len(set(ran)):
+def _note_rerun(job: Job, batch_id: int, actions: int) -> None:
+    """Counted if a partition before the shuffle was computed more often than there were actions."""
+    runs = Counter(path.name.split("-")[0] for path in _map_runs(job, batch_id).iterdir())
+    if any(count > actions for count in runs.values()):
         job.board.note(Kind.STAGE_RERUN)
     shutil.rmtree(_map_runs(job, batch_id))
 

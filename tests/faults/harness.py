@@ -10,16 +10,17 @@ import psutil
 
 from kafka_groups.net.clock import SystemClock
 from tests.faults.board import Board, Request, pause
-from tests.faults.drivers import Driver, Drivers, executor_of, source_runner
+from tests.faults.drivers import Driver, Drivers, kill_executor, kill_source_runner
 from tests.faults.handling import Job
 from tests.faults.ledger import Key, Ledger
 from tests.faults.plan import Kind, Plan
 from tests.faults.report import Report, judge
 from tests.faults.targets import Source, Target
 
-_TURN_S = 0.02
-_LOOK_EVERY = 10
-_LIMIT_S = 90.0
+_TURN_S = 0.03
+_LOOK_EVERY = 8
+_STALL_S = 120.0
+_END_MS = 60_000
 _QUIET_LOOKS = 5
 """So many looks in a row must say the same before a group counts as drained while records are missing."""
 
@@ -37,7 +38,7 @@ def run_plan(
     target: Target,
     drivers: Drivers,
     *,
-    limit_s: float = _LIMIT_S,
+    stall_s: float = _STALL_S,
     changes: Sequence[Callable[[Job], Job]] = (_as_it_is,),
 ) -> Report:
     """Carry out a plan.
@@ -46,11 +47,11 @@ def run_plan(
         plan: What is to happen.
         target: The broker.
         drivers: Where pipelines run.
-        limit_s: After so long the run is ended and judged as it is.
+        stall_s: When nothing new comes into the sink for so long, the run is ended and judged as it is.
         changes: Each makes a job of the plan's; they run one after the other. For the controls.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-groups-run-", ignore_cleanup_errors=True) as directory:
-        return _Run(plan, target, drivers, Path(directory)).carry_out(limit_s, changes)
+        return _Run(plan, target, drivers, Path(directory)).carry_out(round(stall_s * 1000), changes)
 
 
 class _Run:
@@ -70,9 +71,12 @@ class _Run:
         self._due: list[tuple[int, Request]] = []
         self._seen: set[str] = set()
         self._quiet = 0
+        self._sunk = -1
+        self._moved_ms = 0
+        self._problems: list[str] = []
         self._answer: dict[str, Any] | None = None
 
-    def carry_out(self, limit_s: float, changes: Sequence[Callable[[Job], Job]]) -> Report:
+    def carry_out(self, stall_ms: int, changes: Sequence[Callable[[Job], Job]]) -> Report:
         self._driver = self._drivers.take(self._plan.master)
         begun_ms = self._clock.now_ms()
         self._source = self._target.new_source(self._plan)
@@ -81,7 +85,7 @@ class _Run:
             self._answer = None
             self._job = change(self._new_job())
             self._start()
-            self._attend(begun_ms + round(limit_s * 1000))
+            self._attend(stall_ms)
         return self._report((self._clock.now_ms() - begun_ms) / 1000)
 
     # ------------------------------------------------------------------------------------- the run
@@ -107,27 +111,42 @@ class _Run:
         first = len(self._produced)
         self._produced |= self._target.produce(self._source, self._plan, range(first, first + count))
 
-    def _attend(self, deadline_ms: int) -> None:
+    def _attend(self, stall_ms: int) -> None:
         turns = 0
+        self._moved()
         while self._answer is None:
             self._fulfil_requests()
-            self._start_again()
+            if not self._driver.is_alive:
+                self._start_again()
             if turns % _LOOK_EVERY == 0 and not self._board.is_finished:
-                self._look(deadline_ms)
+                self._look(stall_ms)
             turns += 1
             pause(_TURN_S)
             self._answer = self._driver.answer()
-            if self._answer is None and self._clock.now_ms() > deadline_ms + 30_000:
-                self._answer = {"event": "crashed", "trace": f"did not end\n{self._driver.log_tail()}"}
+            if self._answer is None and self._still_ms > stall_ms + _END_MS:
+                self._answer = {"event": "crashed", "trace": f"it did not end:\n{self._driver.log_tail()}"}
                 self._drivers.kill(self._driver)
 
-    def _look(self, deadline_ms: int) -> None:
+    def _look(self, stall_ms: int) -> None:
         sunk = self._ledger.size()
+        if sunk != self._sunk:
+            self._sunk = sunk
+            self._moved()
         left = self._plan.records - len(self._produced)
         if left and 2 * sunk >= len(self._produced):  # the rest comes while the pipeline works
             self._produce(min(left, self._plan.records // self._plan.portions))
-        elif not left and (self._is_drained(sunk) or self._clock.now_ms() > deadline_ms):
+        elif not left and self._is_drained(sunk):
             self._board.finish()
+        elif self._still_ms > stall_ms:
+            self._problems.append(f"nothing moved for {self._still_ms} ms:\n{self._driver.log_tail()}")
+            self._board.finish()
+
+    def _moved(self) -> None:
+        self._moved_ms = self._clock.now_ms()
+
+    @property
+    def _still_ms(self) -> int:
+        return self._clock.now_ms() - self._moved_ms
 
     def _is_drained(self, sunk: int) -> bool:
         """Whether the group has delivered all to an end; at once when all is in the sink, else when it stays so."""
@@ -135,9 +154,9 @@ class _Run:
         return self._quiet > 0 and (sunk >= len(self._produced) or self._quiet >= _QUIET_LOOKS)
 
     def _start_again(self) -> None:
-        if not self._driver.is_alive and self._driver.answer() is None:
-            self._driver = self._drivers.take(self._plan.master)
-            self._start()
+        self._driver = self._drivers.take(self._plan.master)
+        self._start()
+        self._moved()
 
     # ---------------------------------------------------------------------------------- the faults
 
@@ -153,29 +172,26 @@ class _Run:
             self._fulfil(request)
 
     def _fulfil(self, request: Request) -> None:
-        act = {
+        acts: dict[Kind, Callable[[], object]] = {
             Kind.RUNNER_KILLED: self._kill_runner,
-            Kind.EXECUTOR_KILLED: lambda: self._kill(executor_of(request.pid)),
+            Kind.EXECUTOR_KILLED: lambda: kill_executor(request.pid),
             Kind.DRIVER_KILLED: lambda: self._drivers.kill(self._driver),
             Kind.CONNECTIONS_CUT: self._target.cut_connections,
             Kind.BROKER_RESTARTED: lambda: self._target.take_down(at_once=request.delay_ms == 0),
-        }[request.kind]
+        }
         try:
-            act()
+            acts[request.kind]()
         except (NoVictimError, psutil.NoSuchProcess):  # it had ended by itself: this fault has not struck
+            self._board.dismiss(request)
             return
-        self._board.fulfilled(request)
+        self._board.note(request.kind)
+        self._board.dismiss(request)
         if request.kind is Kind.BROKER_RESTARTED:
             self._target.bring_back()
 
     def _kill_runner(self) -> None:
-        runner = source_runner(self._driver.mark)
-        if runner is None:
+        if not kill_source_runner(self._driver.mark):
             raise NoVictimError
-        self._kill(runner)
-
-    def _kill(self, process: psutil.Process) -> None:
-        process.kill()
 
     # --------------------------------------------------------------------------------- the verdict
 
@@ -196,5 +212,5 @@ class _Run:
             highest_delivery_count=self._ledger.highest_delivery_count(),
             struck=self._board.struck(),
             failures=tuple(self._answer.get("failures", ())),
-            problems=(*crashed, *left),
+            problems=(*self._problems, *crashed, *left),
         )

@@ -1,6 +1,7 @@
 """The designs under faults: each runs until its board says that it is finished, and starts again when it fails."""
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.spark import ShareBatch, ShareWorkers, register, worker_ticks
+from kafka_groups.spark import ShareBatch, ShareWorkers, drain, register, worker_ticks
 from tests.faults import naive_commit, naive_read
 from tests.faults.board import pause
 from tests.faults.handling import InjectedError, Job, handle, handle_batch, with_batch_faults
@@ -112,6 +113,26 @@ def _source(job: Job, spark: "SparkSession") -> None:
     _stream(job, spark.readStream.format("kafka-share").options(**options).load())
 
 
+# ------------------------------------------------------------------------------------------- drain
+
+
+def _drain(job: Job, spark: "SparkSession") -> None:
+    config = {
+        "bootstrap.servers": job.bootstrap_servers,
+        "group.id": job.group_id,
+        "max.poll.records": job.max_records,
+    }
+    for number in count():
+        if job.board.is_finished:
+            return
+        with drain(spark, config, topics=[job.topic], max_records=job.max_records, idle_seconds=0.5) as batch:
+            if len(batch):
+                handle_batch(job, batch.df, number)
+
+
+# ------------------------------------------------------------------------------- the naive designs
+
+
 def _naive_read(job: Job, spark: "SparkSession") -> None:
     spark.dataSource.register(naive_read.NaiveReadSource)
     _stream(job, _naive_options(job, spark.readStream.format("naive-read")))
@@ -163,6 +184,7 @@ def _until_finished(job: Job, query: "StreamingQuery", stop: Callable[[], None])
 PIPELINES: Mapping[str, Pipeline] = MappingProxyType({
     "workers": _workers,
     "source": _source,
+    "drain": _drain,
     "naive-read": _naive_read,
     "naive-commit": _naive_commit,
 })  # fmt: skip

@@ -113,7 +113,7 @@ class Plan:
     broker: str
     seed: int
     master: str = LOCAL
-    records: int = 2_000
+    records: int = 1_500
     records_per_batch: int = 40
     partitions: int = 3
     max_records: int = 200
@@ -158,7 +158,7 @@ def draw(design: str, broker: str, seed: int) -> Plan:
         broker=broker,
         seed=seed,
         master=CLUSTER if Kind.EXECUTOR_KILLED in drawn else LOCAL,
-        records_per_batch=rng.choice((10, 40, 100)),
+        records_per_batch=rng.choice((10, 25, 50)),
         partitions=rng.randint(2, 4),
         max_records=rng.choice((150, 250)),
         tasks=2,
@@ -178,7 +178,7 @@ def _fault(rng: random.Random, design: str, kind: Kind) -> Fault:
     return Fault(
         kind=kind,
         point=rng.choice(_points(design, kind)),
-        after_calls=rng.randint(2, 6),
+        after_calls=rng.randint(1, 5),
         waits=waits,
         delay_ms=0 if waits else rng.choice((0, 30, 100, 300)),
         times=_TASK_ATTEMPTS if kind is Kind.SINK_RAISES and design != "workers" else 1,
