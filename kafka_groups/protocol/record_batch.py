@@ -218,7 +218,7 @@ class RecordBatch(NamedTuple):
             raise self.corrupt(f"it announces {header.record_count} records")
         size = len(self.data)
         if header.attributes & _COMPRESSION_MASK:
-            records = decompress(header.compression, self.data[HEADER_BYTES:], max_bytes=max_bytes)
+            records = self.payload(max_bytes=max_bytes)
             size = HEADER_BYTES + len(records)
             padded = b"".join((self._uncompressed_header(), records, _PADDING))
         else:
@@ -226,6 +226,17 @@ class RecordBatch(NamedTuple):
         buffer = cast("bytes", memoryview(padded)[:size])  # any buffer will do; aiokafka declares bytes
         batch: Iterator[Record] = iter(DefaultRecordBatch(buffer))
         return batch
+
+    def payload(self, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Buffer:
+        """The bytes of the records, decompressed to at most `max_bytes`.
+
+        Raises:
+            CorruptRecordError: They cannot be decompressed.
+        """
+        records = self.data[HEADER_BYTES:]
+        if not self.header.attributes & _COMPRESSION_MASK:
+            return records
+        return decompress(self.header.compression, records, max_bytes=max_bytes)
 
     def corrupt(self, cause: object) -> CorruptRecordError:
         """The error that says what is wrong with this batch."""

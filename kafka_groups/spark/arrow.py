@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.protocol.record_batch import RecordBatch
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.columns import FIELDS, RecordColumns
 from kafka_groups.share.delivery.records import AnyRecords
+from kafka_groups.spark.parsing import FEWEST_RECORDS, ParsedBlock, parse
 from kafka_groups.spark.schema import HEADER_TYPE, RECORD_SCHEMA, TIMESTAMP_TYPE
 
 __all__ = ["to_table"]
@@ -18,7 +20,14 @@ __all__ = ["to_table"]
 _MAX_TIMESTAMP_MS: Final = (2**63 - 1) // 1000
 """What fits into Arrow's microseconds, some 292,000 years."""
 
+_NO_TIMESTAMP: Final = -1
 _NO_HEADERS: Final = pa.array([], HEADER_TYPE.value_type)
+
+_COSTLY: Final = frozenset({"timestamp", "headers"})
+"""What takes longer to read one by one than to parse; keys and values alone do not."""
+
+Integers = Any
+"""A numpy array of 64-bit integers."""
 
 
 def to_table(records: AnyRecords, columns: Sequence[str] | None = None) -> pa.Table:
@@ -31,7 +40,7 @@ def to_table(records: AnyRecords, columns: Sequence[str] | None = None) -> pa.Ta
     Args:
         records: What a poll returned.
         columns: Names of the columns, in the order wanted; None for all of `RECORD_SCHEMA`. What is left out is not
-            read.
+            made, and as far as possible not read.
 
     Returns:
         A table with the types of `RECORD_SCHEMA`, in chunks of some thousand rows.
@@ -44,7 +53,8 @@ def to_table(records: AnyRecords, columns: Sequence[str] | None = None) -> pa.Ta
     blocks = [
         pa.Table.from_arrays([_BUILDERS[name](block, delivery) for name in schema.names], schema=schema)
         for delivery in records.deliveries
-        for block in delivery.columns(wanted)
+        for block in _blocks_of(delivery, wanted)
+        if block.size
     ]
     return pa.concat_tables(blocks) if blocks else schema.empty_table()
 
@@ -58,83 +68,128 @@ def _schema_of(columns: Sequence[str] | None) -> pa.Schema:
     return pa.schema([RECORD_SCHEMA.field(name) for name in columns])
 
 
-def _topics(block: RecordColumns, delivery: AcquiredRecords) -> Any:
+# -------------------------------------------------------------------------------------------- blocks
+
+
+class _Block(Protocol):
+    """Records of one delivery; each of these is asked for at most once."""
+
+    @property
+    def size(self) -> int: ...
+    def offsets(self) -> Integers: ...
+    def timestamps(self) -> pa.Array: ...
+    def keys(self) -> pa.Array: ...
+    def values(self) -> pa.Array: ...
+    def headers(self) -> pa.Array: ...
+
+
+def _blocks_of(delivery: AcquiredRecords, wanted: frozenset[str]) -> Iterator[_Block]:
+    for batches in delivery.blocks():
+        parsed = parse(batches) if wanted & _COSTLY and _is_ordinary(delivery, batches) else None
+        yield _Read(delivery.columns(batches, wanted)) if parsed is None else _Parsed(parsed)
+    yield _Read(delivery.deserialized_columns(wanted))
+
+
+def _is_ordinary(delivery: AcquiredRecords, batches: Sequence[RecordBatch]) -> bool:
+    """Whether it is worthwhile to parse the batches all at once: enough records, one for each offset, all delivered."""
+    if sum(batch.header.record_count for batch in batches) < FEWEST_RECORDS:
+        return False
+    return all(batch.header.is_dense and delivery.delivers_all_of(batch) for batch in batches)
+
+
+class _Parsed:
+    def __init__(self, block: ParsedBlock) -> None:
+        self._block = block
+        self.size = block.size
+        self.keys = block.keys
+        self.values = block.values
+
+    def offsets(self) -> Integers:
+        return self._block.offsets
+
+    def timestamps(self) -> pa.Array:
+        return _timestamps_of(self._block.timestamps_ms)
+
+    def headers(self) -> pa.Array:
+        return _no_headers(self.size)
+
+
+class _Read:
+    def __init__(self, columns: RecordColumns) -> None:
+        self._columns = columns
+        self.size = columns.size
+
+    def offsets(self) -> Integers:
+        return np.concatenate([_integers(piece) for piece in self._columns.offsets])
+
+    def timestamps(self) -> pa.Array:
+        given = self._columns.timestamps_ms
+        return _timestamps_of(_integers([_NO_TIMESTAMP if ms is None else ms for ms in given]))
+
+    def keys(self) -> pa.Array:
+        return pa.array(self._columns.keys, pa.binary())
+
+    def values(self) -> pa.Array:
+        return pa.array(self._columns.values, pa.binary())
+
+    def headers(self) -> pa.Array:
+        headers, size = self._columns.headers, self.size
+        if not headers:
+            return _no_headers(size)
+        ends = np.zeros(size + 1, np.int32)
+        np.cumsum(np.bincount(self._columns.header_rows, minlength=size), out=ends[1:])
+        keys = pa.array([key for key, _ in headers], pa.string())
+        values = pa.array([value for _, value in headers], pa.binary())
+        structs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER_TYPE.value_type))
+        return pa.ListArray.from_arrays(pa.array(ends), structs, type=HEADER_TYPE)
+
+
+def _integers(given: Sequence[int]) -> Integers:
+    if isinstance(given, range):
+        return np.arange(given.start, given.stop, dtype=np.int64)
+    return np.fromiter(given, np.int64, len(given))
+
+
+def _no_headers(size: int) -> pa.Array:
+    ends = pa.py_buffer(np.zeros(size + 1, np.int32))
+    return pa.Array.from_buffers(HEADER_TYPE, size, [None, ends], children=[_NO_HEADERS])
+
+
+def _timestamps_of(milliseconds: Integers) -> pa.Array:
+    least, most = milliseconds.min(), milliseconds.max()
+    if least >= 0 and most <= _MAX_TIMESTAMP_MS:
+        return pa.Array.from_buffers(TIMESTAMP_TYPE, len(milliseconds), [None, pa.py_buffer(milliseconds * 1000)])
+    unsaid = (milliseconds == _NO_TIMESTAMP) | (milliseconds > _MAX_TIMESTAMP_MS) | (milliseconds < -_MAX_TIMESTAMP_MS)
+    return pa.array(np.where(unsaid, 0, milliseconds) * 1000, mask=unsaid).cast(TIMESTAMP_TYPE)
+
+
+# -------------------------------------------------------------------------------------------- columns
+
+
+def _topics(block: _Block, delivery: AcquiredRecords) -> pa.Array:
     return pa.repeat(pa.scalar(delivery.topic, pa.string()), block.size)
 
 
-def _partitions(block: RecordColumns, delivery: AcquiredRecords) -> Any:
+def _partitions(block: _Block, delivery: AcquiredRecords) -> pa.Array:
     return pa.repeat(pa.scalar(delivery.partition, pa.int32()), block.size)
 
 
-def _offsets(block: RecordColumns, _: AcquiredRecords) -> Any:
-    return pa.array(_offsets_of(block))
-
-
-def _timestamps(block: RecordColumns, _: AcquiredRecords) -> Any:
-    try:
-        milliseconds = np.fromiter(block.timestamps_ms, np.int64, block.size)
-    except TypeError:  # there are records without one
-        return _timestamps_or_null(block)
-    if milliseconds.max() > _MAX_TIMESTAMP_MS or milliseconds.min() < -_MAX_TIMESTAMP_MS:
-        return _timestamps_or_null(block)
-    return pa.Array.from_buffers(TIMESTAMP_TYPE, block.size, [None, pa.py_buffer(milliseconds * 1000)])
-
-
-def _timestamps_or_null(block: RecordColumns) -> Any:
-    return pa.array([_microseconds(timestamp_ms) for timestamp_ms in block.timestamps_ms], TIMESTAMP_TYPE)
-
-
-def _microseconds(timestamp_ms: int | None) -> int | None:
-    return None if timestamp_ms is None or abs(timestamp_ms) > _MAX_TIMESTAMP_MS else timestamp_ms * 1000
-
-
-def _keys(block: RecordColumns, _: AcquiredRecords) -> Any:
-    return pa.array(block.keys, pa.binary())
-
-
-def _values(block: RecordColumns, _: AcquiredRecords) -> Any:
-    return pa.array(block.values, pa.binary())
-
-
-def _headers(block: RecordColumns, _: AcquiredRecords) -> Any:
-    ends = np.zeros(block.size + 1, np.int32)
-    if not block.headers:
-        return pa.Array.from_buffers(HEADER_TYPE, block.size, [None, pa.py_buffer(ends)], children=[_NO_HEADERS])
-    np.cumsum(np.bincount(block.header_rows, minlength=block.size), out=ends[1:])
-    keys = pa.array([key for key, _ in block.headers], pa.string())
-    values = pa.array([value for _, value in block.headers], pa.binary())
-    structs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER_TYPE.value_type))
-    return pa.ListArray.from_arrays(pa.array(ends), structs, type=HEADER_TYPE)
-
-
-def _delivery_counts(block: RecordColumns, delivery: AcquiredRecords) -> Any:
+def _delivery_counts(block: _Block, delivery: AcquiredRecords) -> pa.Array:
     ranges = delivery.ranges
-    counts = np.array([acquired.delivery_count for acquired in ranges], np.int16)
     if len(ranges) == 1:
         return pa.repeat(pa.scalar(ranges[0].delivery_count, pa.int16()), block.size)
+    counts = np.array([acquired.delivery_count for acquired in ranges], np.int16)
     firsts = np.array([acquired.first_offset for acquired in ranges], np.int64)
-    return pa.array(counts[np.searchsorted(firsts, _offsets_of(block), side="right") - 1])
+    return pa.array(counts[np.searchsorted(firsts, block.offsets(), side="right") - 1])
 
 
-def _offsets_of(block: RecordColumns) -> "np.ndarray[Any, np.dtype[np.int64]]":
-    return np.concatenate(list(_pieces(block))) if block.offsets else np.empty(0, np.int64)
-
-
-def _pieces(block: RecordColumns) -> Iterator["np.ndarray[Any, np.dtype[np.int64]]"]:
-    for piece in block.offsets:
-        if isinstance(piece, range):
-            yield np.arange(piece.start, piece.stop, dtype=np.int64)
-        else:
-            yield np.fromiter(piece, np.int64, len(piece))
-
-
-_BUILDERS: Mapping[str, Callable[[RecordColumns, AcquiredRecords], Any]] = MappingProxyType({
+_BUILDERS: Mapping[str, Callable[[_Block, AcquiredRecords], pa.Array]] = MappingProxyType({
     "topic": _topics,
     "partition": _partitions,
-    "offset": _offsets,
-    "timestamp": _timestamps,
-    "key": _keys,
-    "value": _values,
-    "headers": _headers,
+    "offset": lambda block, _: pa.array(block.offsets()),
+    "timestamp": lambda block, _: block.timestamps(),
+    "key": lambda block, _: block.keys(),
+    "value": lambda block, _: block.values(),
+    "headers": lambda block, _: block.headers(),
     "delivery_count": _delivery_counts,
 })  # fmt: skip

@@ -1,5 +1,6 @@
 """The command `arrow`: from the bytes of fetch responses to tables, on one core and without a broker."""
 
+import random
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,6 @@ from kafka_groups.spark.arrow import to_table
 from kafka_groups.types import TopicIdPartition
 from tests.benchmarks.output import console, finish, say
 
-VALUE_BYTES: Final = 100
 RECORDS_PER_BATCH: Final = 1_000
 BATCHES_PER_RESPONSE: Final = 2
 _RECORDS_PER_RESPONSE: Final = RECORDS_PER_BATCH * BATCHES_PER_RESPONSE  # what Kafka's lock limit gives by default
@@ -29,18 +29,20 @@ _PARTITION = TopicIdPartition(UUID(int=1), 0, "orders")
 
 @frozen
 class Case:
-    """What is measured: with or without the checksums, and which columns."""
+    """What is measured: with or without the checksums, which columns, and values of one size or of many."""
 
     name: str
     check_crcs: bool
     columns: Sequence[str] | None = None
+    value_bytes: Sequence[int] = (100,)
 
 
 CASES: Final = (
-    Case("all columns, checksums compared", check_crcs=True),
+    Case("all columns, checksums", check_crcs=True),
     Case("all columns", check_crcs=False),
-    Case("offset, key, value, checksums compared", check_crcs=True, columns=("offset", "key", "value")),
-    Case("value, checksums compared", check_crcs=True, columns=("value",)),
+    Case("all columns, values of 50 to 150 bytes, checksums", check_crcs=True, value_bytes=range(50, 151)),
+    Case("offset, key, value, checksums", check_crcs=True, columns=("offset", "key", "value")),
+    Case("value, checksums", check_crcs=True, columns=("value",)),
 )
 
 
@@ -49,15 +51,16 @@ CASES: Final = (
 @click.option("--rounds", type=click.IntRange(1), default=11, show_default=True, help="Medians are of these.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
 def arrow(*, records: int, rounds: int, json_file: Path | None) -> None:
-    """Records into Arrow: uncompressed, 100-byte values, keys of 7 bytes, timestamps that differ, no headers.
+    """Records into Arrow: uncompressed, values of 100 bytes, keys of 7, timestamps that differ, no headers.
 
     Counts the processor time of everything from the bytes of a response to the table.
     """
-    responses = _responses(records // _RECORDS_PER_RESPONSE)
+    count = records // _RECORDS_PER_RESPONSE
+    responses = {case.value_bytes: _responses(count, case.value_bytes) for case in CASES}
     rates: dict[str, list[float]] = {case.name: [] for case in CASES}
     for number in range(rounds + 1):
         for case in CASES:
-            rate = _rate(case, responses)
+            rate = _rate(case, responses[case.value_bytes])
             if number:  # the first round warms up
                 rates[case.name].append(rate)
                 say(f"{case.name}: {rate / 1e6:.2f} M records/s")
@@ -65,19 +68,20 @@ def arrow(*, records: int, rounds: int, json_file: Path | None) -> None:
     finish({"arrow": {"records_per_second": {name: median(of_case) for name, of_case in rates.items()}}}, json_file)
 
 
-def _responses(count: int) -> list[bytes]:
+def _responses(count: int, value_bytes: Sequence[int]) -> list[bytes]:
+    firsts = range(0, _RECORDS_PER_RESPONSE, RECORDS_PER_BATCH)
     return [
-        b"".join(
-            _batch(response * _RECORDS_PER_RESPONSE + batch * RECORDS_PER_BATCH)
-            for batch in range(BATCHES_PER_RESPONSE)
-        )
+        b"".join(_batch(response * _RECORDS_PER_RESPONSE + first, value_bytes) for first in firsts)
         for response in range(count)
     ]
 
 
-def _batch(base_offset: int) -> bytes:
-    value, first_ms = bytes(VALUE_BYTES), 1_700_000_000_000
-    records = [NewRecord(value, key=b"k%06d" % n, timestamp_ms=first_ms + n) for n in range(RECORDS_PER_BATCH)]
+def _batch(base_offset: int, value_bytes: Sequence[int]) -> bytes:
+    rng, first_ms = random.Random(base_offset), 1_700_000_000_000
+    records = [
+        NewRecord(bytes(rng.choice(value_bytes)), key=b"k%06d" % n, timestamp_ms=first_ms + n)
+        for n in range(RECORDS_PER_BATCH)
+    ]
     return build_batch(records, base_offset)
 
 

@@ -40,5 +40,5 @@ def test_records_become_tables_of_the_same_size_whatever_the_columns(tmp_path: P
     )
     assert result.exit_code == 0, result.output
     rates = json.loads(written.read_text())["arrow"]["records_per_second"]
-    assert len(rates) == 4
+    assert len(rates) == 5
     assert min(rates.values()) > 10_000

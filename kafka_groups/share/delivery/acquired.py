@@ -163,42 +163,57 @@ class AcquiredRecords:
             except CorruptRecordError as error:
                 self._reject(batch, error)
 
-    def columns(self, wanted: frozenset[str] = FIELDS) -> Iterator[RecordColumns]:
-        """What iterating delivers, as columns, in blocks; keys and values are the bytes on the wire.
+    def blocks(self) -> Iterator[Sequence[RecordBatch]]:
+        """The batches in groups of some thousand records, as their headers say; none if they were deserialised."""
+        block: list[RecordBatch] = []
+        count = 0
+        for batch in self._batches if self._records is None else ():
+            block.append(batch)
+            count += batch.header.record_count
+            if count >= BLOCK_RECORDS:
+                yield block
+                block, count = [], 0
+        if block:
+            yield block
+
+    def columns(self, batches: Sequence[RecordBatch], wanted: frozenset[str] = FIELDS) -> RecordColumns:
+        """What iterating delivers of these batches, as columns; keys and values are the bytes on the wire.
 
         Of a batch that turns out to be unreadable there is no record at all; it is rejected, and the next poll raises
         the error, as with iterating.
 
         Args:
+            batches: One of the `blocks`.
             wanted: Which of `kafka_groups.share.delivery.columns.FIELDS` are read.
         """
-        block = RecordColumns(wanted)
-        if self._records is not None:
-            block.add([record.raw for record in self._records], None)
-        for batch in self._batches if self._records is None else ():
+        columns = RecordColumns(wanted)
+        for batch in batches:
             try:
-                self._add_batch(block, batch)
+                self._add_batch(columns, batch)
             except FOREIGN_ERRORS as error:
                 self._reject(batch, batch.corrupt(error))
             except CorruptRecordError as error:
                 self._reject(batch, error)
-            if block.size >= BLOCK_RECORDS:
-                yield block
-                block = RecordColumns(wanted)
-        if block.size:
-            yield block
+        return columns
 
-    def _add_batch(self, block: RecordColumns, batch: RecordBatch) -> None:
-        header, whole = batch.header, self._delivers_all_of(batch)
-        raws: Iterable[Record] = batch.compiled()
-        dense = range(header.base_offset, header.next_offset) if whole and header.is_dense else None
-        block.add(raws if whole else filter(self._is_delivered, raws), dense)
+    def deserialized_columns(self, wanted: frozenset[str] = FIELDS) -> RecordColumns:
+        """The records that deserialisers went through, as columns of what they were on the wire."""
+        columns = RecordColumns(wanted)
+        columns.add([record.raw for record in self._records or ()], None)
+        return columns
 
-    def _delivers_all_of(self, batch: RecordBatch) -> bool:
+    def delivers_all_of(self, batch: RecordBatch) -> bool:
+        """Whether every offset of the batch was delivered."""
         if not self.covers(batch):
             return False
         start, end = self._positions(batch.header.base_offset, batch.header.last_offset)
         return self._delivered is None or self._delivered.count(m.OPEN, start, end) == end - start
+
+    def _add_batch(self, block: RecordColumns, batch: RecordBatch) -> None:
+        header, whole = batch.header, self.delivers_all_of(batch)
+        raws: Iterable[Record] = batch.compiled()
+        dense = range(header.base_offset, header.next_offset) if whole and header.is_dense else None
+        block.add(raws if whole else filter(self._is_delivered, raws), dense)
 
     def _reject(self, batch: RecordBatch, error: CorruptRecordError) -> None:
         """A batch turned out to be unreadable while iterating: reject it, go on with the next, tell the next poll."""
