@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,19 @@ from tests.support.spark import reason_to_skip, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what is marked `spark_versions(since=(4, 2))` where PySpark is older."""
+    try:
+        major, minor = version("pyspark").split(".")[:2]
+    except PackageNotFoundError:
+        return  # they skip anyway
+    for item in items:
+        marker = item.get_closest_marker("spark_versions")
+        since = marker.kwargs.get("since", (0, 0)) if marker is not None else (0, 0)
+        if (int(major), int(minor)) < since:
+            item.add_marker(pytest.mark.skip(f"needs PySpark {since[0]}.{since[1]}, {major}.{minor} is installed"))
 
 
 @pytest.fixture(scope="session")
