@@ -51,7 +51,7 @@ class ConsumerSpec:
     topics: frozenset[str]
     process: bytes = field(repr=False)
     dead_letter_topic: str | None = None
-    idle_close_seconds: float = 30.0
+    idle_close_seconds: float
     key: str
 
 

@@ -60,7 +60,7 @@ class PollHandler:
         self._has_succeeded = False
 
     def handle(self, batch: ShareBatch) -> bool:
-        """Process and acknowledge a whole poll; False if all of it failed, which is a reason to wait before the next."""
+        """Process and acknowledge a whole poll; False if all of it failed, so that the next had better wait."""
         self._has_failed = self._has_succeeded = False
         often = batch.max_delivery_count
         self._tally.max_delivery_count = max(self._tally.max_delivery_count, often)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["StopSwitch", "is_connect"]
 
 _CHECK_SECONDS = 0.1
-_STOP = "true"
+_ON = "true"
 
 
 def is_connect(spark_object: object) -> bool:
@@ -22,57 +22,37 @@ def is_connect(spark_object: object) -> bool:
 
 
 class StopSwitch:
-    """Whether a run may begin, and when the one under way has ended.
+    """Whether runs may still begin.
 
     With classic Spark `foreachBatch` runs on a thread of this process. With Spark Connect it runs in another process,
-    which is told by way of the session's configuration and seen to have heard by the query's progress.
+    which is told by way of the session's configuration.
     """
 
     def __init__(self, name: str | None = None) -> None:
         self._name = name or f"spark.kafkaGroups.stop.{random_uuid(random.Random())}"
-        self._changed = threading.Condition()
-        self._running = 0
         self._is_on = False
 
     def __reduce__(self) -> tuple[type["StopSwitch"], tuple[str]]:
         return StopSwitch, (self._name,)
 
-    def begins(self, session: "SparkSession") -> bool:
-        """Whether a run may begin; if so, `ended` is to be called."""
-        if is_connect(session) and session.conf.get(self._name, "") == _STOP:
-            return False
-        with self._changed:
-            self._running += not self._is_on
-            return not self._is_on
-
-    def ended(self) -> None:
-        """The run that began has ended."""
-        with self._changed:
-            self._running -= 1
-            self._changed.notify_all()
+    def is_on(self, session: "SparkSession") -> bool:
+        """Whether no further run is to begin."""
+        return self._is_on or (is_connect(session) and session.conf.get(self._name, "") == _ON)
 
     def stop(self, query: "StreamingQuery") -> None:
-        """Let no further run begin, wait for the one under way, and stop the query."""
-        with self._changed:
-            self._is_on = True
-            if not is_connect(query):
-                self._changed.wait_for(lambda: self._running == 0)
+        """Let no further run begin, wait for the micro-batch under way, and stop the query."""
+        last, pause = _batch_id(query), threading.Event()
+        self._is_on = True
         if is_connect(query):
-            self._tell_server(query)
+            self._tell_server()
+        while query.isActive and query.status["isTriggerActive"] and _batch_id(query) <= last:
+            pause.wait(_CHECK_SECONDS)
         query.stop()
 
-    def _tell_server(self, query: "StreamingQuery") -> None:
+    def _tell_server(self) -> None:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - loaded where there is a query
 
-        SparkSession.active().conf.set(self._name, _STOP)
-        self._wait_for_progress(query)
-
-    @staticmethod
-    def _wait_for_progress(query: "StreamingQuery") -> None:
-        """A micro-batch that begins after the one under way has ended sees that it is to do nothing."""
-        last, pause = _batch_id(query), threading.Event()
-        while query.isActive and _batch_id(query) <= last:
-            pause.wait(_CHECK_SECONDS)
+        SparkSession.active().conf.set(self._name, _ON)
 
 
 def _batch_id(query: "StreamingQuery") -> int:

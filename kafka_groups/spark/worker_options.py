@@ -50,15 +50,16 @@ class WorkerOptions:
             raises. "per_record": each record is tried on its own, and what fails is given back. "reject": none is
             delivered again.
         dead_letter_topic: Where copies of records go that are rejected, or that are on one of their last deliveries.
-        idle_close_seconds: How long a consumer waits for the next task before it leaves the group; less than the 60 s
-            after which Spark ends an idle Python worker.
+        idle_close_seconds: How long a consumer waits for the next task before it leaves the group. Its partitions lie
+            idle meanwhile, unless there are more workers than partitions; joining again takes a second or two. Less
+            than the 60 s after which Spark ends an idle Python worker.
     """
 
     max_records: int = field(default=50_000, validator=_positive)
     max_seconds: float = field(default=10.0, validator=_positive)
     on_error: str = field(default="release", validator=_known)
     dead_letter_topic: str | None = field(default=None, validator=_topic)
-    idle_close_seconds: float = field(default=30.0, validator=_positive)
+    idle_close_seconds: float = field(default=10.0, validator=_positive)
 
 
 def options_and_keys(keywords: Mapping[str, Any]) -> tuple[WorkerOptions, dict[str, object]]:

@@ -104,7 +104,7 @@ class ShareWorkers:
             spark: The session; also one of Spark Connect.
             workers: How many tasks poll side by side.
             drained_for: For how many seconds nothing may have come, while the worker had partitions to fetch from.
-            timeout: Longest time in seconds, checked about every `max_seconds`; None waits for as long as it takes.
+            timeout: Longest time in seconds, looked at about every `max_seconds`; None waits for as long as it takes.
 
         Returns:
             What the workers did, process by process.
@@ -115,11 +115,12 @@ class ShareWorkers:
             ShareWorkersError: As from `run`.
         """
         count, drained_ms = checked_workers(workers), _milliseconds("drained_for", drained_for)
-        clock = SystemClock()
-        deadline_ms = None if timeout is None else clock.now_ms() + _milliseconds("timeout", timeout)
+        clock, began_ms = SystemClock(), SystemClock().now_ms()
+        if timeout is not None and _milliseconds("timeout", timeout) < drained_ms:
+            raise ConfigurationError(f"timeout={timeout}: give more than drained_for, which is {drained_for} s")
         total, is_drained, number = ShareRunResult(), False, 0
         while not is_drained:
-            if deadline_ms is not None and clock.now_ms() >= deadline_ms:
+            if timeout is not None and clock.now_ms() - began_ms >= timeout * 1000:
                 raise OperationTimeoutError(f"the group was not drained after {timeout} s:\n{total}")
             number += 1
             result = self._run(spark.range(0, count, 1, count), self.task(drained_ms), f"round {number}")
@@ -147,14 +148,11 @@ class ShareWorkers:
 
     def _run(self, df: "DataFrame", task: WorkerTask, what: str) -> ShareRunResult:
         session = df.sparkSession
-        if not self._switch.begins(session):
+        if self._switch.is_on(session):
             return ShareRunResult()
-        try:
-            self._check_speculation(session)
-            with _described(session, f"kafka-share {self._spec.config.group_id} {what}"):
-                rows = df.mapInArrow(task_body(task), METRICS_DDL).collect()
-        finally:
-            self._switch.ended()
+        self._check_speculation(session)
+        with _described(session, f"kafka-share {self._spec.config.group_id} {what}"):
+            rows = df.mapInArrow(task_body(task), METRICS_DDL).collect()
         return self._checked(ShareRunResult.of_rows(rows), what)
 
     def _checked(self, result: ShareRunResult, what: str) -> ShareRunResult:
