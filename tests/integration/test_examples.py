@@ -8,21 +8,40 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.spark import reason_to_skip
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-ARGUMENTS = {"flights.py": ["--flights", "20000"]}
+ARGUMENTS = {"flights.py": ["--flights", "20000"], "spark_pipeline.py": ["--flights", "20000"]}
+NOISE = r"%\d\|"  # librdkafka remarks on retries
 
 
 def test_every_example_is_run() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(ARGUMENTS)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ARGUMENTS)
-def test_example_ends_well(name: str) -> None:
+def run(name: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-W", "error", str(EXAMPLES / name), *ARGUMENTS[name]]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False, env=environment)
-    said = [line for line in done.stderr.splitlines() if not re.match(r"%\d\|", line)]  # librdkafka remarks on retries
+    return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False, env=environment)
+
+
+@pytest.mark.slow
+def test_flights() -> None:
+    done = run("flights.py")
+    said = [line for line in done.stderr.splitlines() if not re.match(NOISE, line)]
     assert (done.returncode, said) == (0, []), done.stdout
+    assert done.stdout.splitlines()[-1] == "The share group's result equals the plain computation."
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_spark_pipeline() -> None:
+    if reason := reason_to_skip():
+        pytest.skip(reason)
+    done = run("spark_pipeline.py")
+    assert done.returncode == 0, done.stderr
+    totals = re.findall(r"^ *total +\d+ +(\d+) +(\d+) ", done.stdout, re.MULTILINE)  # of each micro-batch
+    assert sum(int(accepted) for _, accepted in totals) == 20_000
     assert done.stdout.splitlines()[-1] == "The share group's result equals the plain computation."

@@ -5,13 +5,15 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 from attrs import frozen
 
 from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.spark.batch import ShareBatch
+
+if TYPE_CHECKING:
+    from kafka_groups.spark.batch import ShareBatch
 
 __all__ = ["Channel", "DemoGoneError", "WithWord", "channel_to"]
 
@@ -61,14 +63,14 @@ def _channel(path: str, _pid: int) -> Channel:
 class WithWord:
     """A sink that tells the demo what it does, and lets a batch be accepted when the demo gives its word."""
 
-    sink: Callable[[ShareBatch], None]
+    sink: "Callable[[ShareBatch], None]"
     table: str
     path: Path
 
-    def __call__(self, batch: ShareBatch) -> None:
+    def __call__(self, batch: "ShareBatch") -> None:
         """Store the batch."""
         channel, pid = channel_to(str(self.path)), os.getpid()
-        again = int(np.count_nonzero(batch.delivery_counts > 1))
+        again = int((batch.delivery_counts > 1).sum())
         kind = MessageKind.RECEIVED
         channel.tell(Message(kind=kind, pid=pid, table=self.table, records=len(batch), redelivered=again))
         self.sink(batch)

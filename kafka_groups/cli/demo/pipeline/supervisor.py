@@ -10,8 +10,12 @@ from typing import Self
 
 from kafka_groups.cli.demo.pipeline.messages import GO_ON, Message, MessageKind, read_message
 from kafka_groups.cli.demo.pipeline.tally import Tally, Verdict
+from kafka_groups.errors import ConfigurationError
 
 __all__ = ["Supervisor"]
+
+_LONGEST_PATH = 100
+"""What every system allows for the path of a socket, in bytes."""
 
 
 class Supervisor:
@@ -38,7 +42,15 @@ class Supervisor:
         return f"<Supervisor of {len(self._pids)} processes>"
 
     async def __aenter__(self) -> Self:
-        """Begin to listen."""
+        """Begin to listen.
+
+        Raises:
+            ConfigurationError: The path is longer than a socket's may be.
+        """
+        if len(os.fsencode(self._path)) > _LONGEST_PATH:
+            raise ConfigurationError(
+                f"{self._path} is too long for a socket; set TMPDIR to a directory nearer the root"
+            )
         self._server = await asyncio.start_unix_server(self._serve, self._path)
         return self
 
