@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from statistics import median
 from typing import Any
 
 import attrs
@@ -34,6 +35,7 @@ class Query:
         self._records: list[int] = []
         self._cpu: list[float] = []
         self._results: list[Any] = []
+        self._phases_ms: dict[str, float] = {}
         self._workers = workers_of(run) if run.kind == "workers" else None
 
     def outcome(self) -> Outcome:
@@ -43,6 +45,7 @@ class Query:
             query = writer.option("checkpointLocation", checkpoint).trigger(processingTime="0 seconds").start()
             try:
                 self._wait_for(query)
+                self._phases_ms = _phases_ms(query.recentProgress[-self.run.batches :])
             finally:
                 query.stop()
         return self._counted()
@@ -86,7 +89,14 @@ class Query:
             cpu_seconds=self._cpu[-1] - self._cpu[first - 1],
             task_seconds=_task_seconds(self._results[-self.run.batches :]),
             notes=_notes(self._results),
+            phases_ms=self._phases_ms,
         )
+
+
+def _phases_ms(progress: list[Any]) -> dict[str, float]:
+    durations = [entry["durationMs"] for entry in progress]
+    names = sorted({name for duration in durations for name in duration})
+    return {name: median(duration.get(name, 0) for duration in durations) for name in names}
 
 
 def _task_seconds(results: list[Any]) -> dict[str, float]:

@@ -120,17 +120,22 @@ def throughput(bench: Bench, rounds: int, batches: int = 4, warm_up_rounds: int 
 
 
 def overhead(bench: Bench, rounds: int) -> dict[str, Pair]:
-    """What a micro-batch takes that carries next to nothing, against Spark's own empty one."""
-    pairs = {"workers": Pair(), "share": Pair()}
+    """What a micro-batch takes that carries next to nothing, against Spark's own.
+
+    Workers are measured against an empty micro-batch, which is what starts them; the source against the same, and
+    against Spark's own Kafka source with as few records.
+    """
+    pairs = {"workers / empty": Pair(), "share / empty": Pair(), "share / kafka": Pair()}
     for number in range(rounds):
-        kinds = ("ticks", "workers", "share")
+        kinds = ("ticks", "kafka", "workers", "share")
         outcomes = {
             kind: bench.outcome(kind, SMALL_BATCH, SMALL_BATCHES)
             for kind in (kinds if number % 2 == 0 else reversed(kinds))
         }
-        for kind, pair in pairs.items():
-            pair.ours.append(outcomes[kind])
-            pair.own.append(outcomes["ticks"])
+        for name, pair in pairs.items():
+            ours, own = name.split(" / ")
+            pair.ours.append(outcomes[ours])
+            pair.own.append(outcomes["ticks" if own == "empty" else own])
     return pairs
 
 

@@ -53,6 +53,7 @@ class Outcome:
         cpu_seconds: CPU time of the driver, the Java virtual machine and all Python workers, over all batches.
         task_seconds: For workers, time spent in polls, `process` and acknowledgements, summed over the tasks.
         notes: Counts that should be nought, such as those of lost locks.
+        phases_ms: What Spark says that the phases of a micro-batch took, the median of each.
     """
 
     records: list[int]
@@ -60,6 +61,7 @@ class Outcome:
     cpu_seconds: float
     task_seconds: dict[str, float] = field(factory=dict)
     notes: dict[str, int] = field(factory=dict)
+    phases_ms: dict[str, float] = field(factory=dict)
 
     @property
     def total_records(self) -> int:
@@ -101,4 +103,5 @@ def outcome_as_json(outcome: Outcome) -> dict[str, Any]:
         "cpu_us_per_record": outcome.cpu_us_per_record,
         "task_seconds": outcome.task_seconds,
         "notes": outcome.notes,
+        "phases_ms": outcome.phases_ms,
     }
