@@ -1,6 +1,6 @@
 """A process like Spark's source runner: it calls a reader as it is told on its standard input, and stops it at the end.
 
-Run with the options of the source as JSON. It prints a line for each batch, and `stopped` when the reader was stopped.
+Run with the options of the source as JSON. It writes a line for each batch, and `stopped` when the reader was stopped.
 """
 
 import json
@@ -21,10 +21,16 @@ def main(options: dict[str, str]) -> None:
         for _ in sys.stdin:
             end = reader.latestOffset(start, ReadMaxRows(1_000))
             rows = sum(batch.num_rows for part in reader.partitions(start, end) for batch in reader.read(part))
-            print(rows, flush=True)
+            say(rows)
     finally:
         reader.stop()
-        print("stopped", flush=True)
+        say("stopped")
+
+
+def say(line: object) -> None:
+    """A line for the test."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

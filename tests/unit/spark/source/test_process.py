@@ -116,7 +116,7 @@ def test_an_orphan_ends_even_if_its_input_stays_open(world: World) -> None:
 
 def test_the_watchdog_sees_that_its_parent_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
-    monkeypatch.setattr(os, "kill", lambda pid, number: ended.set() if (pid, number) == this else None)
     this = (os.getpid(), signal.SIGTERM)
+    monkeypatch.setattr(os, "kill", lambda pid, number: ended.set() if (pid, number) == this else None)
     exit_when_orphaned(os.getppid() + 1)
     assert ended.wait(5)

@@ -16,7 +16,7 @@ from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import source_options
 from kafka_groups.spark.source.sealing import BatchLimits
 from kafka_groups.spark.source.source import ShareSource
-from tests.unit.spark.source.sparks_calls import SETTINGS, World, numbers
+from tests.unit.spark.source.sparks_calls import SETTINGS, Query, World, numbers
 
 
 @pytest.fixture(scope="module")
@@ -143,14 +143,41 @@ def test_available_now_reads_what_is_there_and_ends(world: World) -> None:
     with world.query(maxRecordsPerBatch=300) as query:
         query.source.prepare_available_now()
         world.produce(range(1_000, 1_500))
-        tables = []
-        while (end := query.latest()) != query.start:
-            tables.append(query.read(end))
-            query.start = end
-        assert numbers(*tables) == list(range(1_000))
+        assert drained(query) == list(range(1_000))
         assert query.share["accepted"] == 1_000
     with world.query() as query:
         assert numbers(*query.batches(500)) == list(range(1_000, 1_500))
+
+
+def drained(query: Query) -> list[int]:
+    """Everything that comes until nothing comes any more."""
+    tables = []
+    while (end := query.latest()) != query.start:
+        tables.append(query.read(end))
+        query.start = end
+    return numbers(*tables)
+
+
+def test_available_now_waits_for_what_others_hold(world: World) -> None:
+    world.produce(range(100))
+    rival = world.rival()
+    held = len(rival.poll(10))
+    leaving = threading.Timer(1.5, rival.close)
+    with world.query(pollTimeoutMs=100) as query:
+        leaving.start()
+        query.source.prepare_available_now()
+        assert drained(query) == list(range(100))
+        assert query.share["max_delivery_count"] == 2, f"{held} records were the rival's before"
+    leaving.join()
+
+
+def test_available_now_does_not_wait_for_ever(cluster: EmbeddedCluster) -> None:
+    world = World(cluster, partitions=1)
+    world.produce(range(100))
+    with world.rival() as rival, world.query(pollTimeoutMs=100, availableNowTimeoutMs=700) as query:
+        assert len(rival.poll(10)) == 100
+        query.source.prepare_available_now()
+        assert drained(query) == []
 
 
 def test_available_now_ends_on_an_empty_topic(world: World) -> None:
