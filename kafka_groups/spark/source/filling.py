@@ -15,13 +15,13 @@ _LONGEST_LINGER_MS = 100
 class Filling:
     """One batch while it is filled.
 
-    Once there are records, more come at once or not before others are acknowledged, as the locks are limited. So the
-    batch is closed when a leader has answered and nothing followed. An answer has to be seen, as records that were
-    fetched ahead, or held back from the batch before, would be a batch of their own, while most locks are free.
+    Once there are records, more come with the next answer or not before others are acknowledged, as the locks are
+    limited. So the batch is closed when a leader has answered without records. Such an answer has to be seen: where it
+    is far away, a batch that is closed sooner has the records of one fetch, while most locks are free.
 
     Attributes:
         poll_timeout_ms: How long to wait for the first record.
-        fetches: Fetches that had been answered when this began.
+        fetches: Fetches that had been answered when this began, or when records came last.
         began_ms: When this began, or began to count anew.
         join_deadline_ms: Until when nothing is decided before the first fetch was answered.
         came_ms: When records came last.
@@ -53,7 +53,7 @@ class Filling:
     def polled(self, fetches: int, now_ms: int, *, came: bool) -> None:
         """A poll ended, with records or without; so many fetches were answered by now."""
         if came:
-            self.came_ms = now_ms
+            self.came_ms, self.fetches = now_ms, fetches
         if came or (fetches == 0 and now_ms < self.join_deadline_ms):
             self.began_ms = now_ms
 
