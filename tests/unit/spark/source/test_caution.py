@@ -60,12 +60,13 @@ def test_a_record_on_its_last_delivery_goes_alone() -> None:
     assert [sealed(source, 0) for _ in range(4)] == [[1], [2], [3], []]
 
 
-def test_a_batch_is_closed_when_a_leader_has_answered_and_nothing_follows() -> None:
+def test_a_batch_is_closed_when_a_leader_has_answered_without_records() -> None:
     filling = Filling.begin(500, fetches=7, now_ms=1_000, patient=False)
     assert filling.wait_ms(None, 1_000) == 500
     filling.polled(8, 1_200, came=True)
     assert filling.wait_ms(0, 1_200) == 10
-    assert filling.is_over(0, 8, 1_210)
+    assert not filling.is_over(0, 8, 1_210)
+    assert filling.is_over(0, 9, 1_220)
 
 
 def test_records_that_waited_do_not_close_the_batch_before_an_answer() -> None:
