@@ -57,6 +57,10 @@ class Filling:
         if came or (fetches == 0 and now_ms < self.join_deadline_ms):
             self.began_ms = now_ms
 
+    def go_on(self, now_ms: int) -> None:
+        """It was over, and is to go on all the same."""
+        self.began_ms = now_ms
+
     def is_over(self, until_ready_ms: int | None, fetches: int, now_ms: int) -> bool:
         """Whether to close the batch after a poll that brought nothing."""
         is_answered = fetches > self.fetches or now_ms - self.came_ms >= _LONGEST_LINGER_MS

@@ -164,6 +164,12 @@ class Sealing(Generic[P]):
             )
         return self.sealed.pieces
 
+    def is_enough(self, limits: BatchLimits, now_ms: int) -> bool:
+        """Whether the records that may go now make a batch that has reached its limits."""
+        ready = [piece for piece in self._held if not self._wait_ms(piece, now_ms)]
+        is_large = sum(piece.size_bytes for piece in ready) >= limits.size_bytes
+        return is_large or (limits.rows is not None and sum(piece.rows for piece in ready) >= limits.rows)
+
     def wait_ms(self, now_ms: int) -> int | None:
         """How long until held records may go, 0 if some may now; None when nothing is held."""
         return min((self._wait_ms(piece, now_ms) for piece in self._held), default=None)

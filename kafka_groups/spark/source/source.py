@@ -2,6 +2,7 @@
 
 import logging
 import random
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,8 @@ __all__ = ["ShareSource"]
 _LOG = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT_S = 3.0
+_BATCHES_IN_HAND = 2
+"""Nothing more is acquired when so many full batches are held."""
 
 
 class ShareSource:
@@ -136,14 +139,23 @@ class ShareSource:
         self._look_at_group()
         now_ms = self._clock.now_ms()
         filling = Filling.begin(self.options.poll_timeout_ms, self._acquirer.fetches, now_ms, patient=patient)
-        while not self._is_full(limits):
-            came = self._hold(self._acquirer.acquire(filling.wait_ms(self._sealing.wait_ms(now_ms), now_ms)))
+        while not self._sealing.is_enough(limits, now_ms):
+            came = self._hold(self._acquire(filling.wait_ms(self._sealing.wait_ms(now_ms), now_ms)))
             now_ms, fetches = self._clock.now_ms(), self._acquirer.fetches
             filling.polled(fetches, now_ms, came=came)
             if came:
                 self._came_ms = now_ms
-            elif filling.is_over(self._sealing.wait_ms(now_ms), fetches, now_ms) and not self._is_to_wait(now_ms):
-                return
+            elif filling.is_over(self._sealing.wait_ms(now_ms), fetches, now_ms):
+                if not self._is_to_wait(now_ms):
+                    return
+                filling.go_on(now_ms)
+
+    def _acquire(self, timeout_ms: int) -> list[TablePiece]:
+        """Wait for records; for nothing but the time when there are too many in hand that are held back."""
+        if self._sealing.held_bytes < _BATCHES_IN_HAND * self.options.max_bytes_per_batch:
+            return self._acquirer.acquire(timeout_ms)
+        threading.Event().wait(timeout_ms / 1000)
+        return []
 
     def _is_to_wait(self, now_ms: int) -> bool:
         """Whether a run that reads what is there has to wait, as it would end if it found nothing."""
@@ -153,10 +165,6 @@ class ShareSource:
             return True
         is_patient = now_ms - self._came_ms < self.options.available_now_timeout_ms
         return is_patient and self._ends is not None and self._questions.is_through(self._ends) is False
-
-    def _is_full(self, limits: BatchLimits) -> bool:
-        rows, size_bytes = self._sealing.held_rows, self._sealing.held_bytes
-        return size_bytes >= limits.size_bytes or (limits.rows is not None and rows >= limits.rows)
 
     def _hold(self, pieces: Iterable[TablePiece]) -> bool:
         """Hold what may go to Spark; whether there is any."""

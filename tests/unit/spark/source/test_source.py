@@ -171,6 +171,17 @@ def test_available_now_waits_for_what_others_hold(world: World) -> None:
     leaving.join()
 
 
+def test_available_now_waits_for_records_that_are_held_back(world: World) -> None:
+    world.configure({"share.delivery.count.limit": "3"})
+    world.produce(range(100))
+    with world.query(maxRecordsPerBatch=10) as query:
+        query.batch()
+    with world.query(maxRecordsPerBatch=10, pollTimeoutMs=50, deliveryBackoffMs=800) as query:
+        query.source.prepare_available_now()
+        assert drained(query) == list(range(100))
+        assert query.share["accepted"] == 100
+
+
 def test_available_now_does_not_wait_for_ever(cluster: EmbeddedCluster) -> None:
     world = World(cluster, partitions=1)
     world.produce(range(100))
