@@ -86,7 +86,7 @@ def _run(prepare: Callable[[], _Run]) -> int:
         console.print("Interrupted; broker and workers are stopped.")
         return _INTERRUPTED
     except (KafkaGroupsError, KafkaException, TimeoutError) as error:
-        console.print(f"The run failed: {str(error) or type(error).__name__}", markup=False)
+        console.print(f"The run failed: {str(error) or type(error).__name__}", markup=False, soft_wrap=True)
         return 1
     run.report(console, outcome, clock.now_ms() - started_ms)
     return 0 if outcome.holds else 1
