@@ -1,5 +1,4 @@
-"""Fills the reference pages from the code: configuration keys, error classes, state machines, served APIs,
-the options and figures of the Spark source.
+"""Fills the reference pages from the code: keys, options, error classes, state machines, served APIs.
 
 A page has a line `<!-- generated: NAME -->`; what stands in its place is made here when the documentation is built.
 """

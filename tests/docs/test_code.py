@@ -125,9 +125,11 @@ def test_readme_marks_both_of_its_commands() -> None:
         assert match["command"].startswith("python3 -m venv .venv && .venv/bin/pip install ")
 
 
-def test_readme_example_is_about_ten_lines() -> None:
-    (example,) = (program for program in programs() if program.page == ROOT / "README.md")
-    assert sum(1 for line in example.code.splitlines() if line.strip()) <= 11
+def test_readme_examples_are_about_ten_lines() -> None:
+    examples = [program for program in programs() if program.page == ROOT / "README.md"]
+    assert [example.on_spark for example in examples] == [False, True]
+    for example in examples:
+        assert sum(1 for line in example.code.splitlines() if line.strip()) <= 11
 
 
 def test_extras_in_the_documentation_exist() -> None:

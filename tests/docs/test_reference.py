@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+import attrs
 import pytest
 
 from kafka_groups.broker.api.handlers import HANDLERS
@@ -15,6 +16,10 @@ from kafka_groups.config.share import FORBIDDEN, share_consumer_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS, ApiKey
+from kafka_groups.spark.schema import RECORD_SCHEMA
+from kafka_groups.spark.source.options import source_option_keys
+from kafka_groups.spark.source.progress import Counts
+from kafka_groups.spark.worker_options import WorkerOptions
 from tests.docs.blocks import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -128,3 +133,27 @@ def test_rows_have_as_many_cells_as_their_table(hook: ModuleType) -> None:
                 continue
             widths.add(len(re.findall(r"(?<!\\)\|", line)))
             assert len(widths) == 1, line
+
+
+def test_spark_reference_has_every_column_option_and_figure(hook: ModuleType) -> None:
+    made = page(hook, "spark.md")
+    for column in RECORD_SCHEMA:
+        assert f"| `{column.name}` |" in made
+    for key in source_option_keys().values():
+        assert f"| `{key.name}` |" in made
+        assert key.doc in made
+    for figure in attrs.fields(Counts):
+        assert f"| `{figure.name}` |" in made
+
+
+def test_guide_names_the_defaults_of_workers_and_source() -> None:
+    guide = (ROOT / "docs" / "how-to" / "spark" / "size.md").read_text()
+    shown = dict(re.findall(r"^\| `(\w+)` \| `?([\w,]+)`? \|", guide, re.MULTILINE))
+    options: dict[str, Any] = {option.name: option.default for option in attrs.fields(WorkerOptions)}
+    source: dict[str, Any] = {key.name: key.default for key in source_option_keys().values()}
+    checked = 0
+    for name, default in {**options, **source}.items():
+        if name in shown:
+            checked += 1
+            assert shown[name].replace(",", "") in {str(default), f"{default:g}", f"{default // 2**20}m"}, name
+    assert checked >= 7
