@@ -58,7 +58,8 @@ class DrainBudget:
             count: How many records came.
             fetched_bytes: How much was fetched since the drain began.
             now_ms: The time.
-            is_ready: Whether there are partitions to fetch from, and one was: else nothing coming means nothing.
+            is_ready: Whether there were partitions to fetch from when it began, and a leader had answered: else
+                nothing coming means nothing.
         """
         self._polls.polled(count, now_ms, is_assigned=is_ready)
         self._records += count

@@ -33,6 +33,7 @@ from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_setti
 from kafka_groups.spark.policy import DeliveryPolicy
 from kafka_groups.spark.record_keys import keys_table, mask_of_keys
 from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
+from kafka_groups.spark.schema import RECORD_DDL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -147,7 +148,9 @@ class DrainedBatch:
     def df(self) -> "DataFrame":
         """The records as a DataFrame with the columns of `RECORD_DDL`; the same whatever actions are run on it."""
         if self._frame is None:
-            self._frame = self._spark.createDataFrame(self.table)
+            # Spark Connect wants to be told the schema of nothing.
+            given = (self.table,) if len(self) else ([], RECORD_DDL)
+            self._frame = self._spark.createDataFrame(*given)
         return self._frame
 
     @property
@@ -282,11 +285,11 @@ class Drain:
         deliveries: list[AcquiredRecords] = []
         while (timeout_ms := budget.next_timeout_ms(clock.now_ms())) is not None:
             consumer.fetches_ahead = budget.expects_another(clock.now_ms())
+            is_ready = bool(consumer.assignment()) and consumer.metrics()["fetch-total"] > 0
             polled = self._polled(consumer, timeout_ms)
             deliveries += polled.deliveries
-            metrics = consumer.metrics()
-            is_ready = bool(consumer.assignment()) and metrics["fetch-total"] > 0
-            budget.polled(len(polled), round(metrics["bytes-consumed-total"]), clock.now_ms(), is_ready=is_ready)
+            fetched_bytes = round(consumer.metrics()["bytes-consumed-total"])
+            budget.polled(len(polled), fetched_bytes, clock.now_ms(), is_ready=is_ready)
         return ShareRecords(deliveries), budget.stopped_by(clock.now_ms())
 
     def _polled(self, consumer: KafkaShareConsumer, timeout_ms: int) -> AnyRecords:

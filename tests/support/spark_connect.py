@@ -2,8 +2,8 @@
 
 A process can have either classic Spark or Spark Connect, so the tests' own process is never a client.
 
-    python -m tests.support.spark_connect                                 # a server; ends with its standard input
-    python -m tests.support.spark_connect sc://… module:function '{…}'    # a client; prints what the function returns
+    python -m tests.support.spark_connect                                     # a server; ends with its standard input
+    python -m tests.support.spark_connect sc://… '[["module:function", {…}]]' # a client; prints what they return
 """
 
 import importlib
@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from attrs import frozen
+
 from tests.support.spark import ROOT, spark_environment, spark_session
 
-__all__ = ["Connect", "connect_server"]
+__all__ = ["Connect", "Scenario", "connect_server"]
 
 _SERVER = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
@@ -25,7 +27,20 @@ _SERVER = {
 }
 _MODULE = "tests.support.spark_connect"
 _STOP_S = 20
-_SCENARIO_S = 90
+_CLIENT_S = 300
+
+
+@frozen
+class Scenario:
+    """A function that takes a session and these arguments, and returns what JSON can say.
+
+    Attributes:
+        function: The function of a module.
+        arguments: Its arguments beside the session, by name.
+    """
+
+    function: Callable[..., Mapping[str, Any]]
+    arguments: Mapping[str, Any]
 
 
 class Connect:
@@ -38,20 +53,20 @@ class Connect:
     def __init__(self, remote: str) -> None:
         self.remote = remote
 
-    def run(self, scenario: Callable[..., Mapping[str, Any]], **arguments: Any) -> dict[str, Any]:
-        """Have a client call a function of a module with its session and these arguments; what it returned.
+    def run(self, *scenarios: "Scenario") -> list[dict[str, Any]]:
+        """Have one client call functions with its session, one after the other; what they returned.
 
         Raises:
-            AssertionError: The function raised; shows what the client wrote.
+            AssertionError: One raised; shows what the client wrote.
         """
-        name = f"{scenario.__module__}:{scenario.__qualname__}"
-        command = [sys.executable, "-m", _MODULE, self.remote, name, json.dumps(arguments)]
+        calls = [(f"{s.function.__module__}:{s.function.__qualname__}", dict(s.arguments)) for s in scenarios]
+        command = [sys.executable, "-m", _MODULE, self.remote, json.dumps(calls)]
         done = subprocess.run(
-            command, cwd=ROOT, env=_environment(), capture_output=True, text=True, timeout=_SCENARIO_S, check=False
+            command, cwd=ROOT, env=_environment(), capture_output=True, text=True, timeout=_CLIENT_S, check=False
         )
-        assert done.returncode == 0, f"{name}: {done.stdout}\n{done.stderr}"
-        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return answer
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        answers: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+        return answers
 
 
 @contextmanager
@@ -83,16 +98,21 @@ def _serve() -> None:
         sys.stdin.read()
 
 
-def _be_client(remote: str, scenario: str, arguments: str) -> None:
+def _be_client(remote: str, calls: str) -> None:
     from pyspark.sql import SparkSession  # noqa: PLC0415 - only where PySpark is
 
-    module, _, function = scenario.partition(":")
     session = SparkSession.builder.remote(remote).getOrCreate()
     try:
-        answer = getattr(importlib.import_module(module), function)(session, **json.loads(arguments))
+        answers = [_answer(session, name, arguments) for name, arguments in json.loads(calls)]
     finally:
         session.stop()
-    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.write(json.dumps(answers) + "\n")
+
+
+def _answer(session: object, name: str, arguments: Mapping[str, Any]) -> object:
+    module, _, function = name.partition(":")
+    answer: object = getattr(importlib.import_module(module), function)(session, **arguments)
+    return answer
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ DRAINED: Answer = {
 
 def drained(spark: "SparkSession", config: dict[str, object], topic: str, path: str) -> Answer:
     """Drain into Parquet, reject some by a DataFrame, and then fail while draining what is left."""
-    draining = drain(spark, config, topics=[topic], idle_seconds=1.0)
+    draining = drain(spark, config, topics=[topic], max_records=10, idle_seconds=30)
     with draining as batch:
         odd = batch.df.where("offset % 2 = 1")
         rejected = batch.reject(odd)
@@ -36,7 +36,7 @@ def drained(spark: "SparkSession", config: dict[str, object], topic: str, path: 
         batch.df.write.mode("append").parquet(path)
     failed = ""
     try:
-        with drain(spark, config, topics=[topic], idle_seconds=1.0) as again:
+        with drain(spark, config, topics=[topic], max_records=1, idle_seconds=30) as again:
             left, empty = again.df.select("offset", "delivery_count").collect(), len(again)
             raise ValueError("mine")
     except ValueError as error:

@@ -8,10 +8,10 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from tests.support.spark import topic_with_records
-from tests.support.spark_connect import Connect, connect_server
+from tests.support.spark_connect import Connect, Scenario, connect_server
 from tests.support.spark_scenarios import DRAINED, drained, sourced, worked
 
-pytestmark = [pytest.mark.spark, pytest.mark.spark_versions, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.spark, pytest.mark.spark_versions, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")
@@ -27,26 +27,21 @@ def cluster() -> Iterator[EmbeddedCluster]:
         yield cluster
 
 
-def test_drain(connect: Connect, cluster: EmbeddedCluster, tmp_path: Path) -> None:
+def test_drain_workers_and_source(connect: Connect, cluster: EmbeddedCluster, tmp_path: Path) -> None:
     config = topic_with_records(cluster, "drained", records=10)
-    answer = connect.run(drained, config=config, topic="drained", path=str(tmp_path / "drained"))
-    assert answer == DRAINED
-
-
-def test_workers(connect: Connect, cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    drain = Scenario(drained, {"config": config, "topic": "drained", "path": str(tmp_path / "drained")})
     config = topic_with_records(cluster, "worked", records=200, partitions=2)
-    answer = connect.run(worked, config=config, topic="worked", path=str(tmp_path / "worked.db"))
-    assert answer == {"accepted": 200, "stored": 200, "active": False}
-
-
-def test_source(connect: Connect, cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    workers = Scenario(worked, {"config": config, "topic": "worked", "path": str(tmp_path / "worked.db")})
     config = topic_with_records(cluster, "sourced", records=100, partitions=2)
     options = {f"kafka.{name}": value for name, value in config.items()} | {"subscribe": "sourced"}
-    answer = connect.run(sourced, options=options, path=str(tmp_path / "sourced"))
+    source = Scenario(sourced, {"options": options, "path": str(tmp_path / "sourced")})
+    of_drain, of_workers, of_source = connect.run(drain, workers, source)
+    assert of_drain == DRAINED
+    assert of_workers == {"accepted": 200, "stored": 200, "active": False}
     if tells_where_batches_start():
-        assert answer == {"finished": True, "rows": 100, "keys": 100}
+        assert of_source == {"finished": True, "rows": 100, "keys": 100}
     else:
-        assert "needs 4.2 or newer" in answer["refused"]
+        assert "needs 4.2 or newer" in of_source["refused"]
 
 
 def tells_where_batches_start() -> bool:

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from confluent_kafka import Producer
@@ -18,7 +17,7 @@ from kafka_groups.broker.faults import DROP_CONNECTION
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.spark.draining import Drain, LockLostError, drain
-from kafka_groups.spark.schema import RECORD_SCHEMA
+from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
 from tests.unit.share.clusters import GROUP, SETTINGS
 
 _numbers = itertools.count()
@@ -27,8 +26,8 @@ _numbers = itertools.count()
 class Session:
     """What a drain wants of Spark."""
 
-    def createDataFrame(self, table: pa.Table) -> pa.Table:  # noqa: N802 - Spark's name
-        return table
+    def createDataFrame(self, table: Any, schema: str | None = None) -> Any:  # noqa: N802 - Spark's name
+        return table if schema is None else (table, schema)
 
 
 class Topic:
@@ -49,7 +48,7 @@ class Topic:
 
     def drain(self, **keywords: Any) -> Drain:
         config: dict[str, object] = {"bootstrap.servers": self.cluster.bootstrap_servers, "group.id": self.group}
-        return drain(cast("Any", Session()), config, topics=[self.name], **{"idle_seconds": 0.3, **keywords})
+        return drain(cast("Any", Session()), config, topics=[self.name], **{"idle_seconds": 0.4, **keywords})
 
     def values(self) -> list[bytes]:
         """What is there to be acquired now."""
@@ -114,6 +113,7 @@ def test_nothing_there_is_an_empty_batch_with_all_columns(cluster: EmbeddedClust
         assert (len(batch), batch.stopped_by) == (0, "idle")
         assert not batch
         assert batch.table.schema.equals(RECORD_SCHEMA)
+        assert batch.df == cast("Any", ([], RECORD_DDL))
         assert batch.reject() == 0
 
 
