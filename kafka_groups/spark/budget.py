@@ -58,17 +58,18 @@ class PollBudget:
             return self._started_ms + self._limits.max_ms - now_ms
         return self._empty_since_ms + self._limits.drained_ms - now_ms
 
-    def polled(self, count: int, now_ms: int, *, is_assigned: bool) -> None:
+    def polled(self, count: int, now_ms: int, *, is_answered: bool) -> None:
         """A poll returned.
 
         Args:
             count: How many records came.
             now_ms: The time.
-            is_assigned: Whether the worker has partitions to fetch from: without any, nothing coming means nothing.
+            is_answered: Whether the worker has partitions, and leaders have answered its fetches: else, that nothing
+                came means nothing.
         """
         self._taken += count
         self._last_taken = count
-        if count or not is_assigned:
+        if count or not is_answered:
             self._empty_since_ms = None
         elif self._empty_since_ms is None:
             self._empty_since_ms = self._polled_ms

@@ -32,6 +32,7 @@ __all__ = ["TaskBody", "WorkerTask", "run_worker", "task_body"]
 
 TaskBody = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
+_FETCHES = "fetch-total"
 _BYTES = "bytes-consumed-total"
 _RENEWALS = "renewals-send-total"
 
@@ -127,8 +128,12 @@ class _Worker:
         self._tally.polls += 1
         self._tally.poll_ms += now_ms - started_ms
         self._tally.acquired += len(records)
-        self._budget.polled(len(records), now_ms, is_assigned=bool(self._consumer.assignment()))
+        self._budget.polled(len(records), now_ms, is_answered=self._is_answered)
         return records
+
+    @property
+    def _is_answered(self) -> bool:
+        return bool(self._consumer.assignment()) and self._consumer.metrics()[_FETCHES] > self._before[_FETCHES]
 
     def _polled(self, timeout_s: float) -> AnyRecords:
         try:
