@@ -26,7 +26,7 @@ FOR_EVER = "query.awaitTermination()"
 
 SPARK = [program for program in programs() if program.run and program.on_spark]
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(200)]
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ async def _until_done(cluster: EmbeddedCluster) -> None:
         await until(
             lambda: client.progress(GROUP, topic),
             lambda it: len(it) == len(described.partitions) and all(p.lag == 0 for p in it.values()),
-            timeout_s=60.0,
+            timeout_s=100.0,
         )
     finally:
         await client.close()
