@@ -4,9 +4,10 @@ from typing import Literal
 
 from attrs import frozen
 
-from kafka_groups.spark.budget import BudgetLimits, PollBudget
-
 __all__ = ["DrainBudget", "DrainLimits", "StoppedBy"]
+
+_LONGEST_POLL_MS = 1_000
+"""A poll that waits longer would notice late that partitions were assigned."""
 
 StoppedBy = Literal["idle", "records", "bytes", "time"]
 """Why a drain acquires no more: nothing came any more, or one of its limits was reached."""
@@ -32,6 +33,8 @@ class DrainLimits:
 class DrainBudget:
     """Decides whether a drain polls once more, and how long that may wait.
 
+    When a limit is reached, what was fetched ahead is still taken, as giving it back would cost it a delivery.
+
     Args:
         limits: What ends it.
         now_ms: When it began.
@@ -39,36 +42,48 @@ class DrainBudget:
 
     def __init__(self, limits: DrainLimits, now_ms: int) -> None:
         self._limits = limits
-        self._polls = PollBudget(BudgetLimits(limits.max_records, limits.max_ms, limits.idle_ms), now_ms)
+        self._started_ms = self._polled_ms = now_ms
+        self._idle_since_ms: int | None = None
         self._records = 0
         self._bytes = 0
         self._last_count = 0
 
     def next_timeout_ms(self, now_ms: int) -> int | None:
         """How long the next poll may wait: 0 for what is there only, None when there is to be no further poll."""
-        timeout_ms = self._polls.next_timeout_ms(now_ms)
-        if self._bytes < self._limits.max_bytes:
-            return timeout_ms
-        return 0 if self._last_count else None  # what was fetched ahead is taken, as giving it back costs a delivery
+        self._polled_ms = now_ms
+        remaining_ms = self._started_ms + self._limits.max_ms - now_ms
+        if self._idle_since_ms is not None:
+            remaining_ms = min(remaining_ms, self._idle_since_ms + self._limits.idle_ms - now_ms)
+        if remaining_ms > 0 and not self._is_full:
+            return min(_LONGEST_POLL_MS, remaining_ms)
+        return 0 if self._last_count else None
 
-    def polled(self, count: int, fetched_bytes: int, now_ms: int, *, is_ready: bool) -> None:
+    @property
+    def _is_full(self) -> bool:
+        return self._records >= self._limits.max_records or self._bytes >= self._limits.max_bytes
+
+    def polled(self, count: int, fetched_bytes: int, *, is_ready: bool) -> None:
         """A poll returned.
 
         Args:
             count: How many records came.
             fetched_bytes: How much was fetched since the drain began.
-            now_ms: The time.
             is_ready: Whether there were partitions to fetch from when it began, and a leader had answered: else
                 nothing coming means nothing.
         """
-        self._polls.polled(count, now_ms, is_assigned=is_ready)
         self._records += count
         self._bytes = fetched_bytes
         self._last_count = count
+        if count or not is_ready:
+            self._idle_since_ms = None
+        elif self._idle_since_ms is None:
+            self._idle_since_ms = self._polled_ms
 
-    def expects_another(self, now_ms: int) -> bool:
+    @property
+    def expects_another(self) -> bool:
         """Whether a poll after the next one is likely, so that fetching ahead is of use."""
-        return self._bytes < self._limits.max_bytes // 2 and self._polls.expects_another(now_ms)
+        is_near = self._bytes > self._limits.max_bytes // 2 or self._records > self._limits.max_records // 2
+        return not is_near
 
     def stopped_by(self, now_ms: int) -> StoppedBy:
         """What ended it."""
@@ -76,4 +91,5 @@ class DrainBudget:
             return "records"
         if self._bytes >= self._limits.max_bytes:
             return "bytes"
-        return "idle" if self._polls.empty_ms(now_ms) >= self._limits.idle_ms else "time"
+        is_idle = self._idle_since_ms is not None and now_ms - self._idle_since_ms >= self._limits.idle_ms
+        return "idle" if is_idle else "time"

@@ -284,12 +284,12 @@ class Drain:
         budget = DrainBudget(limits, clock.now_ms())
         deliveries: list[AcquiredRecords] = []
         while (timeout_ms := budget.next_timeout_ms(clock.now_ms())) is not None:
-            consumer.fetches_ahead = budget.expects_another(clock.now_ms())
+            consumer.fetches_ahead = budget.expects_another
             is_ready = bool(consumer.assignment()) and consumer.metrics()["fetch-total"] > 0
             polled = self._polled(consumer, timeout_ms)
             deliveries += polled.deliveries
             fetched_bytes = round(consumer.metrics()["bytes-consumed-total"])
-            budget.polled(len(polled), fetched_bytes, clock.now_ms(), is_ready=is_ready)
+            budget.polled(len(polled), fetched_bytes, is_ready=is_ready)
         return ShareRecords(deliveries), budget.stopped_by(clock.now_ms())
 
     def _polled(self, consumer: KafkaShareConsumer, timeout_ms: int) -> AnyRecords:

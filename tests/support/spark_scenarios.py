@@ -1,8 +1,9 @@
 """Jobs of a user: each function gets a session, classic or of Spark Connect, and returns what JSON can say."""
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark import ShareBatch, ShareWorkers, drain, register, worker_ticks
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["DRAINED", "drained", "sourced", "worked"]
 
 Answer = dict[str, Any]
+T = TypeVar("T")
+_TRIES = 5
 
 DRAINED: Answer = {
     "rejected": 5,
@@ -76,7 +79,8 @@ def worked(spark: "SparkSession", config: dict[str, object], topic: str, path: s
     def on_batch(df: "DataFrame", batch_id: int) -> None:
         workers.run(df, batch_id)
 
-    query = worker_ticks(spark, workers=1).writeStream.foreachBatch(on_batch).start()
+    ticks = worker_ticks(spark, workers=1)
+    query = _patiently(lambda: ticks.writeStream.foreachBatch(on_batch).start())
     workers.stop_gracefully(query)
     with closing(sqlite3.connect(path)) as database:
         (count,) = database.execute("SELECT count(*) FROM records").fetchone()
@@ -91,7 +95,17 @@ def sourced(spark: "SparkSession", options: dict[str, str], path: str) -> Answer
         return {"refused": str(error)}
     frame = spark.readStream.format("kafka-share").options(**options).load()
     writer = frame.writeStream.format("parquet").option("checkpointLocation", f"{path}-checkpoint")
-    query = writer.trigger(availableNow=True).start(path)
-    finished = query.awaitTermination(60)
+    finished = _patiently(lambda: writer.trigger(availableNow=True).start(path).awaitTermination(60))
     rows = spark.read.parquet(path)
     return {"finished": finished, "rows": rows.count(), "keys": rows.select("partition", "offset").distinct().count()}
+
+
+def _patiently(action: Callable[[], T]) -> T:
+    """Do something that starts a Python process of Spark, which has ten seconds for it, too few on a busy machine."""
+    for _ in range(_TRIES - 1):
+        try:
+            return action()
+        except Exception as error:
+            if "connect back" not in str(error):  # Spark's own classes differ between classic and Connect
+                raise
+    return action()

@@ -7,14 +7,14 @@ LIMITS = DrainLimits(max_records=100, max_bytes=10_000, idle_ms=2_000, max_ms=60
 
 def test_it_goes_on_until_nothing_came_for_a_while() -> None:
     budget = DrainBudget(LIMITS, 0)
-    assert budget.next_timeout_ms(0)
-    budget.polled(0, 0, 1_000, is_ready=False)
-    assert budget.next_timeout_ms(30_000), "without a partition to fetch from nothing coming means nothing"
-    budget.polled(5, 500, 31_000, is_ready=True)
-    assert budget.next_timeout_ms(31_000)
-    budget.polled(0, 500, 32_000, is_ready=True)
-    assert budget.next_timeout_ms(32_000) == 1_000, "a second is left of two"
-    budget.polled(0, 500, 33_000, is_ready=True)
+    assert budget.next_timeout_ms(0) == 1_000
+    budget.polled(0, 0, is_ready=False)
+    assert budget.next_timeout_ms(30_000) == 1_000, "before a leader answered, nothing coming means nothing"
+    budget.polled(5, 500, is_ready=True)
+    assert budget.next_timeout_ms(31_000) == 1_000
+    budget.polled(0, 500, is_ready=True)
+    assert budget.next_timeout_ms(32_500) == 500, "half a second is left of two"
+    budget.polled(0, 500, is_ready=True)
     assert budget.next_timeout_ms(33_000) is None
     assert budget.stopped_by(33_000) == "idle"
 
@@ -23,11 +23,11 @@ def test_a_limit_ends_it_after_what_was_fetched_ahead_was_taken() -> None:
     for count, fetched, reason in ((100, 500, "records"), (1, 10_000, "bytes")):
         budget = DrainBudget(LIMITS, 0)
         assert budget.next_timeout_ms(0)
-        budget.polled(count, fetched, 10, is_ready=True)
+        budget.polled(count, fetched, is_ready=True)
         assert budget.next_timeout_ms(10) == 0
-        budget.polled(3, fetched, 20, is_ready=True)
+        budget.polled(3, fetched, is_ready=True)
         assert budget.next_timeout_ms(20) == 0
-        budget.polled(0, fetched, 30, is_ready=True)
+        budget.polled(0, fetched, is_ready=True)
         assert budget.next_timeout_ms(30) is None
         assert budget.stopped_by(30) == reason
 
@@ -35,18 +35,19 @@ def test_a_limit_ends_it_after_what_was_fetched_ahead_was_taken() -> None:
 def test_time_ends_it_whatever_comes() -> None:
     budget = DrainBudget(LIMITS, 0)
     budget.next_timeout_ms(0)
-    budget.polled(1, 10, 59_500, is_ready=True)
+    budget.polled(1, 10, is_ready=True)
     assert budget.next_timeout_ms(59_500) == 500
-    budget.polled(1, 10, 60_000, is_ready=True)
+    budget.polled(1, 10, is_ready=True)
     assert budget.next_timeout_ms(60_000) == 0, "what was fetched ahead is taken"
-    budget.polled(0, 10, 60_010, is_ready=False)
+    budget.polled(0, 10, is_ready=True)
     assert budget.next_timeout_ms(60_010) is None
     assert budget.stopped_by(60_010) == "time"
 
 
 def test_nothing_is_fetched_ahead_when_the_next_response_may_be_the_last() -> None:
-    budget = DrainBudget(LIMITS, 0)
-    assert budget.expects_another(0)
-    budget.next_timeout_ms(0)
-    budget.polled(1, 5_000, 10, is_ready=True)
-    assert not budget.expects_another(10)
+    for count, fetched in ((1, 5_001), (51, 10)):
+        budget = DrainBudget(LIMITS, 0)
+        assert budget.expects_another
+        budget.next_timeout_ms(0)
+        budget.polled(count, fetched, is_ready=True)
+        assert not budget.expects_another
