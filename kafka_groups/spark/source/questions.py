@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.errors import KafkaGroupsError, error_for
+from kafka_groups.errors import KafkaGroupsError, error_for, is_retriable
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.handshake import BrokerVersions, negotiate
@@ -147,13 +147,13 @@ class GroupQuestions:
     def is_through(self, ends: Mapping[TopicPartition, int]) -> bool | None:
         """Whether the group has dealt with everything before these ends; blocks for some seconds at most.
 
-        None when it is not known.
+        None when the brokers do not tell, and will not tell later.
         """
         try:
             lags, now = self._started().run(self._lags_and_ends())
         except KafkaGroupsError as error:
             _LOG.info("how far the group %s is cannot be told: %s", self._group_id, error)
-            return None
+            return False if is_retriable(error) else None
         # Not the start offsets: they are written with the acknowledgements after those that moved them.
         since = {partition: now.get(partition, end) - end for partition, end in ends.items()}
         return all(0 <= lags.get(partition, -1) <= grown for partition, grown in since.items())
