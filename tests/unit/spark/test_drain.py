@@ -16,6 +16,7 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import DROP_CONNECTION
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.spark import producing
 from kafka_groups.spark.draining import Drain, LockLostError, drain
 from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
 from tests.unit.share.clusters import GROUP, SETTINGS
@@ -166,6 +167,25 @@ def test_lost_locks_are_counted_and_the_records_come_again(
     assert "2 records" in caplog.text
     assert (draining.result.total.accepted, draining.result.total.lock_lost) == (0, 2)
     assert topic.values() == [b"a", b"b"]
+
+
+def test_records_near_their_last_delivery_are_copied_or_at_least_told_of(
+    cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic, letters = Topic(cluster), Topic(cluster)
+    cluster.alter_group_configs(topic.group, {**GROUP, "share.delivery.count.limit": "3"})
+    topic.produce(b"a")
+    with topic.drain() as batch:
+        batch.release()
+    with topic.drain() as batch:
+        batch.release()
+    assert "records at delivery 2: at 3 they are given up" in caplog.text
+    draining = topic.drain(dead_letter_topic=letters.name)
+    with draining as batch:
+        assert batch.delivery_counts.tolist() == [3]
+    assert draining.result.total.dead_lettered == 1
+    assert letters.values() == [b"a"]
+    producing._producers.clear()  # they would go on looking for a broker that is gone
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
