@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import frozen
 
+from kafka_groups.spark.deduplicate import compact, read_deduplicated
 from kafka_groups.spark.schema import RECORD_SCHEMA
+from kafka_groups.spark.sinks.parquet import ParquetSink
 
-__all__ = ["Batch", "record_table"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["COMPACTED", "Batch", "compacted", "record_table"]
 
 
 @frozen
@@ -47,3 +52,23 @@ def record_table(
     for row, value in zip(rows, values or [], strict=False):
         row["value"] = value
     return pa.Table.from_pylist(rows, schema=RECORD_SCHEMA)
+
+
+COMPACTED = {"read": 7, "files_before": 4, "files_after": 2, "duplicates_removed": 3, "left": 7}
+"""What `compacted` returns."""
+
+
+def compacted(spark: "SparkSession", path: str) -> dict[str, int]:
+    """Write records of two partitions, some twice, and have them read once and compacted."""
+    sink = ParquetSink(path, partition_by=["partition"])
+    for offsets, partition, count in ((range(4), 0, 1), (range(2, 4), 0, 2), (range(3), 1, 1), ([2], 1, 2)):
+        sink(Batch(record_table(offsets, partition=partition, delivery_count=count)))
+    read = read_deduplicated(spark, path).count()
+    done = compact(spark, path, files=1)
+    return {
+        "read": read,
+        "files_before": done.files_before,
+        "files_after": done.files_after,
+        "duplicates_removed": done.duplicates_removed,
+        "left": spark.read.parquet(path).count(),
+    }

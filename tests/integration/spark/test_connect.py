@@ -1,4 +1,4 @@
-"""Workers, source and drain with Spark Connect, on an embedded broker."""
+"""Workers, source, drain and compaction with Spark Connect, on an embedded broker."""
 
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from tests.support.sink_batches import COMPACTED, compacted
 from tests.support.spark import topic_with_records
 from tests.support.spark_connect import Connect, Scenario, connect_server
 from tests.support.spark_scenarios import DRAINED, drained, sourced, worked
@@ -27,7 +28,7 @@ def cluster() -> Iterator[EmbeddedCluster]:
         yield cluster
 
 
-def test_drain_workers_and_source(connect: Connect, cluster: EmbeddedCluster, tmp_path: Path) -> None:
+def test_drain_workers_source_and_compaction(connect: Connect, cluster: EmbeddedCluster, tmp_path: Path) -> None:
     config = topic_with_records(cluster, "drained", records=10)
     drain = Scenario(drained, {"config": config, "topic": "drained", "path": str(tmp_path / "drained")})
     config = topic_with_records(cluster, "worked", records=200, partitions=2)
@@ -35,8 +36,10 @@ def test_drain_workers_and_source(connect: Connect, cluster: EmbeddedCluster, tm
     config = topic_with_records(cluster, "sourced", records=100, partitions=2)
     options = {f"kafka.{name}": value for name, value in config.items()} | {"subscribe": "sourced"}
     source = Scenario(sourced, {"options": options, "path": str(tmp_path / "sourced")})
-    of_drain, of_workers, of_source = connect.run(drain, workers, source)
+    compaction = Scenario(compacted, {"path": str(tmp_path / "compacted")})
+    of_drain, of_workers, of_source, of_compaction = connect.run(drain, workers, source, compaction)
     assert of_drain == DRAINED
+    assert of_compaction == COMPACTED
     assert of_workers == {"accepted": 200, "stored": 200, "active": False}
     if tells_where_batches_start():
         assert of_source == {"finished": True, "rows": 100, "keys": 100}
