@@ -22,8 +22,8 @@ SMALL_BATCH = 100
 SMALL_BATCHES = 30
 RECORDS_NEEDED = 3 * max(WORKER_BATCHES) + 200_000
 TINY_RECORDS_NEEDED = 40_000
-SOURCE_SHARES = (8, 4, 2, 1)
-"""The source is asked for an eighth of what the locks allow, then for more, and for all."""
+SOURCE_SHARES = (4, 2, 1)
+"""The source is asked for a quarter of what the locks allow, then for more, and for all."""
 
 SOURCE_BATCHES = 20
 
@@ -84,6 +84,23 @@ class Pair:
 
 
 @frozen
+class BySize:
+    """What micro-batches of several sizes take, and those of next to nothing.
+
+    Attributes:
+        fixed: Micro-batches of next to nothing.
+        outcomes: By what was asked for.
+    """
+
+    fixed: Outcome
+    outcomes: Mapping[int, Outcome]
+
+    def net_us_per_record(self, outcome: Outcome) -> float:
+        """What a record costs beyond what a micro-batch costs that carries next to nothing."""
+        return (outcome.median_seconds - self.fixed.median_seconds) / outcome.records_per_batch * 1e6
+
+
+@frozen
 class Ceiling:
     """What the source reached of what the locks allow.
 
@@ -93,6 +110,8 @@ class Ceiling:
 
     locks: int
     outcome: Outcome
+    fixed: Outcome
+    """Micro-batches of next to nothing."""
     own: Outcome | None = None
     """Spark's own Kafka source with as many records a micro-batch, where all locks are used."""
 
@@ -106,6 +125,11 @@ class Ceiling:
     def fraction(self) -> float:
         """How much of it was reached."""
         return self.outcome.records_per_second / self.records_per_second
+
+    @property
+    def net_us_per_record(self) -> float:
+        """What a record costs beyond what a micro-batch costs that carries next to nothing."""
+        return (self.outcome.median_seconds - self.fixed.median_seconds) / self.outcome.records_per_batch * 1e6
 
 
 def throughput(bench: Bench, rounds: int, batches: int = 4, warm_up_rounds: int = 1) -> Pair:
@@ -139,18 +163,20 @@ def overhead(bench: Bench, rounds: int) -> dict[str, Pair]:
     return pairs
 
 
-def workers_by_batch(bench: Bench, sizes: Mapping[int, int] = WORKER_BATCHES) -> dict[int, Outcome]:
+def workers_by_batch(bench: Bench, sizes: Mapping[int, int] = WORKER_BATCHES) -> BySize:
     """Workers, by the records of a micro-batch."""
-    return {size: bench.outcome("workers", size, batches) for size, batches in sizes.items()}
+    fixed = bench.outcome("workers", SMALL_BATCH, SMALL_BATCHES)
+    return BySize(fixed, {size: bench.outcome("workers", size, batches) for size, batches in sizes.items()})
 
 
 def source_by_batch(bench: Bench, locks: Sequence[int] = LOCKS) -> list[Ceiling]:
     """The source, by the number of locks and by how many of them a micro-batch is to use."""
-    return [_ceiling(bench, number, share) for number in locks for share in SOURCE_SHARES]
+    fixed = bench.outcome("share", SMALL_BATCH, SMALL_BATCHES)
+    return [_ceiling(bench, fixed, number, share) for number in locks for share in SOURCE_SHARES]
 
 
-def _ceiling(bench: Bench, locks: int, share: int) -> Ceiling:
+def _ceiling(bench: Bench, fixed: Outcome, locks: int, share: int) -> Ceiling:
     records_per_batch = PARTITIONS * locks // share
     outcome = bench.outcome("share", records_per_batch, SOURCE_BATCHES, locks)
     own = bench.outcome("kafka", records_per_batch, SOURCE_BATCHES) if share == 1 else None
-    return Ceiling(locks, outcome, own)
+    return Ceiling(locks, outcome, fixed, own)

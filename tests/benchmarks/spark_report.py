@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from kafka_groups.cli.output import table
-from tests.benchmarks.spark_measures import THROUGHPUT_BATCH, Ceiling, Pair
+from tests.benchmarks.spark_measures import THROUGHPUT_BATCH, BySize, Ceiling, Pair
 from tests.benchmarks.spark_runs import Outcome, outcome_as_json
 
 
@@ -41,29 +41,36 @@ def overhead_as_json(pairs: Mapping[str, Pair]) -> dict[str, Any]:
     return {kind: {"ratio": pair.ratio(_seconds), **_pair_as_json(pair)} for kind, pair in pairs.items()}
 
 
-def workers_table(outcomes: Mapping[int, Outcome]) -> Table:
+def workers_table(measured: BySize) -> Table:
     """What a record costs workers, by the records of a micro-batch."""
+    outcomes = measured.outcomes
     rows = [
         (
             f"{size:,}",
             f"{outcome.records_per_second / 1e3:.0f}",
             f"{outcome.median_seconds:.3f}",
+            f"{measured.net_us_per_record(outcome):.2f}",
             f"{outcome.task_us_per_record:.2f}",
             *(f"{seconds / outcome.total_records * 1e6:.2f}" for seconds in outcome.task_seconds.values()),
         )
         for size, outcome in outcomes.items()
     ]
     parts = next(iter(outcomes.values())).task_seconds
-    columns = ("records a batch", "k records/s", "s a batch", "us a record in the task", *parts)
+    columns = ("records a batch", "k records/s", "s a batch", "net us a record", "us a record in a task", *parts)
     return table("ShareWorkers, cost of a record by the size of the micro-batch", columns, rows)
 
 
-def workers_as_json(outcomes: Mapping[int, Outcome]) -> dict[str, Any]:
+def workers_as_json(measured: BySize) -> dict[str, Any]:
     """By the records of a micro-batch."""
-    return {
-        str(size): {**outcome_as_json(outcome), "task_us_per_record": outcome.task_us_per_record}
-        for size, outcome in outcomes.items()
+    by_size = {
+        str(size): {
+            **outcome_as_json(outcome),
+            "net_us_per_record": measured.net_us_per_record(outcome),
+            "task_us_per_record": outcome.task_us_per_record,
+        }
+        for size, outcome in measured.outcomes.items()
     }
+    return {"next to nothing": outcome_as_json(measured.fixed), **by_size}
 
 
 def source_table(ceilings: Sequence[Ceiling]) -> Table:
@@ -76,13 +83,13 @@ def source_table(ceilings: Sequence[Ceiling]) -> Table:
             f"{ceiling.outcome.records_per_second / 1e3:.1f}",
             f"{ceiling.records_per_second / 1e3:.1f}",
             f"{ceiling.fraction:.2f}",
-            f"{ceiling.outcome.cpu_us_per_record:.1f}",
+            f"{ceiling.net_us_per_record:.1f}",
             f"{ceiling.own.records_per_second / 1e3:.1f}" if ceiling.own else "",
         )
         for ceiling in ceilings
     ]
     columns = (
-        "locks", "records a batch", "s a batch", "k records/s", "ceiling", "reached", "us CPU a record", "Spark's own",
+        "locks", "records a batch", "s a batch", "k records/s", "ceiling", "reached", "net us a record", "Spark's own",
     )  # fmt: skip
     return table("The source, by the locks of a partition and the size of the micro-batch", columns, rows)
 
@@ -94,6 +101,7 @@ def source_as_json(ceilings: Sequence[Ceiling]) -> list[dict[str, Any]]:
             "locks": ceiling.locks,
             "ceiling_records_per_second": ceiling.records_per_second,
             "fraction": ceiling.fraction,
+            "net_us_per_record": ceiling.net_us_per_record,
             **outcome_as_json(ceiling.outcome),
             "own": None if ceiling.own is None else outcome_as_json(ceiling.own),
         }
