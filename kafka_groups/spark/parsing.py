@@ -24,8 +24,8 @@ FEWEST_RECORDS: Final = 200
 Integers = Any
 """A numpy array of 64-bit integers."""
 
-_PADDING: Final = bytes(32)
-"""An array may be looked at this far beyond the last record, before it is seen that the record ends there."""
+_PADDING: Final = bytes(64)
+"""So far beyond the last record its numbers may seem to go on, before it is seen that it ends there."""
 _MAX_BLOCK_BYTES: Final = 1 << 30
 _LONGEST_VARINT: Final = 9
 _FEWEST_OF_A_SIZE: Final = 32
@@ -166,13 +166,15 @@ def _block(data: bytes, array: Any, batches: Sequence[RecordBatch], starts: Inte
     time_deltas, at = _varints(array, at + 1)
     offset_deltas, at = _varints(array, at)
     key_sizes, key_starts = _varints(array, at)
-    key_ends = key_starts + np.maximum(key_sizes, 0)
+    key_ends = key_starts + np.maximum(key_sizes, 0)  # never beyond the data, by what is required next
     _require((key_ends < ends).all() and (key_sizes >= -1).all())
     value_sizes, value_starts = _varints(array, key_ends)
     value_ends = value_starts + np.maximum(value_sizes, 0)
     _require((value_ends + _END_OF_RECORD == ends).all() and (value_sizes >= -1).all())
     _require(not array[value_ends].any())  # no headers
-    bounds = np.column_stack((key_starts, key_ends, value_starts, value_ends)).astype(np.int32).ravel()
+    bounds = np.empty((len(starts), 4), np.int32)
+    for column, positions in enumerate((key_starts, key_ends, value_starts, value_ends)):
+        bounds[:, column] = positions
     return _placed(batches, offset_deltas, time_deltas, _Payloads(data, bounds, key_sizes, value_sizes))
 
 
@@ -192,7 +194,7 @@ class _Payloads:
 
     def array(self) -> pa.Array:
         buffers = [None, pa.py_buffer(self.bounds), pa.py_buffer(self.data)]
-        return pa.Array.from_buffers(pa.binary(), len(self.bounds) - 1, buffers)
+        return pa.Array.from_buffers(pa.binary(), self.bounds.size - 1, buffers)
 
 
 def _placed(
@@ -223,24 +225,17 @@ def _there(sizes: Integers) -> Any:
 
 def _varints(array: Any, at: Integers) -> tuple[Integers, Integers]:
     """The signed integers of variable length at these positions, and the positions after them."""
-    at = np.minimum(at, len(array) - len(_PADDING))  # the caller sees that what points beyond is wrong
     read, after = array[at], at + 1
     if read[0] < 0x80 and (read == read[0]).all():  # as with keys of one size
         value = int(read[0])
         return np.broadcast_to(np.int64((value >> 1) ^ -(value & 1)), at.shape), after
-    values = (read & 0x7F).astype(np.int64)
-    longer = np.flatnonzero(read >= 0x80)
+    values, more = (read & 0x7F).astype(np.int64), read >= 0x80
     for shift in range(7, 7 * _LONGEST_VARINT, 7):
-        if not len(longer):
+        if not more.any():
             break
-        if len(longer) == len(at):  # cheaper than picking them
-            read = array[after]
-            values |= (read & 0x7F).astype(np.int64) << shift
-            after += 1
-        else:
-            read = array[after[longer]]
-            values[longer] |= (read & 0x7F).astype(np.int64) << shift
-            after[longer] += 1
-        longer = longer[read >= 0x80]
-    _require(not len(longer))
+        read = array[after]
+        values |= ((read & 0x7F) * more).astype(np.int64) << shift
+        after += more
+        more &= read >= 0x80
+    _require(not more.any())
     return (values >> 1) ^ -(values & 1), after
