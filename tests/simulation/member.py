@@ -109,7 +109,7 @@ class Member:
         await self._consumer.subscribe([topic])
         while True:
             try:
-                records = await self._consumer.poll(self._rng.choice((1.0, 5.0, 20.0)))
+                records = await self._consumer.poll(self._rng.choice((1.0, 8.0, 20.0)))
                 await self._process(records)
             except KafkaGroupsError:
                 continue  # an error of the background, such as no reachable broker; a real application logs it
