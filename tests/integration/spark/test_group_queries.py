@@ -1,0 +1,76 @@
+"""What brokers tell of a share group beside records, embedded and real."""
+
+from collections.abc import Iterator
+
+import pytest
+from attrs import evolve
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
+
+from kafka_groups import KafkaShareConsumer
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.config.share import share_consumer_config
+from kafka_groups.spark.group_configs import GroupSettings, group_settings, notes_on
+from kafka_groups.spark.group_queries import group_lag
+from tests.support.real_kafka import unique
+from tests.support.targets import EMBEDDED_PROPERTIES
+
+
+@pytest.fixture(params=["embedded", pytest.param("real_kafka", marks=pytest.mark.real_kafka)])
+def bootstrap_servers(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "real_kafka":
+        yield request.getfixturevalue("real_kafka").bootstrap_servers
+    else:
+        with EmbeddedCluster(settings=dict(EMBEDDED_PROPERTIES)) as cluster:
+            yield cluster.bootstrap_servers
+
+
+def alter(bootstrap_servers: str, group_id: str, **configs: str) -> None:
+    entries = [
+        ConfigEntry(name.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in configs.items()
+    ]
+    resource = ConfigResource(ResourceType.GROUP, group_id, incremental_configs=entries)
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    (altered,) = admin.incremental_alter_configs([resource]).values()
+    altered.result(20)
+
+
+def test_the_settings_of_a_group_and_its_lag(bootstrap_servers: str) -> None:
+    name = unique("asked")
+    config = share_consumer_config(bootstrap_servers=bootstrap_servers, group_id=name)
+    before = group_settings(config)
+    assert (before.delivery_limit, before.auto_offset_reset) == (5, "latest")
+    assert len(notes_on(before, name, None)) >= 1
+    alter(bootstrap_servers, name, share_delivery_count_limit="7", share_auto_offset_reset="earliest")
+    after = group_settings(config)
+    assert (after.delivery_limit, after.auto_offset_reset) == (7, "earliest")
+    assert notes_on(after, name, "dlq") == []
+    assert group_lag(config, [name]) is None
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin.create_topics([NewTopic(name, 1, 1)])[name].result(20)
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "log_level": 3})
+    for _ in range(10):
+        producer.produce(name, b"v")
+    assert producer.flush(20) == 0
+    with KafkaShareConsumer(evolve(config, acknowledgement_mode="explicit")) as consumer:
+        consumer.subscribe([name])
+        records = consumer.poll(30)
+        assert len(records) == 10
+        assert (
+            group_lag(config, [name]) is None
+        )  # the brokers do not store where a group starts before it says something
+        assert consumer.acknowledge_range(name, 0, 0, 3) == 4
+        consumer.commit_sync()
+        assert group_lag(config, [name]) == 6
+        consumer.acknowledge_all(records)
+        consumer.commit_sync()
+        assert group_lag(config, [name]) == 0
+        assert group_lag(config, ["another"]) is None
+
+
+def test_nobody_answers() -> None:
+    config = share_consumer_config(bootstrap_servers="127.0.0.1:1", group_id="g")
+    assert group_settings(config) == GroupSettings()
+    assert group_lag(config, ["t"]) is None
+    assert notes_on(GroupSettings(), "g", None) == []
