@@ -1,8 +1,9 @@
 """`kafka-groups demo`."""
 
 import asyncio
+import importlib
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from attrs import frozen
 from confluent_kafka import KafkaException
 from rich.console import Console
 
+from kafka_groups.cli.demo.pipeline.prerequisites import check_prerequisites
 from kafka_groups.cli.demo.progress import Progress, progress_on
 from kafka_groups.cli.output import console_for_people
 from kafka_groups.errors import KafkaGroupsError
@@ -47,51 +49,52 @@ def demo(*, spark: bool, mode: str | None, partitions: int | None, **given: Any)
         raise click.UsageError("--mode is for --no-spark: the workers of PySpark always acknowledge explicitly")
     if spark and given["limit"] is not None and given["limit"] < _FEWEST_FLIGHTS_WITH_SPARK:
         raise click.UsageError(f"--flights must be {_FEWEST_FLIGHTS_WITH_SPARK:,} at least, so that the kills strike")
-    sys.exit(_run(lambda: _pipeline(given) if spark else _plain(mode or "explicit", given)))
+    if not spark:
+        given["mode"] = mode or "explicit"
+    sys.exit(_run(_WITH_SPARK if spark else _WITHOUT_SPARK, given))
 
 
 @frozen
-class _Run:
-    """How to run one version of the demo, and how to tell of its outcome."""
+class _Version:
+    """One version of the demo: the modules `run` and `report` of a package, loaded when it is chosen."""
 
-    outcome: Callable[[Progress], Awaitable[Any]]
-    report: Callable[[Console, Any, int], None]
+    package: str
+    run: str
+    options: str
 
+    def outcome(self, given: dict[str, Any], progress: Progress) -> Awaitable[Any]:
+        """Run it."""
+        module = importlib.import_module(f"{self.package}.run")
+        options = getattr(module, self.options)(**given)
+        outcome: Awaitable[Any] = getattr(module, self.run)(options, progress).run()
+        return outcome
 
-def _pipeline(given: dict[str, Any]) -> _Run:
-    from kafka_groups.cli.demo.pipeline.prerequisites import check_prerequisites  # noqa: PLC0415 - imports nothing
-
-    check_prerequisites()
-    # Spark and pandas are loaded only now, when they are known to be there.
-    from kafka_groups.cli.demo.pipeline.report import print_report  # noqa: PLC0415
-    from kafka_groups.cli.demo.pipeline.run import Pipeline, PipelineOptions  # noqa: PLC0415
-
-    return _Run(lambda progress: Pipeline(PipelineOptions(**given), progress).run(), print_report)
-
-
-def _plain(mode: str, given: dict[str, Any]) -> _Run:
-    from kafka_groups.cli.demo.plain.report import print_report  # noqa: PLC0415 - as above
-    from kafka_groups.cli.demo.plain.run import Demo, DemoOptions  # noqa: PLC0415
-
-    return _Run(lambda progress: Demo(DemoOptions(mode=mode, **given), progress).run(), print_report)
+    def report(self, console: Console, outcome: Any, elapsed_ms: int) -> None:
+        """Print what came out."""
+        importlib.import_module(f"{self.package}.report").print_report(console, outcome, elapsed_ms)
 
 
-def _run(prepare: Callable[[], _Run]) -> int:
+_WITH_SPARK = _Version("kafka_groups.cli.demo.pipeline", "Pipeline", "PipelineOptions")
+_WITHOUT_SPARK = _Version("kafka_groups.cli.demo.plain", "Demo", "DemoOptions")
+
+
+def _run(version: _Version, given: dict[str, Any]) -> int:
     console, clock = console_for_people(), SystemClock()
     started_ms = clock.now_ms()
     try:
-        run = prepare()
-        outcome = asyncio.run(_with_progress(run))
+        if version is _WITH_SPARK:
+            check_prerequisites()
+        outcome = asyncio.run(_with_progress(version, given))
     except KeyboardInterrupt:
         console.print("Interrupted; broker and workers are stopped.")
         return _INTERRUPTED
     except (KafkaGroupsError, KafkaException, TimeoutError) as error:
         console.print(f"The run failed: {str(error) or type(error).__name__}", markup=False, soft_wrap=True)
         return 1
-    run.report(console, outcome, clock.now_ms() - started_ms)
+    version.report(console, outcome, clock.now_ms() - started_ms)
     return 0 if outcome.holds else 1
 
 
-async def _with_progress(run: _Run) -> Any:
+async def _with_progress(version: _Version, given: dict[str, Any]) -> Any:
     with progress_on(console_for_people()) as progress:
-        return await run.outcome(progress)
+        return await version.outcome(given, progress)

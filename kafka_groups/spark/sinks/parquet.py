@@ -29,12 +29,13 @@ class ParquetSink:
     A file appears under its name when it is complete and on disk: locally it is written under a hidden name, synced
     and renamed; in an object store it is put as one object. Its name is made from the records and their delivery
     counts, so that writing the same delivery twice leaves one file. Records that are delivered again come in other
-    files: `read_deduplicated` and `compact` leave one row of each.
+    files: `read_deduplicated` and `compact` leave one row of each. A worker that is killed while it writes may leave a
+    hidden file (`.….tmp`), which nobody reads and which may be deleted when it is older than a batch can take.
 
     Args:
         path: A directory, or a URI that pyarrow understands (`s3://bucket/folder`, `gs://`, `hdfs://` …).
-        transform: Makes what is written from the record table (`RECORD_SCHEMA`), with the columns topic, partition
-            and offset kept. Without it the records are written as they are.
+        transform: Makes what is written from the record table (`RECORD_SCHEMA`): one row for a record or none, with
+            the columns topic, partition and offset kept. Without it the records are written as they are.
         partition_by: Columns that become directories `name=value`, as Spark writes them.
         options: More arguments for `pyarrow.parquet.write_table`.
         filesystem: A `pyarrow.fs.FileSystem` on which `path` is, where the URI alone does not say it.

@@ -49,21 +49,18 @@ CASE WHEN visib IS NULL THEN '{UNKNOWN}'
 """
 
 
-_SUMS = (
-    "count(1) AS flights",
-    "count(dep_delay) AS departed",
-    "coalesce(sum(dep_delay), 0) AS departure_delay",
-    "count(arr_delay) AS arrived",
-    "coalesce(sum(arr_delay), 0) AS arrival_delay",
-)
+_QUERY = """
+SELECT airline, weather, count(1) AS flights,
+       count(dep_delay) AS departed, coalesce(sum(dep_delay), 0) AS departure_delay,
+       count(arr_delay) AS arrived, coalesce(sum(arr_delay), 0) AS arrival_delay
+FROM {seen} GROUP BY airline, weather
+"""
 
 
 def delays_by_spark(flights: "DataFrame") -> "DataFrame":
     """One row for each airline and weather, with the columns of `Delays`."""
-    from pyspark.sql import functions  # noqa: PLC0415 - in the driver only, where Spark is loaded anyway
-
     seen = flights.selectExpr("airline", _WEATHER, "dep_delay", "arr_delay")
-    return seen.groupBy("airline", "weather").agg(*map(functions.expr, _SUMS))
+    return seen.sparkSession.sql(_QUERY, seen=seen)
 
 
 def delay_table_of(rows: Iterable[Mapping[str, Any]]) -> DelayTable:
