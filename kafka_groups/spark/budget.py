@@ -40,6 +40,7 @@ class PollBudget:
         self._polled_ms = now_ms
         self._empty_since_ms: int | None = None
         self._taken = 0
+        self._is_over = False
         self._last_taken: int | None = None
         self._last_cycle_ms = 0
 
@@ -50,8 +51,12 @@ class PollBudget:
             return max(1, min(_LONGEST_POLL_MS, self._remaining_ms(now_ms)))
         return 0 if self._last_taken else None
 
+    def spend(self) -> None:
+        """There is to be no further poll but for what is there."""
+        self._is_over = True
+
     def _is_spent(self, now_ms: int) -> bool:
-        return self._taken >= self._limits.max_records or self._remaining_ms(now_ms) <= 0
+        return self._is_over or self._taken >= self._limits.max_records or self._remaining_ms(now_ms) <= 0
 
     def _remaining_ms(self, now_ms: int) -> int:
         if self._limits.drained_ms is None or self._empty_since_ms is None:
@@ -78,7 +83,7 @@ class PollBudget:
         """Whether a poll after the next one is likely, so that fetching ahead is of use."""
         if self._last_taken is None:
             return True
-        is_enough = self._taken + self._last_taken >= self._limits.max_records
+        is_enough = self._is_over or self._taken + self._last_taken >= self._limits.max_records
         return not is_enough and self._remaining_ms(now_ms) > self._last_cycle_ms
 
     def is_drained(self, empty_ms: int) -> bool:

@@ -103,22 +103,22 @@ class _Worker:
 
     def run(self) -> None:
         self._back_off()
-        while not self._is_over and (timeout_ms := self._budget.next_timeout_ms(self._clock.now_ms())) is not None:
+        while not self.is_broken and (timeout_ms := self._budget.next_timeout_ms(self._clock.now_ms())) is not None:
             records = self._poll(timeout_ms)
-            if not records:
-                continue
-            batch = ShareBatch(records, self._consumer.renew)
-            if self._handler.handle(batch):
-                self._held.backoff.succeeded()
-            else:
-                self._held.backoff.failed(self._clock.now_ms())
-                self._back_off()
-            self.is_broken = not self._handler.is_fit
+            if records:
+                self._handle(ShareBatch(records, self._consumer.renew))
         self._consumer.pause()
 
-    @property
-    def _is_over(self) -> bool:
-        return self.is_broken or self._tally.failed
+    def _handle(self, batch: ShareBatch) -> None:
+        if self._handler.handle(batch):
+            self._held.backoff.succeeded()
+        else:
+            self._held.backoff.failed(self._clock.now_ms())
+        self.is_broken = not self._handler.is_fit
+        if self._tally.failed:
+            self._budget.spend()
+        else:
+            self._back_off()
 
     def _poll(self, timeout_ms: int) -> AnyRecords:
         started_ms = self._clock.now_ms()
@@ -146,10 +146,9 @@ class _Worker:
         return _NOTHING
 
     def _back_off(self) -> None:
-        """After failures in a row wait, and hold nothing meanwhile."""
+        """After failures in a row wait; what was fetched ahead keeps its locks meanwhile."""
         wait_ms = self._held.backoff.remaining_ms(self._clock.now_ms())
-        if wait_ms and not self._is_over:
-            self._consumer.pause()
+        if wait_ms and not self.is_broken:
             self._pause.wait(wait_ms / 1000)
 
     def metrics(self, number: int) -> WorkerMetrics:

@@ -70,3 +70,14 @@ def test_a_worker_without_partitions_knows_nothing_of_whether_the_group_is_drain
         budget.polled(0, now_ms + 1_000, is_answered=False)
     assert budget.next_timeout_ms(5_000) is None
     assert budget.empty_ms(5_000) == 0
+
+
+def test_a_task_that_is_to_end_takes_what_is_there_already() -> None:
+    budget = PollBudget(LIMITS, 0)
+    budget.next_timeout_ms(0)
+    budget.polled(5, 10, is_answered=True)
+    budget.spend()
+    assert budget.next_timeout_ms(20) == 0
+    assert not budget.expects_another(20)
+    budget.polled(0, 20, is_answered=True)
+    assert budget.next_timeout_ms(20) is None
