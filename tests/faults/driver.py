@@ -5,6 +5,7 @@ has ended; it ends when its standard input does.
 """
 
 import json
+import logging
 import os
 import sys
 import traceback
@@ -19,6 +20,8 @@ def main() -> None:
     """Serve until there are no more jobs."""
     master, local_directory = sys.argv[1:]
     answers = _take_stdout()
+    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
+    logging.getLogger("kafka_groups").setLevel(logging.INFO)  # a run that fails shows the end of it
     configs = {
         "spark.local.dir": local_directory,
         "spark.task.maxFailures": "4",

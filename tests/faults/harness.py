@@ -15,11 +15,11 @@ from tests.faults.handling import Job
 from tests.faults.ledger import Key, Ledger
 from tests.faults.plan import Kind, Plan
 from tests.faults.report import Report, judge
-from tests.faults.targets import Source, Target
+from tests.faults.targets import NOTHING_LEFT, Source, Target
 
 _TURN_S = 0.03
 _LOOK_EVERY = 8
-_STALL_S = 120.0
+_STALL_S = 180.0
 _END_MS = 60_000
 _QUIET_LOOKS = 5
 """So many looks in a row must say the same before a group counts as drained while records are missing."""
@@ -124,8 +124,7 @@ class _Run:
             pause(_TURN_S)
             self._answer = self._driver.answer()
             if self._answer is None and self._still_ms > stall_ms + _END_MS:
-                self._answer = {"event": "crashed", "trace": f"it did not end:\n{self._driver.log_tail()}"}
-                self._drivers.kill(self._driver)
+                self._answer = {"event": "crashed", "trace": "it did not end"}
 
     def _look(self, stall_ms: int) -> None:
         sunk = self._ledger.size()
@@ -138,7 +137,8 @@ class _Run:
         elif not left and self._is_drained(sunk):
             self._board.finish()
         elif self._still_ms > stall_ms:
-            self._problems.append(f"nothing moved for {self._still_ms} ms:\n{self._driver.log_tail()}")
+            told = f"{self._target.describe(self._source)}\n{self._driver.log_tail()}"
+            self._problems.append(f"nothing moved for {self._still_ms} ms: {told}")
             self._board.finish()
 
     def _moved(self) -> None:
@@ -150,7 +150,8 @@ class _Run:
 
     def _is_drained(self, sunk: int) -> bool:
         """Whether the group has delivered all to an end; at once when all is in the sink, else when it stays so."""
-        self._quiet = self._quiet + 1 if self._target.lag(self._source) == 0 else 0
+        left = self._target.left(self._source, self._produced)
+        self._quiet = self._quiet + 1 if left == NOTHING_LEFT else 0
         return self._quiet > 0 and (sunk >= len(self._produced) or self._quiet >= _QUIET_LOOKS)
 
     def _start_again(self) -> None:
@@ -198,7 +199,10 @@ class _Run:
     def _report(self, seconds: float) -> Report:
         assert self._answer is not None
         lost, strange = judge(self._ledger, self._produced)
-        crashed = [self._answer["trace"]] if self._answer["event"] == "crashed" else []
+        crashed = []
+        if self._answer["event"] == "crashed":  # whatever it was, the next run gets a driver that is whole
+            crashed = [f"{self._answer['trace']}\n{self._driver.log_tail()}"]
+            self._drivers.kill(self._driver)
         left = [f"a process outlives the driver: {command}" for command in self._drivers.leftovers()]
         return Report(
             plan=self._plan,
@@ -206,7 +210,7 @@ class _Run:
             produced=len(self._produced),
             lost=lost,
             strange=strange,
-            lag=self._target.lag(self._source),
+            left=self._target.left(self._source, self._produced),
             redelivered=self._ledger.redelivered(),
             rewrites=self._ledger.rewrites(),
             highest_delivery_count=self._ledger.highest_delivery_count(),

@@ -1,7 +1,7 @@
 """The brokers of the runs: an embedded one and a real Kafka, each behind a proxy that cuts connections."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from tests.support.targets import EMBEDDED_PROPERTIES, GROUP_DEFAULTS
 
 T = TypeVar("T")
 
+_NOT_NOW = (KafkaGroupsError, AssertionError, OSError)
 _GROUP_CONFIGS: Mapping[str, str] = {
     **GROUP_DEFAULTS,
     "share.record.lock.duration.ms": str(LOCK_MS),
@@ -40,6 +41,22 @@ class Source:
     topic: Topic
     group_id: str
     bootstrap_servers: str
+
+
+@frozen
+class Left:
+    """What a group has still to deliver to an end.
+
+    Attributes:
+        lag: Records that are neither accepted nor archived, as the broker counts them.
+        behind: Offsets from the group's start offsets to the ends of the partitions; some of them may be done.
+    """
+
+    lag: int
+    behind: int
+
+
+NOTHING_LEFT = Left(0, 0)
 
 
 class Target:
@@ -89,14 +106,34 @@ class Target:
 
         return self._ask(write)
 
-    def lag(self, source: Source) -> int | None:
-        """How many records the group has still to deliver to an end; None when that is not known at the moment."""
+    def left(self, source: Source, produced: Iterable[Key]) -> Left | None:
+        """What the group has still to deliver to an end; None when that is not known at the moment.
+
+        Args:
+            source: The topic and the group.
+            produced: All that was written to the topic.
+        """
         try:
             progress = self._ask(lambda cluster: cluster.progress(source.group_id, source.topic))
-        except (KafkaGroupsError, AssertionError, OSError):  # the broker is on its way back
+        except _NOT_NOW:  # the broker is on its way back
             return None
-        lags = [partition.lag for partition in progress.values()]
-        return None if not lags or -1 in lags else sum(lags)
+        ends = {partition: offset + 1 for _, partition, offset in sorted(produced)}
+        if progress.keys() < ends.keys() or any(it.start_offset < 0 or it.lag < 0 for it in progress.values()):
+            return None
+        behind = sum(end - progress[partition].start_offset for partition, end in ends.items())
+        return Left(sum(it.lag for it in progress.values()), behind)
+
+    def describe(self, source: Source) -> str:
+        """The members of the group and its progress, for the message of a run that stands still."""
+
+        async def asked(cluster: ClusterClient) -> str:
+            group = await cluster.describe_group(source.group_id)
+            return f"{group}\n{await cluster.progress(source.group_id, source.topic)}"
+
+        try:
+            return self._ask(asked)
+        except _NOT_NOW as error:
+            return f"the group cannot be described: {error!r}"
 
     # -------------------------------------------------------------------------------------- faults
 
