@@ -2,12 +2,14 @@
 
 from attrs import define
 
-__all__ = ["JOIN_TIMEOUT_MS", "Filling"]
+__all__ = ["JOIN_TIMEOUT_MS", "Filling", "Saturation"]
 
 JOIN_TIMEOUT_MS = 30_000
 """How long a run that has one batch only, or ends when nothing comes, waits for the group to let it in."""
 
 _LINGER_MS = 10
+_ALIKE = 1.25
+_LOOKS_AGAIN_AFTER = 20
 _LONGEST_LINGER_MS = 100
 
 
@@ -65,3 +67,30 @@ class Filling:
         """Whether to close the batch after a poll that brought nothing."""
         is_answered = fetches > self.fetches or now_ms - self.came_ms >= _LONGEST_LINGER_MS
         return (until_ready_ms == 0 and is_answered) or now_ms - self.began_ms >= self.poll_timeout_ms
+
+
+@define
+class Saturation:
+    """How many records there were when a leader had no more: as many as the locks allow, while records abound.
+
+    A leader that has no more to give takes its time to say so. A batch of about as many records is closed at once
+    instead; now and then it is not, as more may have become possible.
+
+    Attributes:
+        rows: The records of the last batch that was closed as no more came; None before.
+    """
+
+    rows: int | None = None
+    _times: int = 0
+
+    def closed(self, rows: int) -> None:
+        """A batch was closed as no more came."""
+        self.rows = rows
+        self._times = 0
+
+    def is_reached(self, rows: int) -> bool:
+        """Whether to close a batch with so many records without another answer."""
+        if self.rows is None or not self.rows <= rows <= self.rows * _ALIKE or self._times >= _LOOKS_AGAIN_AFTER:
+            return False
+        self._times += 1
+        return True

@@ -164,11 +164,14 @@ class Sealing(Generic[P]):
             )
         return self.sealed.pieces
 
+    def ready_rows(self, now_ms: int) -> int:
+        """Records that may go now."""
+        return sum(piece.rows for piece in self._ready(now_ms))
+
     def is_enough(self, limits: BatchLimits, now_ms: int) -> bool:
         """Whether the records that may go now make a batch that has reached its limits."""
-        ready = [piece for piece in self._held if not self._wait_ms(piece, now_ms)]
-        is_large = sum(piece.size_bytes for piece in ready) >= limits.size_bytes
-        return is_large or (limits.rows is not None and sum(piece.rows for piece in ready) >= limits.rows)
+        is_large = sum(piece.size_bytes for piece in self._ready(now_ms)) >= limits.size_bytes
+        return is_large or (limits.rows is not None and self.ready_rows(now_ms) >= limits.rows)
 
     def wait_ms(self, now_ms: int) -> int | None:
         """How long until held records may go, 0 if some may now; None when nothing is held."""
@@ -179,6 +182,9 @@ class Sealing(Generic[P]):
     def _wait_ms(self, piece: P, now_ms: int) -> int:
         count = piece.delivery_count
         return max(0, self._first_seen_ms[count] + self.caution.held_back_ms(count) - now_ms)
+
+    def _ready(self, now_ms: int) -> list[P]:
+        return [piece for piece in self._held if not self._wait_ms(piece, now_ms)]
 
     def _take(self, limits: BatchLimits, now_ms: int) -> tuple[P, ...]:
         risky = [p for p in self._held if self._is_risky(p) and not self._wait_ms(p, now_ms)]

@@ -13,7 +13,7 @@ from kafka_groups.share.parts import Environment
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_settings, notes_on
 from kafka_groups.spark.source.acquiring import Acquirer
 from kafka_groups.spark.source.caution import Caution
-from kafka_groups.spark.source.filling import Filling
+from kafka_groups.spark.source.filling import Filling, Saturation
 from kafka_groups.spark.source.last_deliveries import LastDeliveries, dead_letters_of
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import SourceOptions
@@ -62,6 +62,7 @@ class ShareSource:
         self._beyond: list[TablePiece] = []
         self._is_drain = False
         self._came_ms = self._clock.now_ms()
+        self._saturation = Saturation()
         self._end = self._sealing.initial()
 
     # ----------------------------------------------------------------------------------- Spark's calls
@@ -87,11 +88,12 @@ class ShareSource:
             KafkaGroupsError: The group cannot be read.
         """
         begin = SourceOffset.from_json(start)
+        fetches = self._acquirer.fetches  # acknowledgements ride on a fetch, whose answer is the first after them
         finished = self._sealing.finished(begin)
         if finished is not None:
             self._acquirer.accept(finished.pieces)
         if self._sealing.sealed is None:
-            self._fill(limits, patient=wants_all or self._is_drain)
+            self._fill(limits, fetches, patient=wants_all or self._is_drain)
         batch = self._sealing.seal(begin, limits, self._clock.now_ms())
         if batch is None:
             return begin.to_json()
@@ -134,18 +136,21 @@ class ShareSource:
 
     # ------------------------------------------------------------------------------------------ filling
 
-    def _fill(self, limits: BatchLimits, *, patient: bool) -> None:
+    def _fill(self, limits: BatchLimits, fetches: int, *, patient: bool) -> None:
         """Acquire until the limits are reached, nothing more comes, or the time is up."""
         self._look_at_group()
         now_ms = self._clock.now_ms()
-        filling = Filling.begin(self.options.poll_timeout_ms, self._acquirer.fetches, now_ms, patient=patient)
+        filling = Filling.begin(self.options.poll_timeout_ms, fetches, now_ms, patient=patient)
         while not self._sealing.is_enough(limits, now_ms):
             came = self._hold(self._acquire(filling.wait_ms(self._sealing.wait_ms(now_ms), now_ms)))
             now_ms, fetches = self._clock.now_ms(), self._acquirer.fetches
             filling.polled(fetches, now_ms, came=came)
             if came:
                 self._came_ms = now_ms
+                if self._saturation.is_reached(self._sealing.ready_rows(now_ms)):
+                    return
             elif filling.is_over(self._sealing.wait_ms(now_ms), fetches, now_ms):
+                self._saturation.closed(self._sealing.ready_rows(now_ms))
                 if not self._is_to_wait(now_ms):
                     return
                 filling.go_on(now_ms)

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_groups.spark.source.caution import Caution
-from kafka_groups.spark.source.filling import JOIN_TIMEOUT_MS, Filling
+from kafka_groups.spark.source.filling import JOIN_TIMEOUT_MS, Filling, Saturation
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.sealing import BatchLimits, Sealing
 from tests.unit.spark.source.numbered import NumberedPiece, numbers_of
@@ -92,3 +92,14 @@ def test_a_run_that_would_end_waits_until_the_group_lets_it_in() -> None:
     filling.polled(1, JOIN_TIMEOUT_MS - 400, came=False)
     assert not filling.is_over(None, 1, JOIN_TIMEOUT_MS - 400)
     assert filling.is_over(None, 1, JOIN_TIMEOUT_MS)
+
+
+def test_a_batch_as_large_as_the_locks_allow_is_closed_at_once() -> None:
+    saturation = Saturation()
+    assert not saturation.is_reached(8_000), "nothing is known yet"
+    saturation.closed(8_000)
+    assert not saturation.is_reached(7_999)
+    assert not saturation.is_reached(10_001), "more has become possible"
+    assert [saturation.is_reached(8_100) for _ in range(21)] == [True] * 20 + [False]
+    saturation.closed(8_100)
+    assert saturation.is_reached(8_100)
