@@ -56,13 +56,16 @@ async def _configs(network: Network, address: Address, group_id: str) -> Mapping
     return {config.name: config.value for config in result.configs}
 
 
-def notes_on(settings: GroupSettings, group_id: str, dead_letter_topic: str | None) -> Sequence[str]:
+def notes_on(
+    settings: GroupSettings, group_id: str, dead_letter_topic: str | None, *, key: str = "dead_letter_topic"
+) -> Sequence[str]:
     """What a user should know before records are missed; empty if all is well, or nothing is known.
 
     Args:
         settings: What the group says.
         group_id: The group.
-        dead_letter_topic: The workers' own dead-letter topic.
+        dead_letter_topic: The reader's own dead-letter topic.
+        key: How that is called where the reader is configured.
     """
     notes = []
     if settings.auto_offset_reset == "latest":
@@ -74,6 +77,6 @@ def notes_on(settings: GroupSettings, group_id: str, dead_letter_topic: str | No
         notes.append(
             f"the share group {group_id} has no dead-letter topic: a record that fails"
             f" {settings.delivery_limit or DEFAULT_DELIVERY_LIMIT} times is archived and gone; give"
-            f" dead_letter_topic=…, or set the group configuration {_DEAD_LETTERS} (Kafka 4.4)"
+            f" {key}, or set the group configuration {_DEAD_LETTERS} (Kafka 4.4)"
         )
     return notes

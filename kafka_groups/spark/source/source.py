@@ -193,7 +193,8 @@ class ShareSource:
         """Once: what the group's configuration says about losing records."""
         if self._notes is None:
             settings = group_settings(self.options.consumer)
-            self._notes = notes_on(settings, self.options.consumer.group_id, self.options.dead_letter_topic)
+            group_id, dead_letter_topic = self.options.consumer.group_id, self.options.dead_letter_topic
+            self._notes = notes_on(settings, group_id, dead_letter_topic, key="the option deadLetterTopic")
             for note in self._notes:
                 _LOG.warning(note)
             self._sealing.caution = Caution(
