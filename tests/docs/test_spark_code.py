@@ -29,7 +29,7 @@ Those that end by themselves are left alone.
 
 SPARK = [program for program in programs() if program.run and program.on_spark]
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
