@@ -157,3 +157,11 @@ def test_guide_names_the_defaults_of_workers_and_source() -> None:
             checked += 1
             assert shown[name].replace(",", "") in {str(default), f"{default:g}", f"{default // 2**20}m"}, name
     assert checked >= 7
+
+
+def test_pyspark_versions_are_those_that_are_tested() -> None:
+    script = (ROOT / ".ci" / "spark-versions").read_text()
+    tested = re.search(r"set -- (?P<versions>[0-9. ]+)$", script, re.MULTILINE)
+    assert tested is not None
+    reference = (REFERENCE / "spark.md").read_text()
+    assert f"| {', '.join(tested['versions'].split())} | 4.1 and newer |" in reference
