@@ -7,7 +7,6 @@ from attrs import frozen
 
 from tests.faults.ledger import Key, Ledger
 from tests.faults.plan import DELIVERY_LIMIT, Kind, Plan
-from tests.faults.targets import NOTHING_LEFT, Left
 
 
 @frozen
@@ -20,7 +19,7 @@ class Report:
         produced: How many records there were.
         lost: Records that are not in the sink.
         strange: Rows of the sink that nobody produced, or with another value.
-        left: What the group has still to deliver to an end; None when it is not known.
+        lag: What the group has still to deliver to an end; None when it is not known.
         redelivered: How many records came more than once.
         rewrites: How many rows were written although they were there.
         highest_delivery_count: Of any record.
@@ -34,7 +33,7 @@ class Report:
     produced: int
     lost: tuple[Key, ...]
     strange: tuple[Key, ...]
-    left: Left | None
+    lag: int | None
     redelivered: int
     rewrites: int
     highest_delivery_count: int
@@ -50,8 +49,8 @@ class Report:
             found.append(f"{len(self.lost)} of {self.produced} records are lost, such as {self.lost[:3]}")
         if self.strange:
             found.append(f"{len(self.strange)} rows of the sink are not what was produced, such as {self.strange[:3]}")
-        if self.left != NOTHING_LEFT:
-            found.append(f"what is left in the group: {self.left or 'not known'}")
+        if self.lag != 0:
+            found.append(f"{self.lag} records are left in the group")
         if self.highest_delivery_count >= DELIVERY_LIMIT:
             found.append(f"a record was delivered {self.highest_delivery_count} times, the limit is {DELIVERY_LIMIT}")
         return found

@@ -1,7 +1,7 @@
 """The brokers of the runs: an embedded one and a real Kafka, each behind a proxy that cuts connections."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ from attrs import frozen
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.testing.fault_proxy import FaultProxy
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.faults.ledger import Key
@@ -19,6 +20,8 @@ from tests.support.targets import EMBEDDED_PROPERTIES, GROUP_DEFAULTS
 
 T = TypeVar("T")
 
+_QUIET_POLLS = 8
+"""Longer than the lock and the session of a member that is gone."""
 _NOT_NOW = (KafkaGroupsError, AssertionError, OSError)
 _GROUP_CONFIGS: Mapping[str, str] = {
     **GROUP_DEFAULTS,
@@ -41,22 +44,6 @@ class Source:
     topic: Topic
     group_id: str
     bootstrap_servers: str
-
-
-@frozen
-class Left:
-    """What a group has still to deliver to an end.
-
-    Attributes:
-        lag: Records that are neither accepted nor archived, as the broker counts them.
-        behind: Offsets from the group's start offsets to the ends of the partitions; some of them may be done.
-    """
-
-    lag: int
-    behind: int
-
-
-NOTHING_LEFT = Left(0, 0)
 
 
 class Target:
@@ -106,22 +93,25 @@ class Target:
 
         return self._ask(write)
 
-    def left(self, source: Source, produced: Iterable[Key]) -> Left | None:
-        """What the group has still to deliver to an end; None when that is not known at the moment.
-
-        Args:
-            source: The topic and the group.
-            produced: All that was written to the topic.
-        """
+    def lag(self, source: Source) -> int | None:
+        """How many records are neither accepted nor archived; None when that is not known at the moment."""
         try:
             progress = self._ask(lambda cluster: cluster.progress(source.group_id, source.topic))
         except _NOT_NOW:  # the broker is on its way back
             return None
-        ends = {partition: offset + 1 for _, partition, offset in sorted(produced)}
-        if progress.keys() < ends.keys() or any(it.start_offset < 0 or it.lag < 0 for it in progress.values()):
-            return None
-        behind = sum(end - progress[partition].start_offset for partition, end in ends.items())
-        return Left(sum(it.lag for it in progress.values()), behind)
+        lags = [partition.lag for partition in progress.values()]
+        return None if not lags or -1 in lags else sum(lags)
+
+    def delivered_to_another(self, source: Source) -> int:
+        """How many records a member gets that joins now: what the broker has not given up, locked or not."""
+        count, quiet = 0, 0
+        with KafkaShareConsumer(bootstrap_servers=self._upstream, group_id=source.group_id) as consumer:
+            consumer.subscribe([source.topic.name])
+            while quiet < _QUIET_POLLS:
+                polled = len(consumer.poll(timeout=1.0))
+                count += polled
+                quiet = 0 if polled else quiet + 1
+        return count
 
     def describe(self, source: Source) -> str:
         """The members of the group and its progress, for the message of a run that stands still."""
