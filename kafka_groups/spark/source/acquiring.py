@@ -81,7 +81,7 @@ class Acquirer:
         except KafkaGroupsError as error:
             self._survive(error)
             return []
-        pieces = list(pieces_of(records, self._columns))
+        pieces = list(pieces_of(records, self._columns, renewed=self._options.consumer.auto_renew))
         for piece in pieces:
             self._counts.acquired += piece.rows
             self._counts.max_delivery_count = max(self._counts.max_delivery_count, piece.delivery_count)
@@ -101,6 +101,12 @@ class Acquirer:
         results = self._commit()
         for piece in pieces:
             self._count_fate(piece, results)
+
+    def give_up(self, pieces: Iterable[TablePiece]) -> None:
+        """Forget records whose locks ran out; does not wait."""
+        for piece in pieces:
+            piece.acknowledge(AcknowledgeType.RELEASE)
+            self._counts.expired += piece.rows
 
     def close(self, timeout_s: float) -> None:
         """Release what was not acknowledged, and leave the group; blocks no longer than the timeout."""

@@ -24,10 +24,12 @@ class TablePiece:
     Attributes:
         table: The rows, in the order of their offsets, with the columns `offset` and `delivery_count` among others.
         delivery: Where they came from.
+        is_renewed: Whether the consumer renews the locks of what it holds.
     """
 
     table: Any
     delivery: AcquiredRecords
+    is_renewed: bool = True
 
     @cached_property
     def rows(self) -> int:
@@ -59,13 +61,23 @@ class TablePiece:
         """Offset of the last record."""
         return int(self.table["offset"][-1].as_py())
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether they stay acquired while they wait."""
+        return self.is_renewed and self.delivery.renewable
+
+    def is_lost(self, now_ms: int) -> bool:
+        """Whether the acquisition locks have run out."""
+        return self.delivery.lock_deadline_ms <= now_ms
+
     def rows_within(self, size_bytes: int) -> int:
         """How many of the first records fit into this size."""
         return rows_within(self.table, size_bytes)
 
     def split(self, rows: int) -> tuple[Self, Self]:
         """The first records and the others."""
-        return type(self)(self.table.slice(0, rows), self.delivery), type(self)(self.table.slice(rows), self.delivery)
+        first, rest = self.table.slice(0, rows), self.table.slice(rows)
+        return type(self)(first, self.delivery, self.is_renewed), type(self)(rest, self.delivery, self.is_renewed)
 
     def before(self, offset: int) -> tuple[Self | None, Self | None]:
         """The records before an offset, and those from it on; None for none."""
@@ -90,18 +102,21 @@ def rows_within(table: Any, size_bytes: int) -> int:
     return low
 
 
-def pieces_of(records: AnyRecords, columns: Sequence[str] | None = None) -> Iterator[TablePiece]:
+def pieces_of(
+    records: AnyRecords, columns: Sequence[str] | None = None, *, renewed: bool = True
+) -> Iterator[TablePiece]:
     """What a poll returned, cut by delivery and delivery count.
 
     Args:
         records: What the poll returned.
         columns: The columns wanted, besides those that the source itself needs; None for all.
+        renewed: Whether the consumer renews the locks of what it holds.
     """
     read = None if columns is None else tuple(dict.fromkeys((*columns, *_NEEDED)))
     for delivery in records.deliveries:
         table = to_table(ShareRecords([delivery]), read)
         for start, stop in _runs(table["delivery_count"].to_numpy()):
-            yield TablePiece(table.slice(start, stop - start), delivery)
+            yield TablePiece(table.slice(start, stop - start), delivery, renewed)
 
 
 def _runs(counts: Any) -> Iterator[tuple[int, int]]:

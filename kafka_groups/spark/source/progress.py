@@ -13,6 +13,7 @@ class Counts:
         acquired: Records acquired.
         accepted: Records whose acknowledgement the brokers took.
         lock_lost: Records whose acknowledgement was refused or not answered; they are delivered again.
+        expired: Records whose locks ran out before Spark got them; they are delivered again.
         batches: Batches given to Spark.
         max_delivery_count: The highest delivery count of a record that was acquired.
         last_deliveries: Records that were acquired for the last time that the group allows.
@@ -23,6 +24,7 @@ class Counts:
     acquired: int = 0
     accepted: int = 0
     lock_lost: int = 0
+    expired: int = 0
     batches: int = 0
     max_delivery_count: int = 0
     last_deliveries: int = 0

@@ -7,7 +7,7 @@ its place would be dropped by sinks that skip a batch they know.
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
 from attrs import define, field, frozen
@@ -35,6 +35,11 @@ class Piece(Protocol):
     @property
     def delivery_count(self) -> int:
         """How often they were delivered, this time included."""
+        ...
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether they stay acquired while they wait; if not, waiting would use up a delivery."""
         ...
 
     def rows_within(self, size_bytes: int) -> int:
@@ -126,6 +131,13 @@ class Sealing(Generic[P]):
             self._first_seen_ms.setdefault(piece.delivery_count, now_ms)
             self._held.append(piece)
 
+    def discard(self, is_lost: Callable[[P], bool]) -> list[P]:
+        """Drop held records whose locks are gone: they are delivered again, and would be twice in the sink."""
+        lost = [piece for piece in self._held if is_lost(piece)]
+        for piece in lost:
+            self._held.remove(piece)
+        return lost
+
     def initial(self) -> SourceOffset:
         """Where a query without a checkpoint starts."""
         return SourceOffset(0, self.run)
@@ -181,6 +193,8 @@ class Sealing(Generic[P]):
 
     def _wait_ms(self, piece: P, now_ms: int) -> int:
         count = piece.delivery_count
+        if not piece.may_wait:
+            return 0
         return max(0, self._first_seen_ms[count] + self.caution.held_back_ms(count) - now_ms)
 
     def _ready(self, now_ms: int) -> list[P]:

@@ -140,6 +140,7 @@ class ShareSource:
         """Acquire until the limits are reached, nothing more comes, or the time is up."""
         self._look_at_group()
         now_ms = self._clock.now_ms()
+        self._acquirer.give_up(self._sealing.discard(lambda piece: piece.is_lost(now_ms)))
         filling = Filling.begin(self.options.poll_timeout_ms, fetches, now_ms, patient=patient)
         while not self._sealing.is_enough(limits, now_ms):
             came = self._hold(self._acquire(filling.wait_ms(self._sealing.wait_ms(now_ms), now_ms)))

@@ -13,6 +13,7 @@ class NumberedPiece:
     numbers: tuple[int, ...]
     delivery_count: int = 1
     record_bytes: int = 10
+    may_wait: bool = True
 
     @property
     def rows(self) -> int:

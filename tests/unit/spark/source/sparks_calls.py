@@ -1,5 +1,6 @@
 """What Spark does with a source, without Spark: for tests on an embedded cluster."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
@@ -121,6 +122,10 @@ class Query:
     def acknowledge(self) -> None:
         """A trigger that finds nothing new."""
         assert self.latest() == self.start
+
+    def until_expired(self) -> None:
+        """Let the locks of all records in hand run out."""
+        threading.Event().wait(1.2)
 
     @property
     def share(self) -> Json:

@@ -54,6 +54,12 @@ def test_risky_records_wait_once_and_go_apart_by_turns() -> None:
     assert source.wait_ms(1_001) is None
 
 
+def test_records_that_would_expire_meanwhile_do_not_wait() -> None:
+    source: Sealing[NumberedPiece] = Sealing("run", Caution(5, 1_000))
+    source.hold([NumberedPiece((1,), 4, may_wait=False), NumberedPiece((2,), 4)], 0)
+    assert [sealed(source, 0), sealed(source, 0), sealed(source, 6_000)] == [[1], [], [2]]
+
+
 def test_a_record_on_its_last_delivery_goes_alone() -> None:
     source: Sealing[NumberedPiece] = Sealing("run", Caution(2, 0))
     source.hold([NumberedPiece((1, 2, 3), 2)], 0)

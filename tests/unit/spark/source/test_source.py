@@ -100,6 +100,18 @@ def test_a_lock_that_was_lost_is_counted_and_the_records_come_again(cluster: Emb
         assert query.share["accepted"] == 50
 
 
+def test_what_expired_before_its_turn_does_not_go_to_spark(cluster: EmbeddedCluster) -> None:
+    world = World(cluster, {"share.record.lock.duration.ms": "1000"}, partitions=1)
+    world.produce(range(50))
+    with world.query(None, **{"kafka.auto.renew": "false", "kafka.max.poll.records": 50}) as query:
+        query.limits = BatchLimits(10, 1 << 20)
+        query.batch()
+        query.until_expired()
+        assert len(numbers(*query.batches(50))) == 50
+        share = query.share
+        assert (share["lock_lost"], share["expired"], share["accepted"]) == (10, 40, 50)
+
+
 def test_a_long_batch_keeps_its_locks(cluster: EmbeddedCluster) -> None:
     world = World(cluster, {"share.record.lock.duration.ms": "1000"}, partitions=1)
     world.produce(range(50))
