@@ -126,11 +126,14 @@ class Member:
             await self._consumer.commit_sync(10)
         elif self._rng.random() < 0.2:
             self._consumer.commit_async()
+        if self._rng.random() < 0.03:
+            self._counts["member that pauses"] += 1
+            self._consumer.pause()
 
     def _pace(self) -> float:
         if self._is_calm:
             return 0.05
-        if self._rng.random() < 0.04:
+        if self._rng.random() < 0.10:
             self._counts["member slower than its lock"] += 1
             return self._lock_ms / 1000 * self._rng.uniform(1.05, 2.5)
         return self._rng.choice((0.0, 0.01, 0.3, 1.0))
