@@ -138,6 +138,7 @@ class _Run:
         elif self._still_ms > stall_ms:
             told = f"{self._target.describe(self._source)}\n{self._driver.log_tail()}"
             self._problems.append(f"nothing moved for {self._still_ms} ms: {told}")
+            self._ask_another_member()
             self._board.finish()
 
     def _moved(self) -> None:
@@ -156,6 +157,11 @@ class _Run:
         self._driver = self._drivers.take(self._plan.master)
         self._start()
         self._moved()
+
+    def _ask_another_member(self) -> None:
+        """When records are missing: whether the broker still delivers them, to somebody else."""
+        count = self._target.delivered_to_another(self._source)
+        self._problems.append(f"another member that joined then got {count} records")
 
     # ---------------------------------------------------------------------------------- the faults
 
@@ -202,9 +208,8 @@ class _Run:
         if self._answer["event"] == "crashed":  # whatever it was, the next run gets a driver that is whole
             crashed = [f"{self._answer['trace']}\n{self._driver.log_tail()}"]
             self._drivers.kill(self._driver)
-        if lost and lag == 0 and self._plan.design in DESIGNS:
-            again = self._target.delivered_to_another(self._source)
-            crashed.append(f"the broker said that nothing is left; another member got {again} records")
+        if lost and self._answer["event"] == "ended" and not self._problems and self._plan.design in DESIGNS:
+            self._ask_another_member()
         left = [f"a process outlives the driver: {command}" for command in self._drivers.leftovers()]
         return Report(
             plan=self._plan,
