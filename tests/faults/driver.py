@@ -1,14 +1,16 @@
 """The driver process: one Spark session, and one run after the other as it is told.
 
 `python -m tests.faults.driver MASTER LOCAL_DIRECTORY` reads a job as a line of JSON and answers with a line when it
-has ended; it ends when its standard input does.
+has ended. It ends when its standard input does: at once, if it runs a job that nobody waits for any more.
 """
 
 import json
 import logging
 import os
 import sys
+import threading
 import traceback
+from queue import SimpleQueue
 from typing import IO
 
 from tests.faults.handling import Job
@@ -32,12 +34,35 @@ def main() -> None:
     }
     with spark_session(master, configs) as spark:
         _say(answers, {"event": "ready"})
-        for line in sys.stdin:
+        jobs = _Jobs()
+        while (line := jobs.next()) is not None:
             try:
                 failures = run_pipeline(Job(**json.loads(line)), spark)
                 _say(answers, {"event": "ended", "failures": failures})
             except Exception:  # reported: the harness judges the run by it
                 _say(answers, {"event": "crashed", "trace": traceback.format_exc()})
+
+
+class _Jobs:
+    """Lines of standard input, read by a thread that sees its end while a job runs."""
+
+    def __init__(self) -> None:
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        self._is_idle = threading.Event()
+        threading.Thread(target=self._read, name="jobs", daemon=True).start()
+
+    def next(self) -> str | None:
+        """Wait for the next line; None when there are no more."""
+        self._is_idle.set()
+        return self._lines.get()
+
+    def _read(self) -> None:
+        for line in sys.stdin:  # a job comes when the one before has ended
+            self._is_idle.clear()
+            self._lines.put(line)
+        if not self._is_idle.is_set():
+            os._exit(1)
+        self._lines.put(None)
 
 
 def _take_stdout() -> IO[str]:
