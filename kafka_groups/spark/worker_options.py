@@ -21,7 +21,9 @@ _KEYS = KeyTable(ShareConsumerConfig)
 _OURS: Mapping[str, object] = {"acknowledgement_mode": "explicit", "auto_renew": True}
 """Keys that the workers set, as what they promise rests on them."""
 _BYTES_ONLY = ("key_deserializer", "value_deserializer")
-_DEFAULTS: Mapping[str, object] = {"max_poll_records": 2_000}
+_DEFAULTS: Mapping[str, object] = {"max_poll_records": 2_000, "max_poll_interval_ms": 2**31 - 1}
+"""Other defaults than a consumer's. How long `process` takes is no reason to take its records away: they would be
+delivered to another worker, which takes as long, until their deliveries are used up. Spark shows a task that hangs."""
 
 
 def _positive(instance: object, attribute: Any, value: object) -> None:

@@ -33,6 +33,12 @@ def test_what_the_workers_promise_is_set_and_the_rest_is_the_users() -> None:
     )
 
 
+def test_processing_may_take_as_long_as_it_takes_unless_the_user_says_otherwise() -> None:
+    assert made().task().spec.config.max_poll_interval_ms == 2**31 - 1
+    assert made(max_poll_interval_ms=60_000).task().spec.config.max_poll_interval_ms == 60_000
+    assert made(**{"max.poll.interval.ms": 60_000}).task().spec.config.max_poll_interval_ms == 60_000
+
+
 def test_equal_workers_share_a_consumer_and_others_do_not() -> None:
     assert made().task().spec.key == made().task().spec.key
     keys = {w.task().spec.key for w in (made(), made(topics=["u"]), made(process=print), made(client_id="other"))}
