@@ -1,24 +1,22 @@
 """The end of a run on paper: delays by airline and by weather, and the tally."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from rich.console import Console
 
-from kafka_groups.cli.demo.flights import Delays
+from kafka_groups.cli.demo.delay_rows import DELAY_COLUMNS, delay_rows
 from kafka_groups.cli.demo.pipeline.delays import rolled_up
 from kafka_groups.cli.demo.pipeline.tally import Outcome, Verdict
 from kafka_groups.cli.output import table
 
 __all__ = ["print_report"]
 
-_COLUMNS = ("flights", "cancelled", "mean departure delay", "mean arrival delay")
-
 
 def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
     """Print the tables, the tally and whether it holds."""
     airlines, weather = rolled_up(outcome.delays, 0), rolled_up(outcome.delays, 1)
-    console.print(table("Delays by airline, in minutes", ("airline", *_COLUMNS), _rows(airlines)))
-    console.print(table("Delays by weather at departure, in minutes", ("weather", *_COLUMNS), _rows(weather)))
+    console.print(table("Delays by airline, in minutes", ("airline", *DELAY_COLUMNS), delay_rows(airlines)))
+    console.print(table("Delays by weather at departure, in minutes", ("weather", *DELAY_COLUMNS), delay_rows(weather)))
     console.print(table("Tally", ("records", "number"), list(_tally(outcome))))
     console.print(f"The run took {elapsed_ms / 1000:.1f} s.")
     for fault in outcome.faults():
@@ -29,24 +27,6 @@ def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
             " the plain computation over the source files.",
             soft_wrap=True,
         )
-
-
-def _rows(delays: Mapping[str, Delays]) -> list[tuple[str, ...]]:
-    ordered = sorted(delays.items(), key=lambda item: item[1].mean_arrival_delay or 0.0, reverse=True)
-    return [
-        (
-            name,
-            f"{sums.flights:,}",
-            f"{sums.flights - sums.departed:,}",
-            _minutes(sums.mean_departure_delay),
-            _minutes(sums.mean_arrival_delay),
-        )
-        for name, sums in ordered
-    ]
-
-
-def _minutes(mean: float | None) -> str:
-    return "-" if mean is None else f"{mean:.1f}"
 
 
 def _tally(outcome: Outcome) -> Iterator[tuple[str, str]]:

@@ -1,50 +1,31 @@
 """The end of a run on paper: delays by carrier and route, and the tally."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from rich.console import Console
 
-from kafka_groups.cli.demo.flights import Delays
+from kafka_groups.cli.demo.delay_rows import DELAY_COLUMNS, delay_rows
 from kafka_groups.cli.demo.plain.tally import Outcome
 from kafka_groups.cli.output import table
 
 __all__ = ["print_report"]
 
 _ROUTES = 8
-_COLUMNS = ("flights", "cancelled", "mean departure delay", "mean arrival delay")
 
 
 def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
     """Print the tables, the tally and whether it holds."""
     by_carrier, by_route = outcome.computed
-    console.print(table("Delays by carrier, in minutes", ("carrier", *_COLUMNS), _rows(by_carrier)))
-    worst = _rows(by_route)[:_ROUTES]
+    console.print(table("Delays by carrier, in minutes", ("carrier", *DELAY_COLUMNS), delay_rows(by_carrier)))
+    worst = delay_rows(by_route)[:_ROUTES]
     title = f"The {len(worst)} worst of {len(by_route)} routes, in minutes"
-    console.print(table(title, ("route", *_COLUMNS), worst))
+    console.print(table(title, ("route", *DELAY_COLUMNS), worst))
     console.print(table("Tally", ("records", "number"), list(_tally(outcome))))
     console.print(f"The run took {elapsed_ms / 1000:.1f} s.")
     for fault in outcome.faults():
         console.print(f"It does not hold: {fault}.")
     if outcome.holds:
         console.print("Every flight is accounted for, and the delays equal the plain computation over the same file.")
-
-
-def _rows(delays: Mapping[str, Delays]) -> list[tuple[str, ...]]:
-    ordered = sorted(delays.items(), key=lambda item: item[1].mean_arrival_delay or 0.0, reverse=True)
-    return [
-        (
-            name,
-            f"{sums.flights:,}",
-            f"{sums.flights - sums.departed:,}",
-            _minutes(sums.mean_departure_delay),
-            _minutes(sums.mean_arrival_delay),
-        )
-        for name, sums in ordered
-    ]
-
-
-def _minutes(mean: float | None) -> str:
-    return "-" if mean is None else f"{mean:.1f}"
 
 
 def _tally(outcome: Outcome) -> Iterator[tuple[str, str]]:
