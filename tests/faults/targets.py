@@ -23,7 +23,6 @@ T = TypeVar("T")
 _QUIET_POLLS = 8
 """Longer than the lock and the session of a member that is gone."""
 _NOT_NOW = (KafkaGroupsError, AssertionError, OSError)
-_TOPIC_CONFIGS: Mapping[str, str] = {"retention.ms": "-1"}  # the records are of 1970: Kafka would delete them soon
 _GROUP_CONFIGS: Mapping[str, str] = {
     **GROUP_DEFAULTS,
     "share.record.lock.duration.ms": str(LOCK_MS),
@@ -72,7 +71,7 @@ class Target:
         """A new topic and a new group for a plan."""
 
         async def make(cluster: ClusterClient) -> Source:
-            topic = await cluster.create_topic(plan.partitions, configs=_TOPIC_CONFIGS)
+            topic = await cluster.create_topic(plan.partitions)
             group_id = f"group-{topic.name}"
             await cluster.coordinator_of(group_id)
             await cluster.set_group_config(group_id, _GROUP_CONFIGS)

@@ -80,9 +80,14 @@ class ClusterClient:
     async def create_topic(
         self, partitions: int = 1, *, name: str | None = None, configs: Mapping[str, str] = _NO_CONFIGS
     ) -> Topic:
-        """Create a topic and wait until every partition has a leader."""
+        """Create a topic and wait until every partition has a leader.
+
+        It keeps its records whatever their timestamps: most tests write them as of 1970, and half a minute after its
+        start, and every five minutes, a real Kafka deletes what is older than its retention.
+        """
         name = name or unique("topic")
-        wanted = tuple(CreatableTopicConfig(name=key, value=value) for key, value in configs.items())
+        given = {"retention.ms": "-1", **configs}
+        wanted = tuple(CreatableTopicConfig(name=key, value=value) for key, value in given.items())
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=wanted)
         response = await self._any.ask(CreateTopicsRequest(topics=(topic,), timeout_ms=_TIMEOUT_MS))
         assert response.topics[0].error_code is ErrorCode.NONE, response.topics[0]
