@@ -1,4 +1,4 @@
-"""Brokers and drivers for all runs of a session: starting one takes seconds, and a run leaves nothing behind in it."""
+"""Brokers and drivers for all runs of this folder: starting one takes seconds, and a run leaves nothing behind in it."""
 
 import os
 from collections import Counter
@@ -32,7 +32,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(("target", "fault_design", "fault_seed"), cases, indirect=["target"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def drivers() -> Iterator[Drivers]:
     """Driver processes, started when they are needed."""
     reason = reason_to_skip()
@@ -44,7 +44,7 @@ def drivers() -> Iterator[Drivers]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """The broker of a kind."""
     kind: str = request.param
@@ -55,9 +55,9 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def struck() -> Struck:
-    """Faults that have struck, for each broker and design, over all seeds of this session."""
+    """Faults that have struck, for each broker and design, over all seeds."""
     return {}
 
 
