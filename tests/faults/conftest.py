@@ -1,4 +1,4 @@
-"""Brokers and drivers for all runs of this folder: starting one takes seconds, and a run leaves nothing behind in it."""
+"""Brokers and drivers for all runs of this folder: starting one takes seconds, and a run leaves nothing behind."""
 
 import os
 from collections import Counter
