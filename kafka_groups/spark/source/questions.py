@@ -160,7 +160,13 @@ class GroupQuestions:
 
     def close(self) -> None:
         """Drop all connections and end the thread."""
-        self._thread.stop(last=self._brokers.close() if self._thread.is_running else None)
+        self._thread.stop(last=self._end() if self._thread.is_running else None)
+
+    async def _end(self) -> None:
+        if self._asking is not None:  # first, as it may be opening a connection that nobody would close
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+        await self._brokers.close()
 
     def _started(self) -> LoopThread:
         if not self._thread.is_running:
