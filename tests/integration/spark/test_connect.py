@@ -12,7 +12,7 @@ from tests.support.spark import topic_with_records
 from tests.support.spark_connect import Connect, Scenario, connect_server
 from tests.support.spark_scenarios import DRAINED, drained, sourced, worked
 
-pytestmark = [pytest.mark.spark, pytest.mark.spark_versions, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.spark, pytest.mark.spark_versions, pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")
