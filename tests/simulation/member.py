@@ -74,6 +74,11 @@ class Member:
         )
         self._consumer.set_acknowledgement_callback(self._hear)
 
+    @property
+    def member_id(self) -> str:
+        """What the coordinator knows it by."""
+        return self._consumer.member_id
+
     def start(self, topic: str) -> None:
         """Begin to work."""
         self._task = asyncio.create_task(self._work(topic), name=self.name)

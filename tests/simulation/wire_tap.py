@@ -177,9 +177,9 @@ class WireTap:
         is_acknowledged = self.unanswered[place, lock.member_id] > 0
         return lock.deadline_ms > now_ms and self._is_open(lock.connection) and not is_acknowledged
 
-    def is_unanswered(self, place: Place) -> bool:
-        """Whether somebody acknowledged the record and never heard what came of it."""
-        return any(self.unanswered[place, member_id] > 0 for member_id in self._members)
+    def is_unanswered(self, place: Place, besides: str = "") -> bool:
+        """Whether somebody, other than the member with this id, acknowledged the record and never heard of it again."""
+        return any(self.unanswered[place, member_id] > 0 for member_id in self._members - {besides})
 
     def _release_all(self, member_id: str, connection: int) -> None:
         for place, lock in list(self.locks.items()):

@@ -234,7 +234,7 @@ async def _kill_member(world: World) -> None:
 def _report(world: World, frames: int) -> Report:
     violations = [*world.tap.violations, *_unfinished(world), *_unwanted(world), *_noise(frames)]
     for member in world.members:
-        violations += member.violations(lambda place: _is_done(world.tap, place))
+        violations += member.violations(partial(_may_be_done, world.tap, member.member_id))
     produced = sum(world.produced.values())
     return Report(tuple(violations), world.faults.counts, produced, len(world.tap.accepted), frames)
 
@@ -251,6 +251,14 @@ def _unfinished(world: World) -> list[str]:
 def _is_done(tap: WireTap, place: Place) -> bool:
     is_at_limit = tap.delivery_counts.get(place, 0) >= DELIVERY_LIMIT
     return place in tap.accepted or place in tap.rejected or is_at_limit
+
+
+def _may_be_done(tap: WireTap, member_id: str, place: Place) -> bool:
+    """Whether a broker may have told this member that the record is done with.
+
+    Where another member's acknowledgement was taken and the answer lost, a late one is taken without a word.
+    """
+    return _is_done(tap, place) or tap.is_unanswered(place, besides=member_id)
 
 
 def _unwanted(world: World) -> list[str]:
