@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
+from functools import partial
 from uuid import UUID
 
 from attrs import define, field, frozen
