@@ -25,7 +25,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 from attrs import frozen
 
-from kafka_groups.spark.sinks.batches import RECORD_KEY
+from kafka_groups.spark.schema import RECORD_KEY
 from kafka_groups.spark.sinks.replacement import Replacement, path_of_uri, replace_files
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.spark.schema import RECORD_KEY, RECORD_SCHEMA
 
-__all__ = ["KEY_COLUMNS", "keys_table", "mask_of_keys"]
+__all__ = ["keys_table", "mask_of_keys"]
 
-KEY_COLUMNS = ("topic", "partition", "offset")
-_SCHEMA = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
+_SCHEMA = pa.schema([RECORD_SCHEMA.field(name) for name in RECORD_KEY])
 
 
 def keys_table(keys: object) -> pa.Table | None:
@@ -30,17 +30,17 @@ def keys_table(keys: object) -> pa.Table | None:
         keys = _of_frame(keys)
     if isinstance(keys, pa.Table | pa.RecordBatch):
         _check_columns(keys, keys.schema.names)
-        return pa.table({name: keys[name] for name in KEY_COLUMNS}).cast(_SCHEMA)
+        return pa.table({name: keys[name] for name in RECORD_KEY}).cast(_SCHEMA)
     return _of_tuples(keys)
 
 
 def _of_frame(frame: Any) -> pa.Table:
-    chosen = frame.select(*KEY_COLUMNS) if hasattr(frame, "toArrow") else frame[list(KEY_COLUMNS)]
+    chosen = frame.select(*RECORD_KEY) if hasattr(frame, "toArrow") else frame[list(RECORD_KEY)]
     return chosen.toArrow() if hasattr(chosen, "toArrow") else pa.Table.from_pandas(chosen, preserve_index=False)
 
 
 def _check_columns(keys: object, names: Iterable[str]) -> None:
-    missing = [name for name in KEY_COLUMNS if name not in names]
+    missing = [name for name in RECORD_KEY if name not in names]
     if missing:
         raise ConfigurationError(f"{type(keys).__name__} without {', '.join(missing)}: records are named by {_NAMED}")
 
@@ -49,7 +49,7 @@ def _of_tuples(keys: object) -> pa.Table | None:
     if not isinstance(keys, list | tuple | set | frozenset):
         return None
     rows = list(keys)
-    if not rows or not all(isinstance(row, tuple) and len(row) == len(KEY_COLUMNS) for row in rows):
+    if not rows or not all(isinstance(row, tuple) and len(row) == len(RECORD_KEY) for row in rows):
         return None
     try:
         columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _SCHEMA, strict=True)]

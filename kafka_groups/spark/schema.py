@@ -4,7 +4,10 @@ from typing import Final
 
 import pyarrow as pa
 
-__all__ = ["HEADER_TYPE", "RECORD_DDL", "RECORD_SCHEMA", "TIMESTAMP_TYPE"]
+__all__ = ["HEADER_TYPE", "RECORD_DDL", "RECORD_KEY", "RECORD_SCHEMA", "TIMESTAMP_TYPE"]
+
+RECORD_KEY: Final = ("topic", "partition", "offset")
+"""The columns that identify a record; a record that was delivered twice has them twice."""
 
 TIMESTAMP_TYPE: Final = pa.timestamp("us", tz="UTC")
 """Spark's timestamps have microseconds, Kafka's milliseconds."""
@@ -24,8 +27,8 @@ RECORD_SCHEMA: Final = pa.schema([
 ])  # fmt: skip
 """The columns of a record. Spark compares the types exactly, so they are these and no others that hold as much.
 
-`timestamp` is null when the producer gave none; `delivery_count` counts this delivery too (KIP-932). The key for
-removing duplicates is (topic, partition, offset).
+`timestamp` is null when the producer gave none; `delivery_count` counts this delivery too (KIP-932). Duplicates
+are removed by `RECORD_KEY`.
 """
 
 RECORD_DDL: Final = (

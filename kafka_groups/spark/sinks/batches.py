@@ -1,16 +1,14 @@
 """What a sink takes: a batch that can be an Arrow table, with the columns that identify its records."""
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.spark.schema import RECORD_KEY
 
-__all__ = ["RECORD_KEY", "SinkBatch", "Transform", "with_record_key"]
-
-RECORD_KEY: Final = ("topic", "partition", "offset")
-"""The columns that identify a record; a record that was delivered twice has them twice."""
+__all__ = ["SinkBatch", "Transform", "with_record_key"]
 
 Transform = Callable[[pa.Table], pa.Table]
 """From the records of a batch to what is written; it keeps the columns of `RECORD_KEY`."""

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.sinks.batches import RECORD_KEY, SinkBatch, Transform, with_record_key
+from kafka_groups.spark.schema import RECORD_KEY
+from kafka_groups.spark.sinks.batches import SinkBatch, Transform, with_record_key
 from kafka_groups.spark.sinks.storage import Storage, storage_of
 
 __all__ = ["ParquetSink"]

@@ -10,7 +10,8 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.sinks.batches import RECORD_KEY, SinkBatch, with_record_key
+from kafka_groups.spark.schema import RECORD_KEY
+from kafka_groups.spark.sinks.batches import SinkBatch, with_record_key
 
 __all__ = ["MYSQL", "POSTGRESQL", "SQLITE", "Connection", "Dialect", "SqlSink"]
 

@@ -27,7 +27,7 @@ from kafka_groups.config.readers import read_host_ports
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.tcp import TcpNetwork
-from kafka_groups.spark.sinks.batches import RECORD_KEY
+from kafka_groups.spark.schema import RECORD_KEY
 
 __all__ = ["Pipeline", "PipelineOptions", "files_of"]
 
