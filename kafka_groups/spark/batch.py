@@ -163,8 +163,7 @@ class ShareBatch:
         """The highest of the delivery counts; 0 without records."""
         if self._rows is not None:
             return int(self.delivery_counts.max(initial=0))
-        deliveries = self._poll.records.deliveries
-        return max((acquired.delivery_count for part in deliveries for acquired in part.ranges), default=0)
+        return max((part.max_delivery_count for part in self._poll.records.deliveries), default=0)
 
     # ------------------------------------------------------------------------------ what becomes of them
 

@@ -46,6 +46,7 @@ class AcquiredRecords:
         lock_deadline_ms: When the acquisition locks end, on the monotonic clock.
 
     Attributes:
+        max_delivery_count: The highest of the delivery counts.
         renewing: Whether a renewal of the locks is under way.
         renewable: Whether renewing is of any use: False once the broker refused it.
         undecodable: Why a batch could not be decoded, found out while iterating; the next poll raises it.
@@ -60,6 +61,7 @@ class AcquiredRecords:
         "first_offset",
         "lock_deadline_ms",
         "marks",
+        "max_delivery_count",
         "renewable",
         "renewing",
         "session",
@@ -82,6 +84,7 @@ class AcquiredRecords:
         self.undecodable: CorruptRecordError | None = None
         self._ranges = tuple(sorted(ranges, key=lambda acquired: acquired.first_offset))
         self.first_offset = self._ranges[0].first_offset
+        self.max_delivery_count = max(acquired.delivery_count for acquired in self._ranges)
         self.marks = _marks_of(self._ranges)
         self._batches: tuple[RecordBatch, ...] = ()
         self._records: list[DeserializedRecord] | None = None

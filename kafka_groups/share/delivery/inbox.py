@@ -80,7 +80,7 @@ class Inbox:
         fate, and come nearer to its delivery limit without having been looked at.
         """
         held = (*self.in_hand, *(fetched.acquired for fetched in list(self.ready)))
-        return any(acquired.delivery_count > _OFTEN for delivery in held for acquired in delivery.ranges)
+        return any(delivery.max_delivery_count > _OFTEN for delivery in held)
 
     def unclaimed(self, node_id: int) -> int:
         """How many responses of a leader came since the application last took what was there."""
