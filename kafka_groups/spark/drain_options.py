@@ -1,41 +1,25 @@
-"""What `drain` takes: how much, how long, and a consumer's configuration."""
+"""What `drain` takes: how much, how long, and which keys of a consumer."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
-from attrs import field, fields, frozen
+from attrs import field, frozen
 
-from kafka_groups.config.settings import KeyTable
-from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.spark.consumer_keys import KeyRules, positive, topic_or_none
 
-__all__ = ["DrainOptions", "consumer_config_of", "split_keywords"]
+__all__ = ["DRAIN_RULES", "DrainOptions"]
 
-_KEYS = KeyTable(ShareConsumerConfig)
-_OURS: Final[Mapping[str, object]] = {"acknowledgement_mode": "explicit", "auto_renew": True}
-"""Keys that a drain sets, as what it promises rests on them."""
-_DEFAULTS: Final[Mapping[str, object]] = {
-    "max_poll_records": 2_000,
-    # A drain does not poll while the job runs, however long that takes; its locks are renewed all the same.
-    "max_poll_interval_ms": 2**31 - 1,
-}
-_BYTES_ONLY: Final = ("key_deserializer", "value_deserializer")
+DRAIN_RULES: Final = KeyRules(
+    refuse_bytes="a drain hands out bytes, as Arrow tables do; decode them in Spark",
+    refuse_ours="a drain sets it to {value} itself; remove it",
+)
+"""Which keys of a consumer a drain takes."""
 _ON_LOCK_LOST: Final = ("warn", "raise")
-
-
-def _positive(_instance: object, attribute: Any, value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
-        raise ConfigurationError(f"{attribute.name}={value!r}: give a number above 0")
 
 
 def _policy(_instance: object, attribute: Any, value: object) -> None:
     if value not in _ON_LOCK_LOST:
         raise ConfigurationError(f"{attribute.name}={value!r}: give 'warn' or 'raise'")
-
-
-def _topic(_instance: object, attribute: Any, value: object) -> None:
-    if value is not None and (not isinstance(value, str) or not value):
-        raise ConfigurationError(f"{attribute.name}={value!r}: give the name of a topic, or None")
 
 
 @frozen(kw_only=True)
@@ -55,45 +39,9 @@ class DrainOptions:
             them out; None for nowhere.
     """
 
-    max_records: int = field(default=100_000, validator=_positive)
-    max_bytes: int = field(default=256 * 1024 * 1024, validator=_positive)
-    idle_seconds: float = field(default=2.0, validator=_positive)
-    max_seconds: float = field(default=60.0, validator=_positive)
+    max_records: int = field(default=100_000, validator=positive)
+    max_bytes: int = field(default=256 * 1024 * 1024, validator=positive)
+    idle_seconds: float = field(default=2.0, validator=positive)
+    max_seconds: float = field(default=60.0, validator=positive)
     on_lock_lost: str = field(default="warn", validator=_policy)
-    dead_letter_topic: str | None = field(default=None, validator=_topic)
-
-
-def split_keywords(
-    config: Mapping[str, object] | None, keywords: Mapping[str, Any]
-) -> tuple[DrainOptions, dict[str, object]]:
-    """The drain's own options, and all keys of the consumer.
-
-    Raises:
-        ConfigurationError: A value is bad.
-    """
-    names = {option.name for option in fields(DrainOptions)}
-    options = DrainOptions(**{name: value for name, value in keywords.items() if name in names})
-    return options, {**(config or {}), **{name: value for name, value in keywords.items() if name not in names}}
-
-
-def consumer_config_of(given: Mapping[str, object]) -> ShareConsumerConfig:
-    """The configuration of the drain's consumer.
-
-    Raises:
-        ConfigurationError: A key is unknown, forbidden or set by the drain itself, or a value is bad.
-    """
-    for name, value in given.items():
-        _refuse_ours(name, value)
-    named = {_KEYS.attribute(name) for name in given}
-    ours = {name: value for name, value in {**_DEFAULTS, **_OURS}.items() if name not in named}
-    return share_consumer_config({**given, **ours})
-
-
-def _refuse_ours(name: str, value: object) -> None:
-    attribute = _KEYS.attribute(name)
-    if attribute is None:
-        return  # the configuration says so
-    if attribute in _BYTES_ONLY:
-        raise ConfigurationError(f"{name}: a drain hands out bytes, as Arrow tables do; decode them in Spark")
-    if attribute in _OURS and _KEYS.key(attribute).parse(value, named=name) != _OURS[attribute]:
-        raise ConfigurationError(f"{name}={value!r}: a drain sets it to {_OURS[attribute]!r} itself; remove it")
+    dead_letter_topic: str | None = field(default=None, validator=topic_or_none)

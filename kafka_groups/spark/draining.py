@@ -26,9 +26,10 @@ from kafka_groups.share.delivery.renewal import NO_RENEWAL
 from kafka_groups.share.parts import Environment
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
+from kafka_groups.spark.consumer_keys import options_and_keys
 from kafka_groups.spark.dead_letters import DeadLetters
 from kafka_groups.spark.drain_budget import DrainBudget, DrainLimits, StoppedBy
-from kafka_groups.spark.drain_options import DrainOptions, consumer_config_of, split_keywords
+from kafka_groups.spark.drain_options import DRAIN_RULES, DrainOptions
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_settings, notes_on
 from kafka_groups.spark.policy import DeliveryPolicy
 from kafka_groups.spark.record_keys import keys_table, mask_of_keys
@@ -95,13 +96,14 @@ def drain(
     Raises:
         ConfigurationError: A key or a value is bad.
     """
-    options, given = split_keywords(config, keywords)
+    options, keys = options_and_keys(DrainOptions, keywords)
+    given = {**(config or {}), **keys}
     wanted = checked_topics(topics)
     if not wanted:
         raise ConfigurationError("topics is empty: give at least one name")
     if not hasattr(spark, "createDataFrame"):
         raise ConfigurationError(f"spark={spark!r}: give a SparkSession")
-    return Drain(spark, _Source(consumer_config_of(given), given, wanted, environment), options)
+    return Drain(spark, _Source(DRAIN_RULES.consumer_config(given), given, wanted, environment), options)
 
 
 @frozen

@@ -9,11 +9,12 @@ from kafka_groups.errors import ConfigurationError, KafkaGroupsError, OperationT
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.budget import BudgetLimits
+from kafka_groups.spark.consumer_keys import options_and_keys
 from kafka_groups.spark.result import METRICS_DDL, ShareRunResult
 from kafka_groups.spark.stopping import StopSwitch, is_connect
 from kafka_groups.spark.ticks import checked_workers
 from kafka_groups.spark.worker import WorkerTask, task_body
-from kafka_groups.spark.worker_options import consumer_spec, options_and_keys
+from kafka_groups.spark.worker_options import WorkerOptions, consumer_spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +68,7 @@ class ShareWorkers:
         process: Callable[[ShareBatch], object],
         **keywords: Any,
     ) -> None:
-        self._options, keys = options_and_keys(keywords)
+        self._options, keys = options_and_keys(WorkerOptions, keywords)
         self._spec = consumer_spec({**(config or {}), **keys}, topics, process, self._options)
         self._switch = StopSwitch()
         self._told: set[str] = set()

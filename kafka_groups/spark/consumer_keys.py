@@ -1,0 +1,80 @@
+"""The keys of the consumers that workers and drains make, and the checks of the options that stand beside them."""
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+from attrs import AttrsInstance, fields, frozen
+
+from kafka_groups.config.settings import KeyTable
+from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
+from kafka_groups.errors import ConfigurationError
+
+__all__ = ["KeyRules", "options_and_keys", "positive", "topic_or_none"]
+
+_KEYS = KeyTable(ShareConsumerConfig)
+_OURS: Final[Mapping[str, object]] = {"acknowledgement_mode": "explicit", "auto_renew": True}
+"""Keys that are set here, as what workers and drains promise rests on them."""
+_DEFAULTS: Final[Mapping[str, object]] = {"max_poll_records": 2_000, "max_poll_interval_ms": 2**31 - 1}
+"""Other defaults than a consumer's. How long the work takes is no reason to take its records away: they would be
+delivered to another consumer, which takes as long, until their deliveries are used up. Spark shows what hangs."""
+_BYTES_ONLY: Final = ("key_deserializer", "value_deserializer")
+
+Kind = TypeVar("Kind", bound=AttrsInstance)
+
+
+@frozen(kw_only=True)
+class KeyRules:
+    """Which keys of a consumer a user may give, told in the words of who makes the consumer.
+
+    Attributes:
+        refuse_bytes: Why there are no deserialisers, and what to do instead.
+        refuse_ours: Who sets a key to `{value}` and what to do, for keys that may not differ.
+    """
+
+    refuse_bytes: str
+    refuse_ours: str
+
+    def consumer_config(self, given: Mapping[str, object]) -> ShareConsumerConfig:
+        """The configuration of the consumer.
+
+        Raises:
+            ConfigurationError: A key is unknown, forbidden or set here, or a value is bad.
+        """
+        for name, value in given.items():
+            self._check(name, value)
+        named = {_KEYS.attribute(name) for name in given}
+        ours = {name: value for name, value in {**_DEFAULTS, **_OURS}.items() if name not in named}
+        return share_consumer_config({**given, **ours})
+
+    def _check(self, name: str, value: object) -> None:
+        attribute = _KEYS.attribute(name)
+        if attribute is None:
+            return  # the configuration says so
+        if attribute in _BYTES_ONLY:
+            raise ConfigurationError(f"{name}: {self.refuse_bytes}")
+        if attribute in _OURS and _KEYS.key(attribute).parse(value, named=name) != _OURS[attribute]:
+            ours = self.refuse_ours.format(value=repr(_OURS[attribute]))
+            raise ConfigurationError(f"{name}={value!r}: {ours}")
+
+
+def options_and_keys(kind: type[Kind], keywords: Mapping[str, Any]) -> tuple[Kind, dict[str, object]]:
+    """The options of that kind among keywords, and the rest, which are keys of the consumer.
+
+    Raises:
+        ConfigurationError: A value of an option is bad.
+    """
+    names = {option.name for option in fields(kind)}
+    options = kind(**{name: value for name, value in keywords.items() if name in names})
+    return options, {name: value for name, value in keywords.items() if name not in names}
+
+
+def positive(_instance: object, attribute: Any, value: object) -> None:
+    """The validator of an option that is a number above 0."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+        raise ConfigurationError(f"{attribute.name}={value!r}: give a number above 0")
+
+
+def topic_or_none(_instance: object, attribute: Any, value: object) -> None:
+    """The validator of an option that names a topic, or is None."""
+    if value is not None and (not isinstance(value, str) or not value):
+        raise ConfigurationError(f"{attribute.name}={value!r}: give the name of a topic, or None")
