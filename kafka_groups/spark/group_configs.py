@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from kafka_groups.client.brokers import Brokers, raise_for
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.errors import error_for
-from kafka_groups.net.network import Network
 from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
 )
-from kafka_groups.spark.group_queries import Address, ask, asked
+from kafka_groups.spark.group_queries import asked
 
 __all__ = ["DEFAULT_DELIVERY_LIMIT", "GroupSettings", "group_settings", "notes_on"]
 
@@ -42,17 +41,16 @@ class GroupSettings:
 
 def group_settings(config: ShareConsumerConfig) -> GroupSettings:
     """The configuration of a consumer's group; blocks for some milliseconds, at worst some seconds a broker."""
-    configs = asked(config, lambda network, address: _configs(network, address, config.group_id)) or {}
+    configs = asked(config, lambda brokers: _configs(brokers, config.group_id)) or {}
     limit = configs.get(_LIMIT)
     return GroupSettings(int(limit) if limit else None, configs.get(_RESET), configs.get(_DEAD_LETTERS))
 
 
-async def _configs(network: Network, address: Address, group_id: str) -> Mapping[str, str | None]:
+async def _configs(brokers: Brokers, group_id: str) -> Mapping[str, str | None]:
     resource = DescribeConfigsResource(resource_type=_GROUP_RESOURCE, resource_name=group_id, configuration_keys=None)
-    response: DescribeConfigsResponse = await ask(network, address, DescribeConfigsRequest(resources=(resource,)))
+    response: DescribeConfigsResponse = await brokers.ask_any(DescribeConfigsRequest(resources=(resource,)))
     (result,) = response.results
-    if result.error_code:
-        raise error_for(result.error_code, result.error_message)
+    raise_for(result.error_code, result.error_message)
     return {config.name: config.value for config in result.configs}
 
 

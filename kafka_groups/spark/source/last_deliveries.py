@@ -49,17 +49,12 @@ class LastDeliveries:
     def passed(self, pieces: Iterable[TablePiece], caution: Caution) -> list[TablePiece]:
         """Those of these pieces, and of earlier ones that had to wait, that may go to Spark."""
         passed: list[TablePiece] = []
+        waiting: list[TablePiece] = []
         for piece in [*self._waiting, *pieces]:
-            if caution.is_copied(piece.delivery_count) and not self._is_safe(piece, caution.delivery_limit):
-                self._keep(piece)
-            else:
-                passed.append(piece)
-        self._waiting = [piece for piece in self._waiting if piece not in passed]
+            waits = caution.is_copied(piece.delivery_count) and not self._is_safe(piece, caution.delivery_limit)
+            (waiting if waits else passed).append(piece)
+        self._waiting = waiting
         return passed
-
-    def _keep(self, piece: TablePiece) -> None:
-        if piece not in self._waiting:
-            self._waiting.append(piece)
 
     def _is_safe(self, piece: TablePiece, limit: int) -> bool:
         if self.letters is None:

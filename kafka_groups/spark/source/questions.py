@@ -3,25 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from attrs import frozen
-
+from kafka_groups.client.brokers import Address, Brokers, raise_for
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError, error_for, is_retriable
-from kafka_groups.net.clock import Clock
-from kafka_groups.net.connection import ClientConnection
-from kafka_groups.net.handshake import BrokerVersions, negotiate
 from kafka_groups.net.loop_thread import LoopThread
-from kafka_groups.net.network import Network
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.describe_share_group_offsets import (
-    DescribeShareGroupOffsetsRequest,
-    DescribeShareGroupOffsetsRequestGroup,
-    DescribeShareGroupOffsetsResponse,
-    DescribeShareGroupOffsetsResponsePartition,
-)
-from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka_groups.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -32,77 +19,11 @@ from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataReq
 from kafka_groups.share.parts import Environment, network_for
 from kafka_groups.types import TopicPartition
 
-__all__ = ["Brokers", "GroupQuestions"]
+__all__ = ["GroupQuestions"]
 
 _LOG = logging.getLogger(__name__)
-_TIMEOUT_MS = 5_000
 _LAG_AGE_MS = 2_000
 _EARLIEST, _LATEST = -2, -1
-_GROUP_KEY = 0
-
-Address = tuple[str, int]
-
-
-@frozen(eq=False)
-class _Link:
-    connection: ClientConnection
-    versions: BrokerVersions
-
-
-class Brokers:
-    """Connections to brokers for single questions; lives on one event loop.
-
-    Args:
-        config: Where the brokers are.
-        network: The way to them.
-        clock: Time.
-    """
-
-    def __init__(self, config: ShareConsumerConfig, network: Network, clock: Clock) -> None:
-        self._config = config
-        self._network = network
-        self._clock = clock
-        self._links: dict[Address, _Link] = {}
-
-    async def ask(self, address: Address, request: Any) -> Any:
-        """The answer of one broker.
-
-        Raises:
-            KafkaGroupsError: There is none.
-        """
-        deadline_ms = self._clock.now_ms() + _TIMEOUT_MS
-        link = self._links.get(address)
-        if link is None or not link.connection.is_open:
-            link = self._links[address] = await self._open(address, deadline_ms)
-        return await link.connection.request(request, link.versions.version_for(type(request)), deadline_ms)
-
-    async def ask_any(self, request: Any) -> Any:
-        """The answer of the first bootstrap server that has one.
-
-        Raises:
-            KafkaGroupsError: None of them has.
-        """
-        *others, last = self._config.bootstrap_servers
-        for address in others:
-            try:
-                return await self.ask(address, request)
-            except KafkaGroupsError as error:
-                _LOG.info("%s:%d was asked in vain: %s", *address, error)
-        return await self.ask(last, request)
-
-    async def close(self) -> None:
-        """Drop all connections."""
-        for link in self._links.values():
-            link.connection.abort()
-        self._links.clear()
-
-    async def _open(self, address: Address, deadline_ms: int) -> _Link:
-        connection = await ClientConnection.open(self._network, *address, self._config.client_id)
-        try:
-            return _Link(connection, await negotiate(connection, deadline_ms))
-        except BaseException:
-            connection.abort()
-            raise
 
 
 class GroupQuestions:
@@ -118,7 +39,8 @@ class GroupQuestions:
         self._group_id = config.group_id
         self._topics = tuple(topics)
         self._clock = environment.clock
-        self._brokers = Brokers(config, environment.network or network_for(config), environment.clock)
+        network = environment.network or network_for(config)
+        self._brokers = Brokers(config.bootstrap_servers, network, environment.clock, config.client_id)
         self._thread = LoopThread(f"share-group-questions-{config.group_id}")
         self._lag: int | None = None
         self._lag_asked_ms: int | None = None
@@ -166,7 +88,7 @@ class GroupQuestions:
         if self._asking is not None:  # first, as it may be opening a connection that nobody would close
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
-        await self._brokers.close()
+        self._brokers.close()
 
     def _started(self) -> LoopThread:
         if not self._thread.is_running:
@@ -187,33 +109,16 @@ class GroupQuestions:
             _LOG.info("the lag of the group %s is not known: %s", self._group_id, error)
 
     async def _ask_lag(self) -> int | None:
-        lags = [partition.lag for _, partition in await self._described()]
+        lags = (await self._lags()).values()
         return sum(lags) if lags and min(lags) >= 0 else None
 
     async def _lags_and_ends(self) -> tuple[Mapping[TopicPartition, int], Mapping[TopicPartition, int]]:
-        lags = {TopicPartition(topic, p.partition_index): p.lag for topic, p in await self._described()}
-        return lags, await self._end_offsets()
+        return await self._lags(), await self._end_offsets()
 
-    async def _described(self) -> list[tuple[str, DescribeShareGroupOffsetsResponsePartition]]:
-        """The partitions that the group has state for, of the topics asked about."""
-        coordinator = await self._coordinator()
-        group = DescribeShareGroupOffsetsRequestGroup(group_id=self._group_id, topics=None)
-        answer: DescribeShareGroupOffsetsResponse = await self._brokers.ask(
-            coordinator, DescribeShareGroupOffsetsRequest(groups=(group,))
-        )
-        (described,) = answer.groups
-        _raise(described.error_code, described.error_message)
-        topics = [topic for topic in described.topics if topic.topic_name in self._topics]
-        return [(topic.topic_name, p) for topic in topics for p in topic.partitions]
-
-    async def _coordinator(self) -> Address:
-        request = FindCoordinatorRequest(
-            key_type=_GROUP_KEY, coordinator_keys=(self._group_id,)
-        )  # brokers with share groups speak version 4 and newer
-        answer: FindCoordinatorResponse = await self._brokers.ask_any(request)
-        (found,) = answer.coordinators
-        _raise(found.error_code, found.error_message)
-        return found.host, found.port
+    async def _lags(self) -> Mapping[TopicPartition, int]:
+        """The lags of the partitions that the group has state for, of the topics asked about."""
+        lags = await self._brokers.share_group_lags(self._group_id)
+        return {partition: lag for partition, lag in lags.items() if partition.topic in self._topics}
 
     # ------------------------------------------------------------------------------------- end offsets
 
@@ -246,7 +151,7 @@ class GroupQuestions:
         offsets: dict[TopicPartition, int] = {}
         for topic in answer.topics:
             for p in topic.partitions:
-                _raise(p.error_code, f"the end of {topic.name}-{p.partition_index} is not known")
+                raise_for(p.error_code, f"the end of {topic.name}-{p.partition_index} is not known")
                 offsets[TopicPartition(topic.name, p.partition_index)] = p.offset
         return offsets
 
@@ -254,12 +159,7 @@ class GroupQuestions:
 def _by_leader(metadata: MetadataResponse) -> dict[int, list[TopicPartition]]:
     by_leader: dict[int, list[TopicPartition]] = {}
     for topic in metadata.topics:
-        _raise(topic.error_code, f"the topic {topic.name} cannot be read")
+        raise_for(topic.error_code, f"the topic {topic.name} cannot be read")
         for p in topic.partitions:
             by_leader.setdefault(p.leader_id, []).append(TopicPartition(topic.name or "", p.partition_index))
     return by_leader
-
-
-def _raise(code: ErrorCode, message: str | None) -> None:
-    if code is not ErrorCode.NONE:
-        raise error_for(code, message)

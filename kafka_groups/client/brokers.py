@@ -1,0 +1,131 @@
+"""Single questions to brokers, for what the engine of a client does not ask by itself."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.errors import KafkaGroupsError, error_for
+from kafka_groups.net.clock import Clock
+from kafka_groups.net.connection import ClientConnection
+from kafka_groups.net.handshake import BrokerVersions, negotiate
+from kafka_groups.net.network import Network
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsResponse,
+)
+from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_groups.types import TopicPartition
+
+__all__ = ["Address", "Brokers", "raise_for"]
+
+_LOG = logging.getLogger(__name__)
+_TIMEOUT_MS = 5_000
+_GROUP_KEY = 0
+
+Address = tuple[str, int]
+
+
+def raise_for(code: ErrorCode, message: str | None) -> None:
+    """Raise the error that a broker's answer carries; nothing when it carries none."""
+    if code is not ErrorCode.NONE:
+        raise error_for(code, message)
+
+
+@frozen(eq=False)
+class _Link:
+    connection: ClientConnection
+    versions: BrokerVersions
+
+
+class Brokers:
+    """Connections to brokers for single questions; lives on one event loop.
+
+    A connection is opened at the first question to its broker and kept; one that is lost is opened anew. Each question
+    waits 5 seconds for its answer.
+
+    Args:
+        bootstrap_servers: Brokers for questions that each of them can answer.
+        network: The way to them.
+        clock: Time.
+        client_id: Name that the requests carry.
+    """
+
+    def __init__(self, bootstrap_servers: Sequence[Address], network: Network, clock: Clock, client_id: str) -> None:
+        self._bootstrap_servers = tuple(bootstrap_servers)
+        self._network = network
+        self._clock = clock
+        self._client_id = client_id
+        self._links: dict[Address, _Link] = {}
+
+    async def ask(self, address: Address, request: object) -> Any:
+        """The answer of one broker.
+
+        Raises:
+            NetworkError: The broker cannot be reached.
+            OperationTimeoutError: It does not answer.
+            KafkaGroupsError: It does not know such questions, or its answer cannot be read.
+        """
+        deadline_ms = self._clock.now_ms() + _TIMEOUT_MS
+        link = self._links.get(address)
+        if link is None or not link.connection.is_open:
+            link = self._links[address] = await self._open(address, deadline_ms)
+        return await link.connection.request(request, link.versions.version_for(type(request)), deadline_ms)
+
+    async def ask_any(self, request: object) -> Any:
+        """The answer of the first bootstrap server that has one.
+
+        Raises:
+            KafkaGroupsError: None of them has; the error of the last one.
+        """
+        *others, last = self._bootstrap_servers
+        for address in others:
+            try:
+                return await self.ask(address, request)
+            except KafkaGroupsError as error:
+                _LOG.info("%s:%d was asked in vain: %s", *address, error)
+        return await self.ask(last, request)
+
+    async def coordinator_of(self, group_id: str) -> Address:
+        """The broker that coordinates a group (KIP-699; brokers with share groups speak version 4 and newer).
+
+        Raises:
+            KafkaGroupsError: No bootstrap server answers, or there is no coordinator now, or no access to the group.
+        """
+        request = FindCoordinatorRequest(key_type=_GROUP_KEY, coordinator_keys=(group_id,))
+        answer: FindCoordinatorResponse = await self.ask_any(request)
+        (found,) = answer.coordinators
+        raise_for(found.error_code, found.error_message)
+        return found.host, found.port
+
+    async def share_group_lags(self, group_id: str) -> Mapping[TopicPartition, int]:
+        """How many records of each partition a share group has still to deal with (KIP-1226).
+
+        Only partitions that the group has state for; -1 where nothing was acknowledged yet.
+
+        Raises:
+            KafkaGroupsError: The coordinator does not tell.
+        """
+        asked = DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=None)
+        request = DescribeShareGroupOffsetsRequest(groups=(asked,))
+        answer: DescribeShareGroupOffsetsResponse = await self.ask(await self.coordinator_of(group_id), request)
+        (group,) = answer.groups
+        raise_for(group.error_code, group.error_message)
+        return {TopicPartition(t.topic_name, p.partition_index): p.lag for t in group.topics for p in t.partitions}
+
+    def close(self) -> None:
+        """Drop all connections."""
+        for link in self._links.values():
+            link.connection.abort()
+        self._links.clear()
+
+    async def _open(self, address: Address, deadline_ms: int) -> _Link:
+        connection = await ClientConnection.open(self._network, *address, self._client_id)
+        try:
+            return _Link(connection, await negotiate(connection, deadline_ms))
+        except BaseException:
+            connection.abort()
+            raise
