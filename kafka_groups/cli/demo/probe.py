@@ -1,16 +1,21 @@
 """What the coordinator says about the group: its members and its lag (KIP-932, KIP-1226)."""
 
-from typing import Protocol
+import asyncio
+import contextlib
+from types import TracebackType
+from typing import Self
 
 from attrs import frozen
 
 from kafka_groups.client.brokers import Address, Brokers, raise_for
+from kafka_groups.config.readers import read_host_ports
 from kafka_groups.errors import BrokerError, NetworkError, OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.network import Network
+from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 
-__all__ = ["GroupProbe", "GroupView", "Probe"]
+__all__ = ["GroupProbe", "GroupView", "GroupWatch"]
 
 
 @frozen
@@ -19,18 +24,6 @@ class GroupView:
 
     members: int | None = None
     lag: int | None = None
-
-
-class Probe(Protocol):
-    """A way to look at the group."""
-
-    async def look(self) -> GroupView:
-        """The group as it is now."""
-        ...
-
-    def close(self) -> None:
-        """Give back what looking needs."""
-        ...
 
 
 class GroupProbe:
@@ -68,3 +61,41 @@ class GroupProbe:
     async def _lag(self) -> int | None:
         lags = (await self._brokers.share_group_lags(self._group_id)).values()
         return sum(lags) if lags and min(lags) >= 0 else None
+
+
+class GroupWatch:
+    """Looks at a share group again and again while it is entered; an asynchronous context manager.
+
+    Args:
+        servers: The brokers.
+        group_id: The group.
+        every_seconds: How often.
+    """
+
+    def __init__(self, servers: str, group_id: str, every_seconds: float) -> None:
+        self._probe = GroupProbe(TcpNetwork(), read_host_ports(servers)[0], group_id)
+        self._every_seconds = every_seconds
+        self._looking: asyncio.Task[None]
+        self.view = GroupView()
+
+    def __repr__(self) -> str:
+        return f"<GroupWatch with {self._probe}: {self.view}>"
+
+    async def __aenter__(self) -> Self:
+        """Begin to look."""
+        self._looking = asyncio.create_task(self._look())
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Look no more."""
+        self._looking.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._looking
+        self._probe.close()
+
+    async def _look(self) -> None:
+        while True:
+            self.view = await self._probe.look()
+            await asyncio.sleep(self._every_seconds)

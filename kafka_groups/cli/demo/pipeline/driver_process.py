@@ -1,6 +1,5 @@
 """The driver's process with the Java machine and the Python workers below it: started, told, killed as a whole."""
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -9,19 +8,18 @@ import sys
 from pathlib import Path
 
 import kafka_groups
+from kafka_groups.cli.demo.child_process import ChildProcess
 from kafka_groups.cli.demo.pipeline.options import DriverOptions
 from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["DriverFailedError", "DriverProcess"]
-
-_ERROR_TAIL_BYTES = 4_000
 
 
 class DriverFailedError(KafkaGroupsError):
     """The driver ended by itself."""
 
 
-class DriverProcess:
+class DriverProcess(ChildProcess):
     """One run of the driver, in a session and process group of its own that the Java machine shares.
 
     Args:
@@ -30,10 +28,9 @@ class DriverProcess:
     """
 
     def __init__(self, options: DriverOptions, log: Path) -> None:
-        self._log = log
         command = [sys.executable, "-m", "kafka_groups.cli.demo.pipeline.driver", options.text()]
         with log.open("ab") as said:
-            self._process = subprocess.Popen(  # noqa: S603 - the demo's own program
+            process = subprocess.Popen(  # noqa: S603 - the demo's own program
                 command,
                 stdin=subprocess.PIPE,
                 stdout=said,
@@ -42,19 +39,7 @@ class DriverProcess:
                 env=_environment(options.directory),
                 start_new_session=True,
             )
-
-    def __repr__(self) -> str:
-        return f"<DriverProcess pid={self._process.pid} running={self.running}>"
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
-
-    @property
-    def running(self) -> bool:
-        """Whether the process has not ended."""
-        return self._process.poll() is None
+        super().__init__(process, log)
 
     def tell(self, command: str) -> None:
         """Send a command; a driver that has ended does not hear it."""
@@ -69,10 +54,6 @@ class DriverProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    async def ended(self) -> int:
-        """Wait until the process has ended; its exit status."""
-        return await asyncio.to_thread(self._process.wait)
-
     def close(self) -> None:
         """End what runs of it, and give back what it needed."""
         self.kill()
@@ -82,8 +63,7 @@ class DriverProcess:
 
     def failure(self) -> DriverFailedError:
         """The error of a driver that ended by itself, with the end of what it wrote."""
-        said = self._log.read_bytes()[-_ERROR_TAIL_BYTES:].decode(errors="replace").strip()
-        return DriverFailedError(f"the driver ended with status {self._process.poll()}: {said or 'no word'}")
+        return DriverFailedError(f"the driver {self.last_words()}")
 
 
 def _environment(directory: Path) -> dict[str, str]:

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from attrs import field, frozen
 
 from kafka_groups.cli.demo import publish
-from kafka_groups.cli.demo.broker_process import BrokerProcess
 from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS
+from kafka_groups.cli.demo.kafka import embedded_broker, make_ready
 from kafka_groups.cli.demo.pipeline.delays import delay_table_of
 from kafka_groups.cli.demo.pipeline.driver_process import DriverProcess
 from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind
@@ -21,12 +21,10 @@ from kafka_groups.cli.demo.pipeline.plainly import Plainly, computed_plainly, in
 from kafka_groups.cli.demo.pipeline.sources import FLIGHTS, REFERENCE, records_of, source_file
 from kafka_groups.cli.demo.pipeline.supervisor import Supervisor
 from kafka_groups.cli.demo.pipeline.tally import Files, Outcome, Tally, Verdict
-from kafka_groups.cli.demo.probe import GroupProbe, GroupView
+from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
-from kafka_groups.config.readers import read_host_ports
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.spark.schema import RECORD_KEY
 
 __all__ = ["Pipeline", "PipelineOptions", "files_of"]
@@ -70,7 +68,7 @@ class Pipeline:
         self._clock = SystemClock()
         self._started_ms = self._clock.now_ms()
         self._tally = Tally(min(options.limit or TOTAL_FLIGHTS, TOTAL_FLIGHTS))
-        self._view = GroupView()
+        self._watch: GroupWatch
         self._drivers = 0
         self._driver: DriverProcess
         self._driver_options: DriverOptions
@@ -116,17 +114,10 @@ class Pipeline:
     # ------------------------------------------------------------------------------------- the parts of a run
 
     async def _kafka(self, stack: contextlib.AsyncExitStack, directory: Path) -> str:
-        servers = self._options.bootstrap_servers
-        if servers is None:
-            broker = await stack.enter_async_context(BrokerProcess(self._options.brokers, directory / "broker.log"))
-            servers = broker.bootstrap_servers
-            self._progress.note(f"embedded broker at {servers}")
-        topics = self._options.topics
-        partitions = dict.fromkeys(topics.values(), 1) | {topics[FLIGHTS]: self._options.partitions}
-        await asyncio.to_thread(publish.create_topics, servers, partitions)
-        if self._options.bootstrap_servers is not None:
-            stack.push_async_callback(asyncio.to_thread, publish.delete_topics, servers, list(partitions))
-        await asyncio.to_thread(publish.start_at_earliest, servers, self._options.name)
+        options = self._options
+        servers = options.bootstrap_servers or await embedded_broker(stack, options.brokers, directory, self._progress)
+        partitions = dict.fromkeys(options.topics.values(), 1) | {options.topics[FLIGHTS]: options.partitions}
+        await make_ready(stack, servers, partitions, options.name, remove=options.bootstrap_servers is not None)
         return servers
 
     def _start_driver(self, stack: contextlib.AsyncExitStack) -> None:
@@ -139,10 +130,7 @@ class Pipeline:
         self._progress.note(f"driver {what} (pid {self._driver.pid}): {workers}")
 
     async def _work(self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher) -> None:
-        probe = GroupProbe(TcpNetwork(), read_host_ports(servers)[0], self._options.name)
-        stack.callback(probe.close)
-        looking = asyncio.create_task(self._look(probe))
-        stack.callback(looking.cancel)
+        self._watch = await stack.enter_async_context(GroupWatch(servers, self._options.name, _TICK_SECONDS))
         await asyncio.to_thread(publisher.run, self._records(REFERENCE))
         self._driver.tell("reference")
         publishing = asyncio.create_task(asyncio.to_thread(publisher.run, self._records([FLIGHTS])))
@@ -157,12 +145,7 @@ class Pipeline:
             yield from records_of(table, self._options.topics[table], self._options.limit if table == FLIGHTS else None)
 
     def _is_drained(self) -> bool:
-        return self._view.lag == 0 and self._tally.stored >= self._tally.total and not self._query_is_killed
-
-    async def _look(self, probe: GroupProbe) -> None:
-        while True:
-            self._view = await probe.look()
-            await asyncio.sleep(_TICK_SECONDS)
+        return self._watch.view.lag == 0 and self._tally.stored >= self._tally.total and not self._query_is_killed
 
     # --------------------------------------------------------------------------------------------- the driver
 
@@ -239,8 +222,8 @@ class Pipeline:
                 "written": self._tally.stored,
                 "redelivered": self._tally.redelivered,
                 "micro-batches": self._tally.batches,
-                "lag": self._view.lag,
-                "members": self._view.members,
+                "lag": self._watch.view.lag,
+                "members": self._watch.view.members,
                 "stage": self._stage(),
             },
         )

@@ -7,20 +7,20 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from kafka_groups.cli.demo.child_process import ChildProcess
 from kafka_groups.cli.demo.plain.events import WorkerEvent, read_event
 from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["WorkerFailedError", "WorkerProcess"]
 
 _CHUNK_BYTES = 65_536
-_ERROR_TAIL_BYTES = 4_000
 
 
 class WorkerFailedError(KafkaGroupsError):
     """A worker process ended by itself."""
 
 
-class WorkerProcess:
+class WorkerProcess(ChildProcess):
     """One worker; its events arrive on the event loop, in order.
 
     Args:
@@ -34,31 +34,17 @@ class WorkerProcess:
         self, number: int, command: Sequence[str], log: Path, on_event: Callable[[int, WorkerEvent], None]
     ) -> None:
         self.number = number
-        self._log = log
         self._on_event = on_event
         self._begun = b""
         self._events_fd, events_end = os.pipe()
         os.set_blocking(self._events_fd, False)
         try:
-            self._process = _start(command, events_end, log)
+            super().__init__(_start(command, events_end, log), log)
         finally:
             os.close(events_end)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._events_fd, self.read_events)
         self._listening = True
-
-    def __repr__(self) -> str:
-        return f"<WorkerProcess {self.number} pid={self._process.pid} running={self.running}>"
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
-
-    @property
-    def running(self) -> bool:
-        """Whether the process has not ended."""
-        return self._process.poll() is None
 
     def read_events(self) -> None:
         """Hand over all events that the worker has written so far; never blocks."""
@@ -96,10 +82,6 @@ class WorkerProcess:
         if self.running:
             self._process.terminate()
 
-    async def ended(self) -> int:
-        """Wait until the process has ended; its exit status."""
-        return await asyncio.to_thread(self._process.wait)
-
     def close(self) -> None:
         """End the process if it runs, and give back what it needed."""
         if self.running:
@@ -109,8 +91,7 @@ class WorkerProcess:
 
     def failure(self) -> WorkerFailedError:
         """The error of a worker that ended by itself, with the end of what it wrote to its standard error."""
-        said = self._log.read_bytes()[-_ERROR_TAIL_BYTES:].decode(errors="replace").strip()
-        return WorkerFailedError(f"worker {self.number} ended with status {self._process.poll()}: {said or 'no word'}")
+        return WorkerFailedError(f"worker {self.number} {self.last_words()}")
 
     def _stop_listening(self) -> None:
         if self._listening:

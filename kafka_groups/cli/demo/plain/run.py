@@ -12,7 +12,6 @@ from pathlib import Path
 from attrs import field, frozen
 
 from kafka_groups.cli.demo import publish
-from kafka_groups.cli.demo.broker_process import BrokerProcess
 from kafka_groups.cli.demo.flights import (
     TOTAL_FLIGHTS,
     Delays,
@@ -21,16 +20,15 @@ from kafka_groups.cli.demo.flights import (
     flight_of_line,
     flights_path,
 )
+from kafka_groups.cli.demo.kafka import embedded_broker, make_ready
 from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
 from kafka_groups.cli.demo.plain.processes import WorkerProcess
 from kafka_groups.cli.demo.plain.store import FlightStore
 from kafka_groups.cli.demo.plain.tally import Outcome, Tally
-from kafka_groups.cli.demo.probe import GroupProbe, GroupView
+from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
-from kafka_groups.config.readers import read_host_ports
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.net.tcp import TcpNetwork
 
 __all__ = ["Demo", "DemoOptions"]
 
@@ -74,7 +72,7 @@ class Demo:
         self._tally = Tally()
         self._workers: dict[int, WorkerProcess] = {}
         self._rates: deque[tuple[int, int]] = deque()
-        self._view = GroupView()
+        self._watch: GroupWatch
         self._killed = False
         self._changed = asyncio.Event()
         self._started_ms = self._clock.now_ms()
@@ -106,16 +104,10 @@ class Demo:
     # ------------------------------------------------------------------------------------- the parts of a run
 
     async def _kafka(self, stack: contextlib.AsyncExitStack, directory: Path) -> str:
-        servers = self._options.bootstrap_servers
-        if servers is None:
-            broker = await stack.enter_async_context(BrokerProcess(self._options.brokers, directory / "broker.log"))
-            servers = broker.bootstrap_servers
-            self._progress.note(f"embedded broker at {servers}")
-        name = self._options.name
-        await asyncio.to_thread(publish.create_topics, servers, {name: self._options.partitions})
-        if self._options.bootstrap_servers is not None:
-            stack.push_async_callback(asyncio.to_thread, publish.delete_topics, servers, [name])
-        await asyncio.to_thread(publish.start_at_earliest, servers, name)
+        options = self._options
+        servers = options.bootstrap_servers or await embedded_broker(stack, options.brokers, directory, self._progress)
+        partitions = {options.name: options.partitions}
+        await make_ready(stack, servers, partitions, options.name, remove=options.bootstrap_servers is not None)
         return servers
 
     def _start_workers(self, stack: contextlib.AsyncExitStack, servers: str, directory: Path) -> None:
@@ -132,12 +124,8 @@ class Demo:
     async def _work(
         self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher, flights: Path
     ) -> None:
-        probe = GroupProbe(TcpNetwork(), read_host_ports(servers)[0], self._options.name)
-        stack.callback(probe.close)
-        records = self._records(flights)
-        looking = asyncio.create_task(self._look(probe))
-        stack.callback(looking.cancel)
-        publishing = asyncio.create_task(asyncio.to_thread(publisher.run, records))
+        self._watch = await stack.enter_async_context(GroupWatch(servers, self._options.name, _TICK_SECONDS))
+        publishing = asyncio.create_task(asyncio.to_thread(publisher.run, self._records(flights)))
         while not (publishing.done() and self._tally.accepted >= publishing.result()):
             await self._tick()
             self._check_workers()
@@ -161,11 +149,6 @@ class Demo:
         self._changed.clear()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), _TICK_SECONDS)
-
-    async def _look(self, probe: GroupProbe) -> None:
-        while True:
-            self._view = await probe.look()
-            await asyncio.sleep(_TICK_SECONDS)
 
     async def _stop_workers(self) -> None:
         running = [worker for worker in self._workers.values() if worker.running]
@@ -220,8 +203,8 @@ class Demo:
                 "rate": f"{rate:,.0f}/s",
                 "in flight": self._tally.in_flight,
                 "redelivered": self._tally.redelivered,
-                "lag": self._view.lag,
-                "members": self._view.members,
+                "lag": self._watch.view.lag,
+                "members": self._watch.view.members,
             },
         )
 
