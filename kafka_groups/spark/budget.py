@@ -5,7 +5,8 @@ from attrs import frozen
 __all__ = ["BudgetLimits", "PollBudget"]
 
 _LONGEST_POLL_MS = 1_000
-"""A poll that waits longer would notice late that partitions were assigned."""
+_EARLY_POLL_MS = 100
+"""Longest poll before leaders have answered: a longer one would notice late that partitions were assigned."""
 
 
 @frozen
@@ -36,6 +37,7 @@ class PollBudget:
 
     def __init__(self, limits: BudgetLimits, now_ms: int) -> None:
         self._limits = limits
+        self._longest_poll_ms = _EARLY_POLL_MS
         self._started_ms = now_ms
         self._polled_ms = now_ms
         self._empty_since_ms: int | None = None
@@ -48,7 +50,7 @@ class PollBudget:
         """How long the next poll may wait: 0 for what is there only, None when there is to be no further poll."""
         self._last_cycle_ms, self._polled_ms = now_ms - self._polled_ms, now_ms
         if not self._is_spent(now_ms):
-            return max(1, min(_LONGEST_POLL_MS, self._remaining_ms(now_ms)))
+            return max(1, min(self._longest_poll_ms, self._remaining_ms(now_ms)))
         return 0 if self._last_taken else None
 
     def spend(self) -> None:
@@ -74,6 +76,7 @@ class PollBudget:
         """
         self._taken += count
         self._last_taken = count
+        self._longest_poll_ms = _LONGEST_POLL_MS if is_answered else _EARLY_POLL_MS
         if count or not is_answered:
             self._empty_since_ms = None
         elif self._empty_since_ms is None:

@@ -7,7 +7,8 @@ from attrs import frozen
 __all__ = ["DrainBudget", "DrainLimits", "StoppedBy"]
 
 _LONGEST_POLL_MS = 1_000
-"""A poll that waits longer would notice late that partitions were assigned."""
+_EARLY_POLL_MS = 100
+"""Longest poll before leaders have answered: a longer one would notice late that partitions were assigned."""
 
 StoppedBy = Literal["idle", "records", "bytes", "time"]
 """Why a drain acquires no more: nothing came any more, or one of its limits was reached."""
@@ -42,6 +43,7 @@ class DrainBudget:
 
     def __init__(self, limits: DrainLimits, now_ms: int) -> None:
         self._limits = limits
+        self._longest_poll_ms = _EARLY_POLL_MS
         self._started_ms = self._polled_ms = now_ms
         self._idle_since_ms: int | None = None
         self._records = 0
@@ -55,7 +57,7 @@ class DrainBudget:
         if self._idle_since_ms is not None:
             remaining_ms = min(remaining_ms, self._idle_since_ms + self._limits.idle_ms - now_ms)
         if remaining_ms > 0 and not self._is_full:
-            return min(_LONGEST_POLL_MS, remaining_ms)
+            return min(self._longest_poll_ms, remaining_ms)
         return 0 if self._last_count else None
 
     @property
@@ -74,6 +76,7 @@ class DrainBudget:
         self._records += count
         self._bytes = fetched_bytes
         self._last_count = count
+        self._longest_poll_ms = _LONGEST_POLL_MS if is_ready else _EARLY_POLL_MS
         if count or not is_ready:
             self._idle_since_ms = None
         elif self._idle_since_ms is None:

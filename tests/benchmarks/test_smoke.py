@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from tests.benchmarks.main import main
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_the_clients_are_compared_on_the_embedded_broker(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"

@@ -29,6 +29,12 @@ Those that end by themselves are left alone.
 
 SPARK = [program for program in programs() if program.run and program.on_spark]
 
+
+def _with_marks(program: Program) -> Any:
+    # A Spark program takes seconds, and those of the how-tos vary these; CI runs them all.
+    return pytest.param(program, marks=[pytest.mark.slow] if "how-to" in program.page.parts else [], id=str(program))
+
+
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
@@ -52,7 +58,7 @@ def test_there_is_code_to_test() -> None:
     assert any(FOR_EVER in program.code for program in SPARK)
 
 
-@pytest.mark.parametrize("program", SPARK, ids=str)
+@pytest.mark.parametrize("program", [_with_marks(program) for program in SPARK])
 def test_program_takes_all_orders(
     program: Program, spark: "SparkSession", cluster: EmbeddedCluster, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def test_a_seed_makes_the_same_run_again() -> None:
     assert run_world(7) == run_world(7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_planted_defect_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)

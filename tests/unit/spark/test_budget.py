@@ -10,8 +10,10 @@ DRAINED = BudgetLimits(max_records=100, max_ms=5_000, drained_ms=2_000)
 
 def test_a_task_ends_when_its_time_is_up() -> None:
     budget = PollBudget(LIMITS, 0)
-    assert budget.next_timeout_ms(0) == 1_000
-    budget.polled(0, 1_000, is_answered=True)
+    assert budget.next_timeout_ms(0) == 100, "before a leader answered, a long poll would notice it late"
+    budget.polled(0, 100, is_answered=True)
+    assert budget.next_timeout_ms(100) == 1_000
+    budget.polled(0, 1_100, is_answered=True)
     assert budget.next_timeout_ms(4_700) == 300
     budget.polled(0, 5_000, is_answered=True)
     assert budget.next_timeout_ms(5_000) is None
@@ -42,7 +44,9 @@ def test_nothing_is_to_be_fetched_ahead_of_what_is_likely_the_last_poll(
 
 def test_a_group_is_drained_when_nothing_came_for_long_enough_and_not_before() -> None:
     budget = PollBudget(DRAINED, 0)
-    for now_ms in (0, 1_000, 2_000, 3_000):
+    budget.next_timeout_ms(0)
+    budget.polled(5, 10, is_answered=True)
+    for now_ms in (1_000, 2_000, 3_000):
         assert budget.next_timeout_ms(now_ms) == 1_000
         budget.polled(5, now_ms + 900, is_answered=True)
     assert budget.next_timeout_ms(4_000) == 1_000
@@ -65,9 +69,9 @@ def test_records_begin_the_wait_for_nothing_anew() -> None:
 
 def test_a_worker_without_partitions_knows_nothing_of_whether_the_group_is_drained() -> None:
     budget = PollBudget(DRAINED, 0)
-    for now_ms in range(0, 5_000, 1_000):
-        assert budget.next_timeout_ms(now_ms) == 1_000
-        budget.polled(0, now_ms + 1_000, is_answered=False)
+    for now_ms in range(0, 5_000, 100):
+        assert budget.next_timeout_ms(now_ms) == 100
+        budget.polled(0, now_ms + 100, is_answered=False)
     assert budget.next_timeout_ms(5_000) is None
     assert budget.empty_ms(5_000) == 0
 
