@@ -2,11 +2,9 @@
 
 from attrs import frozen
 
-__all__ = ["BudgetLimits", "PollBudget"]
+from kafka_groups.spark.idleness import Idleness
 
-_LONGEST_POLL_MS = 1_000
-_EARLY_POLL_MS = 100
-"""Longest poll before leaders have answered: a longer one would notice late that partitions were assigned."""
+__all__ = ["BudgetLimits", "PollBudget"]
 
 
 @frozen
@@ -37,10 +35,9 @@ class PollBudget:
 
     def __init__(self, limits: BudgetLimits, now_ms: int) -> None:
         self._limits = limits
-        self._longest_poll_ms = _EARLY_POLL_MS
         self._started_ms = now_ms
         self._polled_ms = now_ms
-        self._empty_since_ms: int | None = None
+        self._idleness = Idleness()
         self._taken = 0
         self._is_over = False
         self._last_taken: int | None = None
@@ -50,7 +47,7 @@ class PollBudget:
         """How long the next poll may wait: 0 for what is there only, None when there is to be no further poll."""
         self._last_cycle_ms, self._polled_ms = now_ms - self._polled_ms, now_ms
         if not self._is_spent(now_ms):
-            return max(1, min(self._longest_poll_ms, self._remaining_ms(now_ms)))
+            return max(1, min(self._idleness.longest_poll_ms, self._remaining_ms(now_ms)))
         return 0 if self._last_taken else None
 
     def spend(self) -> None:
@@ -61,26 +58,21 @@ class PollBudget:
         return self._is_over or self._taken >= self._limits.max_records or self._remaining_ms(now_ms) <= 0
 
     def _remaining_ms(self, now_ms: int) -> int:
-        if self._limits.drained_ms is None or self._empty_since_ms is None:
+        if self._limits.drained_ms is None or self._idleness.since_ms is None:
             return self._started_ms + self._limits.max_ms - now_ms
-        return self._empty_since_ms + self._limits.drained_ms - now_ms
+        return self._idleness.since_ms + self._limits.drained_ms - now_ms
 
-    def polled(self, count: int, now_ms: int, *, is_answered: bool) -> None:
+    def polled(self, count: int, *, is_answered: bool) -> None:
         """A poll returned.
 
         Args:
             count: How many records came.
-            now_ms: The time.
             is_answered: Whether the worker has partitions, and leaders have answered its fetches: else, that nothing
                 came means nothing.
         """
         self._taken += count
         self._last_taken = count
-        self._longest_poll_ms = _LONGEST_POLL_MS if is_answered else _EARLY_POLL_MS
-        if count or not is_answered:
-            self._empty_since_ms = None
-        elif self._empty_since_ms is None:
-            self._empty_since_ms = self._polled_ms
+        self._idleness.polled(count, self._polled_ms, is_answered=is_answered)
 
     def expects_another(self, now_ms: int) -> bool:
         """Whether a poll after the next one is likely, so that fetching ahead is of use."""
@@ -95,4 +87,4 @@ class PollBudget:
 
     def empty_ms(self, now_ms: int) -> int:
         """How long nothing has come, with partitions to fetch from."""
-        return 0 if self._empty_since_ms is None else now_ms - self._empty_since_ms
+        return 0 if self._idleness.since_ms is None else now_ms - self._idleness.since_ms

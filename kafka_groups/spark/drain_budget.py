@@ -4,11 +4,9 @@ from typing import Literal
 
 from attrs import frozen
 
-__all__ = ["DrainBudget", "DrainLimits", "StoppedBy"]
+from kafka_groups.spark.idleness import Idleness
 
-_LONGEST_POLL_MS = 1_000
-_EARLY_POLL_MS = 100
-"""Longest poll before leaders have answered: a longer one would notice late that partitions were assigned."""
+__all__ = ["DrainBudget", "DrainLimits", "StoppedBy"]
 
 StoppedBy = Literal["idle", "records", "bytes", "time"]
 """Why a drain acquires no more: nothing came any more, or one of its limits was reached."""
@@ -43,9 +41,8 @@ class DrainBudget:
 
     def __init__(self, limits: DrainLimits, now_ms: int) -> None:
         self._limits = limits
-        self._longest_poll_ms = _EARLY_POLL_MS
         self._started_ms = self._polled_ms = now_ms
-        self._idle_since_ms: int | None = None
+        self._idleness = Idleness()
         self._records = 0
         self._bytes = 0
         self._last_count = 0
@@ -54,10 +51,10 @@ class DrainBudget:
         """How long the next poll may wait: 0 for what is there only, None when there is to be no further poll."""
         self._polled_ms = now_ms
         remaining_ms = self._started_ms + self._limits.max_ms - now_ms
-        if self._idle_since_ms is not None:
-            remaining_ms = min(remaining_ms, self._idle_since_ms + self._limits.idle_ms - now_ms)
+        if self._idleness.since_ms is not None:
+            remaining_ms = min(remaining_ms, self._idleness.since_ms + self._limits.idle_ms - now_ms)
         if remaining_ms > 0 and not self._is_full:
-            return min(self._longest_poll_ms, remaining_ms)
+            return min(self._idleness.longest_poll_ms, remaining_ms)
         return 0 if self._last_count else None
 
     @property
@@ -76,11 +73,7 @@ class DrainBudget:
         self._records += count
         self._bytes = fetched_bytes
         self._last_count = count
-        self._longest_poll_ms = _LONGEST_POLL_MS if is_ready else _EARLY_POLL_MS
-        if count or not is_ready:
-            self._idle_since_ms = None
-        elif self._idle_since_ms is None:
-            self._idle_since_ms = self._polled_ms
+        self._idleness.polled(count, self._polled_ms, is_answered=is_ready)
 
     @property
     def expects_another(self) -> bool:
@@ -94,5 +87,5 @@ class DrainBudget:
             return "records"
         if self._bytes >= self._limits.max_bytes:
             return "bytes"
-        is_idle = self._idle_since_ms is not None and now_ms - self._idle_since_ms >= self._limits.idle_ms
+        is_idle = self._idleness.since_ms is not None and now_ms - self._idleness.since_ms >= self._limits.idle_ms
         return "idle" if is_idle else "time"

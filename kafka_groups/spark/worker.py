@@ -124,11 +124,10 @@ class _Worker:
         started_ms = self._clock.now_ms()
         self._consumer.fetches_ahead = self._budget.expects_another(started_ms)
         records = self._polled(timeout_ms / 1000)
-        now_ms = self._clock.now_ms()
         self._tally.polls += 1
-        self._tally.poll_ms += now_ms - started_ms
+        self._tally.poll_ms += self._clock.now_ms() - started_ms
         self._tally.acquired += len(records)
-        self._budget.polled(len(records), now_ms, is_answered=self._is_answered)
+        self._budget.polled(len(records), is_answered=self._is_answered)
         return records
 
     @property
