@@ -13,6 +13,7 @@ pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.spark,
     pytest.mark.faults,
+    pytest.mark.slow,
     pytest.mark.parametrize("target", ["embedded"], indirect=True),
 ]
 
