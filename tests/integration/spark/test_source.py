@@ -224,6 +224,7 @@ async def prepared(kafka: KafkaProcess, group: str, partitions: int, records: in
         await client.close()
 
 
+@pytest.mark.slow
 async def test_a_real_kafka_is_drained(spark: "SparkSession", real_kafka: KafkaProcess, tmp_path: Path) -> None:
     group = unique("group")
     topic = await prepared(real_kafka, group, 2, 12_000)
