@@ -8,30 +8,37 @@ from pathlib import Path
 from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.broker_process import BrokerProcess
 from kafka_groups.cli.demo.progress import Progress
+from kafka_groups.cli.demo.run_options import RunOptions
 
-__all__ = ["embedded_broker", "make_ready"]
-
-
-async def embedded_broker(stack: contextlib.AsyncExitStack, brokers: int, directory: Path, progress: Progress) -> str:
-    """Start an embedded broker until the stack is left; its bootstrap servers."""
-    broker = await stack.enter_async_context(BrokerProcess(brokers, directory / "broker.log"))
-    progress.note(f"embedded broker at {broker.bootstrap_servers}")
-    return broker.bootstrap_servers
+__all__ = ["prepared_kafka"]
 
 
-async def make_ready(
-    stack: contextlib.AsyncExitStack, servers: str, partitions: Mapping[str, int], group: str, *, remove: bool
-) -> None:
+async def prepared_kafka(
+    stack: contextlib.AsyncExitStack,
+    options: RunOptions,
+    partitions: Mapping[str, int],
+    directory: Path,
+    progress: Progress,
+) -> str:
     """Create the topics, and let the group start at their beginning.
 
     Args:
-        stack: Removes the topics when it is left.
-        servers: Where.
+        stack: When it is left, an embedded broker is stopped, and the topics are removed from a running Kafka.
+        options: What the run is told.
         partitions: How many partitions each topic gets.
-        group: The share group.
-        remove: Whether the topics are to be removed: they are in somebody's Kafka.
+        directory: Where an embedded broker writes its log.
+        progress: Told of an embedded broker.
+
+    Returns:
+        The bootstrap servers.
     """
-    await asyncio.to_thread(publish.create_topics, servers, dict(partitions))
-    if remove:
+    servers = options.bootstrap_servers
+    if servers is None:
+        broker = await stack.enter_async_context(BrokerProcess(options.brokers, directory / "broker.log"))
+        servers = broker.bootstrap_servers
+        progress.note(f"embedded broker at {servers}")
+    await asyncio.to_thread(publish.create_topics, servers, partitions)
+    if options.bootstrap_servers is not None:
         stack.push_async_callback(asyncio.to_thread, publish.delete_topics, servers, list(partitions))
-    await asyncio.to_thread(publish.start_at_earliest, servers, group)
+    await asyncio.to_thread(publish.start_at_earliest, servers, options.name)
+    return servers

@@ -2,17 +2,16 @@
 
 import asyncio
 import contextlib
-import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from attrs import field, frozen
+from attrs import frozen
 
 from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS
-from kafka_groups.cli.demo.kafka import embedded_broker, make_ready
+from kafka_groups.cli.demo.kafka import prepared_kafka
 from kafka_groups.cli.demo.pipeline.delays import delay_table_of
 from kafka_groups.cli.demo.pipeline.driver_process import DriverProcess
 from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind
@@ -23,6 +22,7 @@ from kafka_groups.cli.demo.pipeline.supervisor import Supervisor
 from kafka_groups.cli.demo.pipeline.tally import Files, Outcome, Tally, Verdict
 from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
+from kafka_groups.cli.demo.run_options import RunOptions
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.schema import RECORD_KEY
@@ -33,25 +33,14 @@ _TICK_SECONDS = 0.25
 
 
 @frozen(kw_only=True)
-class PipelineOptions:
-    """What a run is told.
+class PipelineOptions(RunOptions):
+    """What a run with Spark is told.
 
     Attributes:
-        bootstrap_servers: A running Kafka; `None` starts an embedded broker.
         partitions: Partitions of the topic of the flights.
-        workers_per_partition: At least two: a killed member keeps its partitions until its session times out.
-        limit: How many flights; `None` for all.
-        timeout_seconds: When the run gives up.
-        brokers: Brokers of the embedded cluster.
     """
 
-    bootstrap_servers: str | None = None
     partitions: int = 2
-    workers_per_partition: int = 2
-    limit: int | None = None
-    timeout_seconds: float = 300.0
-    brokers: int = 1
-    name: str = field(factory=lambda: f"kafka-groups-demo-{secrets.token_hex(4)}")
 
     @property
     def topics(self) -> dict[str, str]:
@@ -114,11 +103,9 @@ class Pipeline:
     # ------------------------------------------------------------------------------------- the parts of a run
 
     async def _kafka(self, stack: contextlib.AsyncExitStack, directory: Path) -> str:
-        options = self._options
-        servers = options.bootstrap_servers or await embedded_broker(stack, options.brokers, directory, self._progress)
-        partitions = dict.fromkeys(options.topics.values(), 1) | {options.topics[FLIGHTS]: options.partitions}
-        await make_ready(stack, servers, partitions, options.name, remove=options.bootstrap_servers is not None)
-        return servers
+        topics = self._options.topics
+        partitions = dict.fromkeys(topics.values(), 1) | {topics[FLIGHTS]: self._options.partitions}
+        return await prepared_kafka(stack, self._options, partitions, directory, self._progress)
 
     def _start_driver(self, stack: contextlib.AsyncExitStack) -> None:
         self._drivers += 1

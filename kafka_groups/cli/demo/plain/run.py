@@ -2,14 +2,13 @@
 
 import asyncio
 import contextlib
-import secrets
 import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 
 from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.flights import (
@@ -20,13 +19,14 @@ from kafka_groups.cli.demo.flights import (
     flight_of_line,
     flights_path,
 )
-from kafka_groups.cli.demo.kafka import embedded_broker, make_ready
+from kafka_groups.cli.demo.kafka import prepared_kafka
 from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
 from kafka_groups.cli.demo.plain.processes import WorkerProcess
 from kafka_groups.cli.demo.plain.store import FlightStore
 from kafka_groups.cli.demo.plain.tally import Outcome, Tally
 from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
+from kafka_groups.cli.demo.run_options import RunOptions
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 
@@ -39,27 +39,16 @@ _STOP_SECONDS = 40.0
 
 
 @frozen(kw_only=True)
-class DemoOptions:
-    """What a run is told.
+class DemoOptions(RunOptions):
+    """What a run without Spark is told.
 
     Attributes:
-        bootstrap_servers: A running Kafka; `None` starts an embedded broker.
         mode: implicit or explicit acknowledgement.
         partitions: Partitions of the topic.
-        workers_per_partition: At least two: a killed member keeps its partitions until its session times out.
-        limit: How many flights; `None` for all.
-        timeout_seconds: When the run gives up.
-        brokers: Brokers of the embedded cluster.
     """
 
-    bootstrap_servers: str | None = None
     mode: str = "explicit"
     partitions: int = 4
-    workers_per_partition: int = 2
-    limit: int | None = None
-    timeout_seconds: float = 300.0
-    brokers: int = 1
-    name: str = field(factory=lambda: f"kafka-groups-demo-{secrets.token_hex(4)}")
 
 
 class Demo:
@@ -104,11 +93,8 @@ class Demo:
     # ------------------------------------------------------------------------------------- the parts of a run
 
     async def _kafka(self, stack: contextlib.AsyncExitStack, directory: Path) -> str:
-        options = self._options
-        servers = options.bootstrap_servers or await embedded_broker(stack, options.brokers, directory, self._progress)
-        partitions = {options.name: options.partitions}
-        await make_ready(stack, servers, partitions, options.name, remove=options.bootstrap_servers is not None)
-        return servers
+        partitions = {self._options.name: self._options.partitions}
+        return await prepared_kafka(stack, self._options, partitions, directory, self._progress)
 
     def _start_workers(self, stack: contextlib.AsyncExitStack, servers: str, directory: Path) -> None:
         name, mode = self._options.name, self._options.mode
