@@ -1,6 +1,6 @@
 """The keys of the consumers that workers and drains make, and the checks of the options that stand beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from attrs import AttrsInstance, fields, frozen
@@ -8,8 +8,9 @@ from attrs import AttrsInstance, fields, frozen
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.share.aio import checked_topics
 
-__all__ = ["KeyRules", "options_and_keys", "positive", "topic_or_none"]
+__all__ = ["KeyRules", "options_and_keys", "positive", "topic_or_none", "topics_of"]
 
 _KEYS = KeyTable(ShareConsumerConfig)
 _OURS: Final[Mapping[str, object]] = {"acknowledgement_mode": "explicit", "auto_renew": True}
@@ -66,6 +67,18 @@ def options_and_keys(kind: type[Kind], keywords: Mapping[str, Any]) -> tuple[Kin
     names = {option.name for option in fields(kind)}
     options = kind(**{name: value for name, value in keywords.items() if name in names})
     return options, {name: value for name, value in keywords.items() if name not in names}
+
+
+def topics_of(topics: Iterable[object]) -> frozenset[str]:
+    """The topics to subscribe to.
+
+    Raises:
+        ConfigurationError: None, or something else than names.
+    """
+    wanted = checked_topics(topics)
+    if not wanted:
+        raise ConfigurationError("topics is empty: give at least one name")
+    return wanted
 
 
 def positive(_instance: object, attribute: Any, value: object) -> None:

@@ -18,7 +18,6 @@ from kafka_groups.errors import (
     IllegalStateError,
     KafkaGroupsError,
 )
-from kafka_groups.share.aio import checked_topics
 from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
@@ -26,7 +25,7 @@ from kafka_groups.share.delivery.renewal import NO_RENEWAL
 from kafka_groups.share.parts import Environment
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
-from kafka_groups.spark.consumer_keys import options_and_keys
+from kafka_groups.spark.consumer_keys import options_and_keys, topics_of
 from kafka_groups.spark.dead_letters import DeadLetters
 from kafka_groups.spark.drain_budget import DrainBudget, DrainLimits, StoppedBy
 from kafka_groups.spark.drain_options import DRAIN_RULES, DrainOptions
@@ -98,9 +97,7 @@ def drain(
     """
     options, keys = options_and_keys(DrainOptions, keywords)
     given = {**(config or {}), **keys}
-    wanted = checked_topics(topics)
-    if not wanted:
-        raise ConfigurationError("topics is empty: give at least one name")
+    wanted = topics_of(topics)
     if not hasattr(spark, "createDataFrame"):
         raise ConfigurationError(f"spark={spark!r}: give a SparkSession")
     return Drain(spark, _Source(DRAIN_RULES.consumer_config(given), given, wanted, environment), options)

@@ -8,9 +8,8 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.aio import checked_topics
 from kafka_groups.spark.batch import ShareBatch
-from kafka_groups.spark.consumer_keys import KeyRules, positive, topic_or_none
+from kafka_groups.spark.consumer_keys import KeyRules, positive, topic_or_none, topics_of
 from kafka_groups.spark.consumers import ConsumerSpec
 from kafka_groups.spark.policy import ON_ERROR
 
@@ -58,9 +57,7 @@ def consumer_spec(
     Raises:
         ConfigurationError: A key, a value or a topic is bad, or the function cannot be pickled.
     """
-    wanted = checked_topics(topics)
-    if not wanted:
-        raise ConfigurationError("topics is empty: give at least one name")
+    wanted = topics_of(topics)
     spec = ConsumerSpec(
         config=_RULES.consumer_config(given),
         given=dict(given),
