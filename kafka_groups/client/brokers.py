@@ -20,7 +20,7 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka_groups.types import TopicPartition
 
-__all__ = ["Address", "Brokers", "raise_for"]
+__all__ = ["Address", "Brokers", "raise_for", "total_lag"]
 
 _LOG = logging.getLogger(__name__)
 _TIMEOUT_MS = 5_000
@@ -33,6 +33,11 @@ def raise_for(code: ErrorCode, message: str | None) -> None:
     """Raise the error that a broker's answer carries; nothing when it carries none."""
     if code is not ErrorCode.NONE:
         raise error_for(code, message)
+
+
+def total_lag(lags: Mapping[TopicPartition, int]) -> int | None:
+    """The lag of all partitions; None when there are none, or the lag of one is not known."""
+    return sum(lags.values()) if lags and min(lags.values()) >= 0 else None
 
 
 @frozen(eq=False)
@@ -101,7 +106,7 @@ class Brokers:
         raise_for(found.error_code, found.error_message)
         return found.host, found.port
 
-    async def share_group_lags(self, group_id: str) -> Mapping[TopicPartition, int]:
+    async def share_group_lags(self, coordinator: Address, group_id: str) -> Mapping[TopicPartition, int]:
         """How many records of each partition a share group has still to deal with (KIP-1226).
 
         Only partitions that the group has state for; -1 where nothing was acknowledged yet.
@@ -111,7 +116,7 @@ class Brokers:
         """
         asked = DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=None)
         request = DescribeShareGroupOffsetsRequest(groups=(asked,))
-        answer: DescribeShareGroupOffsetsResponse = await self.ask(await self.coordinator_of(group_id), request)
+        answer: DescribeShareGroupOffsetsResponse = await self.ask(coordinator, request)
         (group,) = answer.groups
         raise_for(group.error_code, group.error_message)
         return {TopicPartition(t.topic_name, p.partition_index): p.lag for t in group.topics for p in t.partitions}

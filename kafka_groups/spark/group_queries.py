@@ -32,27 +32,29 @@ def group_lag(config: ShareConsumerConfig, topics: Iterable[str]) -> int | None:
 
 
 def asked(config: ShareConsumerConfig, question: Callable[[Brokers], Awaitable[T]]) -> T | None:
-    """The answer to a question to the brokers; None if there is none."""
+    """The answer to a question that is put to the bootstrap servers in turn until one answers; None if none does."""
     thread = LoopThread(f"share-group-state-{config.group_id}")
     thread.start()
     try:
-        return thread.run(_answer(config, question))
+        return thread.run(_in_turn(config, question))
     finally:
         thread.stop()
 
 
-async def _answer(config: ShareConsumerConfig, question: Callable[[Brokers], Awaitable[T]]) -> T | None:
-    brokers = Brokers(config.bootstrap_servers, network_for(config), SystemClock(), config.client_id)
-    try:
-        return await question(brokers)
-    except (NetworkError, OperationTimeoutError, BrokerError) as error:
-        _LOG.info("the brokers do not tell of the group %s: %s", config.group_id, error)
-        return None
-    finally:
-        brokers.close()
+async def _in_turn(config: ShareConsumerConfig, question: Callable[[Brokers], Awaitable[T]]) -> T | None:
+    network = network_for(config)
+    for address in config.bootstrap_servers:
+        brokers = Brokers((address,), network, SystemClock(), config.client_id)
+        try:
+            return await question(brokers)
+        except (NetworkError, OperationTimeoutError, BrokerError) as error:
+            _LOG.info("the brokers do not tell of the group %s: %s", config.group_id, error)
+        finally:
+            brokers.close()
+    return None
 
 
 async def _lag(brokers: Brokers, group_id: str, topics: frozenset[str]) -> int | None:
-    lags = await brokers.share_group_lags(group_id)
+    lags = await brokers.share_group_lags(await brokers.coordinator_of(group_id), group_id)
     known = [lag for partition, lag in lags.items() if partition.topic in topics and lag >= 0]
     return sum(known) if known else None

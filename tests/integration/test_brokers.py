@@ -60,6 +60,6 @@ async def test_what_the_brokers_refuse_is_an_error(cluster: EmbeddedCluster) -> 
     refusal = error_for(ErrorCode.COORDINATOR_NOT_AVAILABLE, "still loading")
     cluster.faults.on(ApiKey.FIND_COORDINATOR, answer(refusal), times=1)
     with pytest.raises(BrokerError, match="still loading"):
-        await brokers.share_group_lags("g")
-    assert await brokers.share_group_lags("g") == {}
+        await brokers.coordinator_of("g")
+    assert await brokers.share_group_lags(await brokers.coordinator_of("g"), "g") == {}
     brokers.close()

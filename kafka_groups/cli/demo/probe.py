@@ -1,13 +1,12 @@
 """What the coordinator says about the group: its members and its lag (KIP-932, KIP-1226)."""
 
 import asyncio
-import contextlib
 from types import TracebackType
 from typing import Self
 
 from attrs import frozen
 
-from kafka_groups.client.brokers import Address, Brokers, raise_for
+from kafka_groups.client.brokers import Address, Brokers, raise_for, total_lag
 from kafka_groups.config.readers import read_host_ports
 from kafka_groups.errors import BrokerError, NetworkError, OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
@@ -42,7 +41,9 @@ class GroupProbe:
     async def look(self) -> GroupView:
         """The group as the coordinator describes it."""
         try:
-            return GroupView(await self._members(), await self._lag())
+            coordinator = await self._brokers.coordinator_of(self._group_id)
+            lags = await self._brokers.share_group_lags(coordinator, self._group_id)
+            return GroupView(await self._members(coordinator), total_lag(lags))
         except (NetworkError, OperationTimeoutError, BrokerError):
             return GroupView()
 
@@ -50,17 +51,12 @@ class GroupProbe:
         """Close the connections."""
         self._brokers.close()
 
-    async def _members(self) -> int:
+    async def _members(self, coordinator: Address) -> int:
         request = ShareGroupDescribeRequest(group_ids=(self._group_id,), include_authorized_operations=False)
-        coordinator = await self._brokers.coordinator_of(self._group_id)
         response: ShareGroupDescribeResponse = await self._brokers.ask(coordinator, request)
         (group,) = response.groups
         raise_for(group.error_code, group.error_message)
         return len(group.members)
-
-    async def _lag(self) -> int | None:
-        lags = (await self._brokers.share_group_lags(self._group_id)).values()
-        return sum(lags) if lags and min(lags) >= 0 else None
 
 
 class GroupWatch:
@@ -91,8 +87,7 @@ class GroupWatch:
     ) -> None:
         """Look no more."""
         self._looking.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._looking
+        await asyncio.wait([self._looking])
         self._probe.close()
 
     async def _look(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from kafka_groups.client.brokers import Address, Brokers, raise_for
+from kafka_groups.client.brokers import Address, Brokers, raise_for, total_lag
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError, error_for, is_retriable
 from kafka_groups.net.loop_thread import LoopThread
@@ -109,15 +109,15 @@ class GroupQuestions:
             _LOG.info("the lag of the group %s is not known: %s", self._group_id, error)
 
     async def _ask_lag(self) -> int | None:
-        lags = (await self._lags()).values()
-        return sum(lags) if lags and min(lags) >= 0 else None
+        return total_lag(await self._lags())
 
     async def _lags_and_ends(self) -> tuple[Mapping[TopicPartition, int], Mapping[TopicPartition, int]]:
         return await self._lags(), await self._end_offsets()
 
     async def _lags(self) -> Mapping[TopicPartition, int]:
         """The lags of the partitions that the group has state for, of the topics asked about."""
-        lags = await self._brokers.share_group_lags(self._group_id)
+        coordinator = await self._brokers.coordinator_of(self._group_id)
+        lags = await self._brokers.share_group_lags(coordinator, self._group_id)
         return {partition: lag for partition, lag in lags.items() if partition.topic in self._topics}
 
     # ------------------------------------------------------------------------------------- end offsets

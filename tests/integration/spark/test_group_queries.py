@@ -9,9 +9,13 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.faults import answer
 from kafka_groups.config.share import share_consumer_config
+from kafka_groups.errors import error_for
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.spark.group_configs import GroupSettings, group_settings, notes_on
-from kafka_groups.spark.group_queries import group_lag
+from kafka_groups.spark.group_queries import asked, group_lag
 from tests.support.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
@@ -74,3 +78,12 @@ def test_nobody_answers() -> None:
     assert group_settings(config) == GroupSettings()
     assert group_lag(config, ["t"]) is None
     assert notes_on(GroupSettings(), "g", None) == []
+
+
+def test_the_next_bootstrap_server_is_asked_when_one_refuses() -> None:
+    with EmbeddedCluster(brokers=2) as cluster:
+        config = share_consumer_config(bootstrap_servers=cluster.bootstrap_servers, group_id="g")
+        refusal = error_for(ErrorCode.COORDINATOR_NOT_AVAILABLE, "still loading")
+        rule = cluster.faults.on(ApiKey.FIND_COORDINATOR, answer(refusal), times=1)
+        assert asked(config, lambda brokers: brokers.coordinator_of("g")) in config.bootstrap_servers
+        assert rule.is_spent
