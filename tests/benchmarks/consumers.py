@@ -19,7 +19,6 @@ from attrs import field, frozen
 from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.types import AcknowledgeType
 
-CLIENTS = ("ours", "confluent")
 MODES = ("implicit", "explicit")
 READY = "ready"
 """The line that a consumer prints when it has its first records."""

@@ -28,6 +28,8 @@ _targets = click.option("--target", "targets", type=click.Choice(TARGETS), multi
 _batches = click.option("--batches", "sizes", type=click.Choice(BATCHES), multiple=True, default=BATCHES,
                         show_default=True, help="Records per producer batch: 1,100 or 150.")  # fmt: skip
 _modes = click.option("--mode", "modes", type=click.Choice(MODES), multiple=True, default=MODES, show_default=True)
+_against = click.option("--against", "checkout", type=click.Path(path_type=Path, exists=True, file_okay=False),
+                        help="Compare with our client in this checkout instead of confluent-kafka's.")  # fmt: skip
 _json = click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
 
 
@@ -47,6 +49,7 @@ main.add_command(spark)
 @_targets
 @_batches
 @_modes
+@_against
 @_json
 def share(
     *,
@@ -56,10 +59,12 @@ def share(
     targets: Sequence[str],
     sizes: Sequence[str],
     modes: Sequence[str],
+    checkout: Path | None,
     json_file: Path | None,
 ) -> None:
     """Our share consumer against confluent-kafka's: records per second, CPU per record, time within polls."""
-    finish({"share": _share(targets, sizes, modes, measures.Extent(records, rounds, warm_up_rounds))}, json_file)
+    extent = measures.Extent(records, rounds, warm_up_rounds, checkout)
+    finish({"share": _share(targets, sizes, modes, extent)}, json_file)
 
 
 @main.command("end-to-end")
@@ -107,7 +112,8 @@ def _share(
                 cases = [measures.Comparison(target, size, mode) for mode in modes]
                 measures.compare(bootstrap_servers, cases, size, extent, say)
                 comparisons += cases
-    console().print(report.comparison_table(comparisons))
+    opponent = f"ours in {extent.checkout}" if extent.checkout else "confluent-kafka's"
+    console().print(report.comparison_table(comparisons, opponent))
     return [report.comparison_as_json(case) for case in comparisons]
 
 

@@ -1,15 +1,19 @@
 """The measures: each interleaves what it compares, round after round, so that both meet the same machine."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from statistics import median
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from tests.benchmarks.consumers import CLIENTS, Outcome, Task
+from tests.benchmarks.consumers import Outcome, Task
 from tests.benchmarks.processes import consumed, consuming, produce
 from tests.benchmarks.topics import PARTITIONS, new_group, new_topic
 
 Say = Callable[[str], None]
+
+BEFORE = "before"
+"""Our client in another checkout of this project."""
 
 
 @frozen
@@ -46,31 +50,31 @@ class Figures:
 
 @frozen
 class Comparison:
-    """Our client against confluent-kafka's in one case."""
+    """Our client against another in one case: confluent-kafka's, or ours in an earlier version."""
 
     target: str
     batches: str
     mode: str
     ours: Figures = field(factory=Figures)
-    confluent: Figures = field(factory=Figures)
+    theirs: Figures = field(factory=Figures)
 
     def __str__(self) -> str:
         return f"{self.target} {self.batches} {self.mode}"
 
     def of(self, client: str) -> Figures:
         """The figures of one of the two clients."""
-        return self.ours if client == "ours" else self.confluent
+        return self.ours if client == "ours" else self.theirs
 
     @property
     def rate_ratio(self) -> float:
         """Records per second, ours over theirs: the median of the rounds' own ratios."""
-        pairs = zip(self.ours.outcomes, self.confluent.outcomes, strict=True)
+        pairs = zip(self.ours.outcomes, self.theirs.outcomes, strict=True)
         return median((a.records / a.seconds) / (b.records / b.seconds) for a, b in pairs)
 
     @property
     def cpu_ratio(self) -> float:
         """CPU time per record, ours over theirs: the median of the rounds' own ratios."""
-        pairs = zip(self.ours.outcomes, self.confluent.outcomes, strict=True)
+        pairs = zip(self.ours.outcomes, self.theirs.outcomes, strict=True)
         return median((a.cpu_seconds / a.records) / (b.cpu_seconds / b.records) for a, b in pairs)
 
 
@@ -79,23 +83,32 @@ class Extent:
     """How much is measured: records of each run, rounds that count, and rounds before them that do not.
 
     A Java virtual machine compiles what it runs often, so the first rounds on a fresh broker say little.
+
+    Attributes:
+        checkout: Another checkout of this project, whose client takes the place of confluent-kafka's.
     """
 
     records: int
     rounds: int
     warm_up_rounds: int = 0
+    checkout: Path | None = None
+
+    @property
+    def clients(self) -> tuple[str, str]:
+        """The two that are compared."""
+        return ("ours", BEFORE if self.checkout else "confluent")
 
 
 def compare(bootstrap_servers: str, cases: Sequence[Comparison], batches: str, extent: Extent, say: Say) -> None:
     """Both clients consume the same topic, by turns; after one run of each that is not counted."""
     records, topic = extent.records, new_topic(bootstrap_servers)
     produce(bootstrap_servers, topic, records, batches)
-    for client in CLIENTS * extent.warm_up_rounds:
-        _run(client, "implicit", bootstrap_servers, topic, records)
+    for client in extent.clients * extent.warm_up_rounds:
+        _run(client, "implicit", bootstrap_servers, topic, extent)
     for number in range(extent.rounds):
         for case in cases:
-            for client in CLIENTS if number % 2 == 0 else reversed(CLIENTS):
-                outcome = _run(client, case.mode, bootstrap_servers, topic, records)
+            for client in extent.clients if number % 2 == 0 else reversed(extent.clients):
+                outcome = _run(client, case.mode, bootstrap_servers, topic, extent)
                 case.of(client).outcomes.append(outcome)
                 say(_line(f"{case} {client}", outcome))
 
@@ -134,13 +147,14 @@ def memory(bootstrap_servers: str, batches: str, records: int) -> Memory:
     """How the client's memory grows while it reads so many records."""
     topic = new_topic(bootstrap_servers)
     produce(bootstrap_servers, topic, records, batches)
-    resident = _run("ours", "implicit", bootstrap_servers, topic, records).resident_bytes
+    resident = _run("ours", "implicit", bootstrap_servers, topic, Extent(records, 1)).resident_bytes
     tenth = max(1, len(resident) // 10)
     return Memory(records, max(resident[: tenth + 1]), max(resident))
 
 
-def _run(client: str, mode: str, bootstrap_servers: str, topic: str, records: int) -> Outcome:
-    return consumed(_task(client, mode, bootstrap_servers, topic, records))
+def _run(client: str, mode: str, bootstrap_servers: str, topic: str, extent: Extent) -> Outcome:
+    task = _task(client, mode, bootstrap_servers, topic, extent.records)
+    return consumed(evolve(task, client="ours"), extent.checkout) if client == BEFORE else consumed(task)
 
 
 def _task(client: str, mode: str, bootstrap_servers: str, topic: str, records: int) -> Task:

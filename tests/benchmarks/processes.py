@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import attrs
 
@@ -34,19 +35,19 @@ class ConsumerProcess:
 
 
 @contextmanager
-def consuming(task: Task) -> Iterator[ConsumerProcess]:
-    """A consumer in a process of its own, ended with the block."""
+def consuming(task: Task, checkout: Path | None = None) -> Iterator[ConsumerProcess]:
+    """A consumer in a process of its own, ended with the block; of another checkout of this project if one is given."""
     command = [sys.executable, "-m", "tests.benchmarks.consumers", json.dumps(attrs.asdict(task))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=checkout) as process:
         try:
             yield ConsumerProcess(process)
         finally:
             process.kill()
 
 
-def consumed(task: Task) -> Outcome:
+def consumed(task: Task, checkout: Path | None = None) -> Outcome:
     """What a consumer took."""
-    with consuming(task) as consumer:
+    with consuming(task, checkout) as consumer:
         consumer.wait_until_ready()
         return consumer.outcome()
 

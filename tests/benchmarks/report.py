@@ -14,9 +14,9 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    """Ours against confluent-kafka's, a row for each case."""
-    return table("Share consumer, ours / confluent-kafka's", _COLUMNS, [_row(case) for case in comparisons])
+def comparison_table(comparisons: Sequence[Comparison], opponent: str = "confluent-kafka's") -> Table:
+    """Ours against the other client, a row for each case."""
+    return table(f"Share consumer, ours / {opponent}", _COLUMNS, [_row(case) for case in comparisons])
 
 
 def end_to_end_table(rates: Mapping[str, Sequence[float]]) -> Table:
@@ -45,7 +45,7 @@ def comparison_as_json(case: Comparison) -> dict[str, Any]:
         "rate_ratio": case.rate_ratio,
         "cpu_ratio": case.cpu_ratio,
         "ours": _figures_as_json(case.ours),
-        "confluent": _figures_as_json(case.confluent),
+        "theirs": _figures_as_json(case.theirs),
     }
 
 
@@ -62,7 +62,7 @@ def _figures_as_json(figures: Figures) -> dict[str, Any]:
 
 
 def _row(case: Comparison) -> tuple[str, ...]:
-    ours, theirs = case.ours, case.confluent
+    ours, theirs = case.ours, case.theirs
     return (
         str(case),
         f"{case.rate_ratio:.2f}",

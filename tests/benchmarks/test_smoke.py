@@ -25,6 +25,20 @@ def test_the_clients_are_compared_on_the_embedded_broker(tmp_path: Path) -> None
         assert case["ours"]["records_per_poll"] >= 150
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_our_client_is_compared_with_itself_in_another_checkout(tmp_path: Path) -> None:
+    """Here the other checkout is this one: both clients are found, each in its own process."""
+    written = tmp_path / "figures.json"
+    arguments = ["share", "--records=4400", "--rounds=1", "--warm-up=0", "--target=embedded", "--batches=large"]
+    arguments += ["--mode=implicit", f"--json={written}", "--against", str(Path(__file__).parents[2])]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    (case,) = json.loads(written.read_text())["share"]
+    assert case["theirs"]["records_per_poll"] >= 150
+    assert "embedded large implicit before" in result.output
+
+
 @pytest.mark.timeout(60)
 def test_records_go_through_the_embedded_broker_end_to_end() -> None:
     result = CliRunner().invoke(
