@@ -306,6 +306,10 @@ class UnsupportedVersionError(BrokerError):
     code = 35
 
 
+class RenewalUnsupportedError(UnsupportedVersionError):
+    """The broker cannot renew acquisition locks: it runs a release before Kafka 4.2 (KIP-1222)."""
+
+
 class TopicAlreadyExistsError(BrokerError):
     """A topic of that name exists already."""
 

@@ -187,8 +187,9 @@ def _worded(member: enum.Enum) -> str:
 
 def _own(error: type[KafkaGroupsError]) -> Iterator[type[KafkaGroupsError]]:
     for child in error.__subclasses__():
-        if child.__module__ == KafkaGroupsError.__module__ and child not in BrokerError.__subclasses__():
-            yield child
+        if child.__module__ == KafkaGroupsError.__module__:
+            if error is not BrokerError:  # those have a table of their own
+                yield child
             yield from _own(child)
 
 

@@ -241,7 +241,7 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
-            None or an error for each partition: `UnsupportedVersionError` when the broker cannot renew (before Kafka
+            None or an error for each partition: `RenewalUnsupportedError` when the broker cannot renew (before Kafka
             4.2), `InvalidRecordStateError` when the lock was lost already or the group does not allow renewing.
 
         Raises:

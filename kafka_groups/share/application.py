@@ -175,6 +175,7 @@ class Application:
             deliveries = [delivery for delivery in self._up_to_error() if len(delivery)]
         finally:
             self._publish_in_hand()
+        self._inbox.records_handed_over += sum(map(len, deliveries))
         if not deliveries:
             self.send_acknowledged()  # gaps alone: nothing that the application will ever see
         return ShareRecords(deliveries)

@@ -17,6 +17,7 @@ from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import BrokerError, ClientFailureError
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
+from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.metrics import ShareMetrics
@@ -144,7 +145,15 @@ class ShareClient:
 
     def metrics(self) -> Mapping[str, float]:
         """Name → value."""
-        return {**self._metrics.snapshot(), "rebalance-total": float(self.membership.rebalances)}
+        return {
+            **self._metrics.snapshot(),
+            "records-consumed-total": float(self._inbox.records_handed_over),
+            "rebalance-total": float(self.membership.rebalances),
+        }
+
+    def counts(self) -> ConsumerCounts:
+        """The totals that the application asks for by name."""
+        return self._metrics.counts(self._inbox.records_handed_over)
 
     @property
     def _is_broken(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from kafka_groups.share.application import AcknowledgementCallback
+from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
 from kafka_groups.share.parts import Parts
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
@@ -125,6 +126,19 @@ class LocalSurface:
         of the event loop for the asynchronous one.
         """
         self._application.wake()
+
+    @property
+    def has_fetched(self) -> bool:
+        """Whether a broker has answered a fetch yet.
+
+        While this is False, an empty poll says nothing about the topic: the consumer may still be joining the group, or
+        no broker may be reachable.
+        """
+        return self.counts().fetches > 0
+
+    def counts(self) -> ConsumerCounts:
+        """Return what the consumer has fetched and what the brokers have confirmed, since it was created."""
+        return self._client.counts()
 
     def metrics(self) -> Mapping[str, float]:
         """Totals since the consumer was made, by Kafka's names where it has them; a copy."""

@@ -1,5 +1,6 @@
 """The records that one fetch response brought for one partition, and what became of each of them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 from uuid import UUID
@@ -291,6 +292,10 @@ class AcquiredRecords:
         """Whether an acquired record was not acknowledged yet."""
         return m.OPEN in self.marks
 
+    def acknowledgements(self) -> Counter[AcknowledgeType]:
+        """How many records were acknowledged with which type and are not on their way yet."""
+        return Counter({kind: count for kind in _DECIDED if (count := self.marks.count(kind))})
+
     @property
     def is_done(self) -> bool:
         """Whether everything was acknowledged and sent."""
@@ -348,6 +353,7 @@ class AcquiredRecords:
 
 
 _NOT_CHANGEABLE = bytes([m.GAP, m.SENT, m.NOT_ACQUIRED])
+_DECIDED = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 _ACKNOWLEDGED = bytes([m.GAP, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
 _OPEN_AS_RENEW = bytes(m.RENEW if mark == m.OPEN else m.NOT_ACQUIRED for mark in range(256))
 

@@ -46,6 +46,7 @@ class Inbox:
         set_aside: Deliveries that the application decoded but did not get yet, as an error is to be raised before.
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
+        records_handed_over: How many records the application has been given.
     """
 
     def __init__(self) -> None:
@@ -63,6 +64,7 @@ class Inbox:
         self.last_poll_ms: int | None = None
         self.processing_since_ms: int | None = None
         self.processing_ms: int | None = None
+        self.records_handed_over = 0
         self._unclaimed: dict[int, int] = {}
 
     # ------------------------------------------------------------------------------- the loop's side

@@ -1,5 +1,6 @@
 """Records as the application sees them."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, cast
@@ -8,7 +9,7 @@ from typing_extensions import TypeVar
 
 from kafka_groups.errors import RecordDeserializationError
 from kafka_groups.protocol.record_batch import Record
-from kafka_groups.types import Header, TopicPartition
+from kafka_groups.types import AcknowledgeType, Header, TopicIdPartition, TopicPartition
 
 if TYPE_CHECKING:
     from kafka_groups.share.delivery.acquired import AcquiredRecords
@@ -158,6 +159,15 @@ class ShareRecords(Generic[K, V]):
     def deliveries(self) -> tuple["AcquiredRecords", ...]:
         """The parts of the batch: one per partition and fetch response."""
         return self._deliveries
+
+    def acknowledgements(self) -> Mapping[TopicIdPartition, Counter[AcknowledgeType]]:
+        """Count the records that you have acknowledged but not sent yet, by partition and type."""
+        counted: dict[TopicIdPartition, Counter[AcknowledgeType]] = {}
+        for part in self._deliveries:
+            counts = part.acknowledgements()
+            if counts:
+                counted.setdefault(part.topic_partition, Counter()).update(counts)
+        return counted
 
     def partitions(self) -> frozenset[TopicPartition]:
         """The partitions that the batch has records of."""

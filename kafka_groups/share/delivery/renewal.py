@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError
+from kafka_groups.errors import KafkaGroupsError, RenewalUnsupportedError
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
@@ -16,8 +16,8 @@ from kafka_groups.share.delivery.metrics import ShareMetrics
 __all__ = ["NO_RENEWAL", "Renewer"]
 
 NO_RENEWAL = (
-    "the broker cannot renew acquisition locks: it speaks version 1 of ShareFetch and ShareAcknowledge, and RENEW"
-    " needs version 2 (Kafka 4.2, KIP-1222)"
+    "The broker cannot renew acquisition locks: it supports version 1 of ShareFetch and ShareAcknowledge, but RENEW"
+    " needs version 2. Upgrade the broker to Kafka 4.2 or newer (KIP-1222), or finish work before the lock expires."
 )
 
 Fail = Callable[[PendingAcknowledgement, KafkaGroupsError], None]
@@ -55,7 +55,7 @@ class Renewer:
                 leader.pending.append(rest)
                 if rest.ticket is not None:
                     rest.ticket.expect(1)
-        fail(pending, UnsupportedVersionError(NO_RENEWAL))
+        fail(pending, RenewalUnsupportedError(NO_RENEWAL))
 
     def renew(self, leader: Leader, lock_timeout_ms: int | None, now_ms: int) -> int:
         """Add the renewals that are due to the leader's pending acknowledgements; the wait until the next one."""
@@ -109,7 +109,7 @@ class Renewer:
     def _refuse(self, delivery: AcquiredRecords) -> None:
         delivery.renewable = False
         if self._config.auto_renew:
-            self._errors.report(UnsupportedVersionError(NO_RENEWAL))
+            self._errors.report(RenewalUnsupportedError(NO_RENEWAL))
             self._inbox.notify()
 
 

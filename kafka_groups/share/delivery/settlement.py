@@ -118,9 +118,7 @@ class Settlement:
         exchange.leader.dry = not fetched
         if fetched:
             self._inbox.deliver(exchange.leader.node_id, fetched)
-            self._metrics.delivered(
-                sum(len(f.acquired.marks) for f in fetched), sum(len(f.blob or b"") for f in fetched)
-            )
+            self._metrics.delivered(sum(len(f.blob or b"") for f in fetched))
 
     def _fetched_part(self, exchange: Exchange, tip: TopicIdPartition, data: PartitionData) -> Fetched:
         named = TopicIdPartition(tip.topic_id, tip.partition, self._metadata.metadata.name_of(tip.topic_id))

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.requests import NEVER_MS
-from kafka_groups.errors import DisconnectedError, UnsupportedVersionError
+from kafka_groups.errors import DisconnectedError, RenewalUnsupportedError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_acknowledge import PartitionData as AcknowledgedPartition
@@ -428,7 +428,7 @@ def test_auto_renew_on_an_old_broker_says_so_once_per_delivery() -> None:
     bench.delivered((0, 3), version=1)
     bench.advance(LOCK_MS // 2)
     bench.nothing()
-    with pytest.raises(UnsupportedVersionError, match=r"4\.2"):
+    with pytest.raises(RenewalUnsupportedError, match=r"4\.2"):
         bench.application.raise_waiting()
     bench.nothing()
     bench.application.raise_waiting()
@@ -454,7 +454,7 @@ def test_renewing_in_place_is_refused_by_an_old_broker_without_a_request() -> No
     ticket = CommitTicket()
     bench.application.renew(None, ticket)
     bench.nothing()
-    assert isinstance(ticket.results[P0], UnsupportedVersionError)
+    assert isinstance(ticket.results[P0], RenewalUnsupportedError)
 
 
 def test_nothing_to_renew_is_no_request() -> None:
@@ -493,8 +493,8 @@ def test_renew_on_an_old_broker_fails_alone_and_the_rest_is_sent() -> None:
     done_early = ticket.is_done
     bench.acknowledged(request, version=1)
     assert (done_early, ticket.is_done) == (False, True)
-    assert isinstance(ticket.results[P0], UnsupportedVersionError)
-    assert sorted(bench.told(), key=str) == [(0, [0, 2], None), (0, [1, 3], "UnsupportedVersionError")]
+    assert isinstance(ticket.results[P0], RenewalUnsupportedError)
+    assert sorted(bench.told(), key=str) == [(0, [0, 2], None), (0, [1, 3], "RenewalUnsupportedError")]
 
 
 def test_a_renewal_and_the_acknowledgement_after_it_never_name_an_offset_twice() -> None:

@@ -1,0 +1,50 @@
+"""What a share consumer has done so far, as plain numbers."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["ConsumerCounts", "count_types"]
+
+
+@frozen(kw_only=True)
+class ConsumerCounts:
+    """Totals since the consumer was created.
+
+    Subtract two snapshots to see what happened in between.
+
+    Attributes:
+        fetches: Fetches that a broker answered, with or without records.
+        fetched_bytes: Bytes of the record batches that these fetches returned.
+        records: Records that poll or iteration returned. A redelivered record counts again.
+        accepted: Records that a broker confirmed as accepted.
+        released: Records that a broker confirmed as released.
+        rejected: Records that a broker confirmed as rejected.
+        renewed: Lock renewals that a broker confirmed, one per partition and fetch response.
+        failed: Records whose acknowledgement failed; the broker redelivers them.
+    """
+
+    fetches: int = 0
+    fetched_bytes: int = 0
+    records: int = 0
+    accepted: int = 0
+    released: int = 0
+    rejected: int = 0
+    renewed: int = 0
+    failed: int = 0
+
+
+def count_types(batches: Iterable[AcknowledgementBatch]) -> Counter[AcknowledgeType]:
+    """Count the offsets of acknowledgement batches by type."""
+    counts: Counter[AcknowledgeType] = Counter()
+    for batch in batches:
+        types = batch.acknowledge_types
+        if len(types) == 1:
+            counts[AcknowledgeType(types[0])] += batch.last_offset - batch.first_offset + 1
+        else:
+            counts.update(map(AcknowledgeType, types))
+    return counts
