@@ -26,6 +26,14 @@ ENDLESS = [program for program in RUN if program.endless]
 ENDING = [program for program in RUN if not program.endless]
 
 
+@pytest.fixture(autouse=True)
+def programs_can_be_interrupted() -> Iterator[None]:
+    """A shell starts background jobs with SIGINT ignored, which programs inherit; a handler is not inherited."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def bootstrap_servers() -> Iterator[str]:
     """A broker with some orders, and the group of the documentation starting at the first of them."""
