@@ -6,15 +6,17 @@ import shlex
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
+from attrs import evolve
 from confluent_kafka import Producer
 
 from kafka_groups.cli.main import main
-from kafka_groups.testing import EmbeddedCluster
+from kafka_groups.testing import EmbeddedCluster, KafkaProcess
 from tests.docs.blocks import PAGES, ROOT, Program, programs, shell_lines
 
 ORDERS = 3
@@ -35,16 +37,26 @@ def programs_can_be_interrupted() -> Iterator[None]:
 
 
 @pytest.fixture
-def bootstrap_servers() -> Iterator[str]:
-    """A broker with some orders, and the group of the documentation starting at the first of them."""
+def cluster() -> Iterator[EmbeddedCluster]:
+    """A broker with some orders. The group of the documentation has no configuration."""
     with EmbeddedCluster(settings=PROMPT) as cluster:
         cluster.create_topic("orders")
-        cluster.alter_group_configs("invoices", {"share.auto.offset.reset": "earliest"})
-        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
-        for number in range(ORDERS):
-            producer.produce("orders", value=f'{{"customer": {number}}}')
-        assert producer.flush(20) == 0
-        yield cluster.bootstrap_servers
+        produce_orders("orders", cluster.bootstrap_servers)
+        yield cluster
+
+
+@pytest.fixture
+def bootstrap_servers(cluster: EmbeddedCluster) -> str:
+    """A broker with some orders, and the group of the documentation starting at the first of them."""
+    cluster.alter_group_configs("invoices", {"share.auto.offset.reset": "earliest"})
+    return cluster.bootstrap_servers
+
+
+def produce_orders(topic: str, bootstrap_servers: str) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap_servers})
+    for number in range(ORDERS):
+        producer.produce(topic, value=f'{{"customer": {number}}}')
+    assert producer.flush(20) == 0
 
 
 def start(program: Program, bootstrap_servers: str, directory: Path) -> "subprocess.Popen[str]":
@@ -92,7 +104,30 @@ def test_program_ends_well(program: Program, bootstrap_servers: str, tmp_path: P
 def test_endless_program_shows_each_order_and_ends_at_an_interrupt(
     program: Program, bootstrap_servers: str, tmp_path: Path
 ) -> None:
-    process = start(program, bootstrap_servers, tmp_path)
+    assert_shows_each_order_and_ends_at_an_interrupt(start(program, bootstrap_servers, tmp_path))
+
+
+def test_first_example_of_the_readme_shows_what_is_in_the_topic(cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    process = start(first_example_of_the_readme(), cluster.bootstrap_servers, tmp_path)
+    lines = assert_shows_each_order_and_ends_at_an_interrupt(process)
+    assert lines == [f"0 {offset} b'{{\"customer\": {offset}}}'\n" for offset in range(ORDERS)]
+
+
+def test_first_example_of_the_readme_shows_what_is_in_a_topic_of_a_real_kafka(
+    real_kafka: KafkaProcess, tmp_path: Path
+) -> None:
+    topic, group = f"orders-{uuid.uuid4()}", f"invoices-{uuid.uuid4()}"
+    produce_orders(topic, real_kafka.bootstrap_servers)
+    program = first_example_of_the_readme()
+    renamed = evolve(program, code=program.code.replace('"orders"', repr(topic)).replace('"invoices"', repr(group)))
+    assert_shows_each_order_and_ends_at_an_interrupt(start(renamed, real_kafka.bootstrap_servers, tmp_path))
+
+
+def first_example_of_the_readme() -> Program:
+    return next(program for program in programs() if program.page == ROOT / "README.md")
+
+
+def assert_shows_each_order_and_ends_at_an_interrupt(process: "subprocess.Popen[str]") -> list[str]:
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(ORDERS)]
     process.send_signal(signal.SIGINT)
@@ -102,6 +137,7 @@ def test_endless_program_shows_each_order_and_ends_at_an_interrupt(
     assert more == ""
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
     assert "Warning" not in errors
+    return lines
 
 
 def test_tutorial_prints_what_it_says(tmp_path: Path) -> None:
@@ -133,11 +169,11 @@ def test_readme_marks_both_of_its_commands() -> None:
         assert match["command"].startswith("python3 -m venv .venv && .venv/bin/pip install ")
 
 
-def test_readme_examples_are_about_ten_lines() -> None:
+def test_readme_examples_are_short() -> None:
     examples = [program for program in programs() if program.page == ROOT / "README.md"]
     assert [example.on_spark for example in examples] == [False, True]
     for example in examples:
-        assert sum(1 for line in example.code.splitlines() if line.strip()) <= 11
+        assert sum(1 for line in example.code.splitlines() if line.strip()) <= 16
 
 
 def test_extras_in_the_documentation_exist() -> None:
