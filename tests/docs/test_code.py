@@ -6,7 +6,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,7 +115,7 @@ def test_first_example_of_the_readme_shows_what_is_in_the_topic(cluster: Embedde
 def test_first_example_of_the_readme_shows_what_is_in_a_topic_of_a_real_kafka(
     real_kafka: KafkaProcess, tmp_path: Path
 ) -> None:
-    topic, group = f"orders-{uuid.uuid4()}", f"invoices-{uuid.uuid4()}"
+    topic, group = f"orders-{tmp_path.name}", f"invoices-{tmp_path.name}"
     produce_orders(topic, real_kafka.bootstrap_servers)
     program = first_example_of_the_readme()
     renamed = evolve(program, code=program.code.replace('"orders"', repr(topic)).replace('"invoices"', repr(group)))
