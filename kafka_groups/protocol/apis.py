@@ -22,15 +22,19 @@ class ApiKey(enum.IntEnum):
     METADATA = 3
     FIND_COORDINATOR = 10
     LIST_GROUPS = 16
+    SASL_HANDSHAKE = 17
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
     DELETE_RECORDS = 21
     INIT_PRODUCER_ID = 22
     DESCRIBE_CONFIGS = 32
+    SASL_AUTHENTICATE = 36
     CREATE_PARTITIONS = 37
     DELETE_GROUPS = 42
     INCREMENTAL_ALTER_CONFIGS = 44
+    DESCRIBE_USER_SCRAM_CREDENTIALS = 50
+    ALTER_USER_SCRAM_CREDENTIALS = 51
     DESCRIBE_CLUSTER = 60
     DESCRIBE_TOPIC_PARTITIONS = 75
     SHARE_GROUP_HEARTBEAT = 76
@@ -122,15 +126,19 @@ APIS: Mapping[ApiKey, Api] = MappingProxyType({
         _api(ApiKey.METADATA, 0, 13),
         _api(ApiKey.FIND_COORDINATOR, 0, 6),
         _api(ApiKey.LIST_GROUPS, 0, 5),
+        _api(ApiKey.SASL_HANDSHAKE, 1, 1),
         _api(ApiKey.API_VERSIONS, 0, 4),
         _api(ApiKey.CREATE_TOPICS, 2, 7),
         _api(ApiKey.DELETE_TOPICS, 1, 6),
         _api(ApiKey.DELETE_RECORDS, 0, 2),
         _api(ApiKey.INIT_PRODUCER_ID, 0, 5),
         _api(ApiKey.DESCRIBE_CONFIGS, 1, 4),
+        _api(ApiKey.SASL_AUTHENTICATE, 0, 2),
         _api(ApiKey.CREATE_PARTITIONS, 0, 3),
         _api(ApiKey.DELETE_GROUPS, 0, 2),
         _api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
+        _api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0),
+        _api(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, 0),
         _api(ApiKey.DESCRIBE_CLUSTER, 0, 2),
         _api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, 0, 0),
         _api(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 1),
