@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Generic, Self
 
+from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.config.timeouts import checked_timeout
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError, OperationTimeoutError
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
@@ -21,6 +23,8 @@ CommitResult = Mapping[TopicIdPartition, KafkaGroupsError | None]
 """For each partition that acknowledgements were committed for: None, or why the broker did not take them."""
 
 DEFAULT_CLOSE_TIMEOUT_S = 30.0
+NONE_IS_API_TIMEOUT = "None is default.api.timeout.ms"
+NONE_IS_REQUEST_TIMEOUT = "None is request.timeout.ms"
 
 
 class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
@@ -134,6 +138,7 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
             BrokerError: The broker refused the group or a topic (authorisation, invalid names, group size).
             BootstrapError: No broker could be reached for `default.api.timeout.ms`; the next poll tries on.
         """
+        timeout = checked_timeout(timeout)
         with self._application.entered():
             self._application.begin_poll(holding=hold)
             records = self._application.take()
@@ -208,6 +213,7 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
             WakeupError: `wakeup` was called; nothing was sent.
             KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
         """
+        timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
         ticket = CommitTicket()
         with self._application.entered():
             if self._application.commit(ticket):
@@ -248,6 +254,7 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
             IllegalStateError: In implicit mode.
             OperationTimeoutError: Answers are missing.
         """
+        timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
         ticket = CommitTicket()
         with self._application.entered():
             if self._application.renew(target, ticket):
@@ -268,28 +275,30 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
 
     # --------------------------------------------------------------------------------- the consumer
 
-    async def close(self, timeout: float = DEFAULT_CLOSE_TIMEOUT_S) -> None:  # noqa: ASYNC109
+    async def close(self, timeout: float | None = DEFAULT_CLOSE_TIMEOUT_S) -> None:  # noqa: ASYNC109
         """Send what was acknowledged, release the rest, leave the group and close all connections.
 
         A second call does nothing, and neither does a call in a process that was forked from the consumer's.
 
         Args:
-            timeout: Longest wait for the brokers, in seconds; also bounded by `request.timeout.ms`.
+            timeout: Longest wait for the brokers, in seconds. Never longer than `request.timeout.ms`, also with None.
         """
+        timeout = checked_timeout(timeout, NONE_IS_REQUEST_TIMEOUT)
         if self._application.is_closed:
             return
         if self._application.is_forked:
             self._finalizer.detach()  # session and connections are the parent's, which goes on
-            self._application.is_closed = True
+            self._application.mark_closed()
             return
+        timeout_ms = NEVER_MS if timeout is None else round(timeout * 1000)
         with self._application.entered():
             self._application.send_acknowledged()
         self._finalizer.detach()
         try:
-            await self._client.close(round(timeout * 1000))
+            await self._client.close(timeout_ms)
         finally:
             await self._client.abort()
-            self._application.is_closed = True
+            self._application.mark_closed()
         self._application.run_callback()
 
 

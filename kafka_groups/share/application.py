@@ -11,7 +11,14 @@ from contextlib import contextmanager
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.errors import ClosedError, ConcurrentUseError, IllegalStateError, KafkaGroupsError, WakeupError
+from kafka_groups.errors import (
+    ClosedError,
+    ConcurrentUseError,
+    ConfigurationError,
+    IllegalStateError,
+    KafkaGroupsError,
+    WakeupError,
+)
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.share.delivery import marks as m
@@ -19,7 +26,12 @@ from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.inbox import Inbox
-from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, ShareRecord, ShareRecords
+from kafka_groups.share.delivery.records import (
+    AnyRecord,
+    AnyRecords,
+    ShareRecord,
+    ShareRecords,
+)
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["AcknowledgementCallback", "Application"]
@@ -63,6 +75,7 @@ class Application:
         self.is_explicit = config.acknowledgement_mode == "explicit"
         self._in_callback = False
         self._woken = False
+        self._refuses = not self.is_explicit
         self.is_closed = False
         self.subscription: frozenset[str] = frozenset()
         self.callback: AcknowledgementCallback | None = None
@@ -116,6 +129,10 @@ class Application:
             raise ClosedError("the consumer was closed")
         if self._in_callback:
             raise IllegalStateError("only wakeup() may be called from the acknowledgement callback")
+
+    def mark_closed(self) -> None:
+        """The consumer is closed from here on."""
+        self.is_closed = self._refuses = True
 
     def wake(self) -> None:
         """Have the poll that waits, or else the next poll or commit, raise `WakeupError`."""
@@ -215,19 +232,23 @@ class Application:
             fate = fates.popleft()
             if self.callback is None:
                 continue
-            self._in_callback = True
+            self._in_callback = self._refuses = True
             try:
                 self.callback(fate)
             finally:
-                self._in_callback = False
+                self._in_callback, self._refuses = False, self.is_closed or not self.is_explicit
 
     # ----------------------------------------------------------------------------- acknowledgement
 
     def acknowledge(self, record: AnyRecord, kind: AcknowledgeType) -> None:
         """Acknowledge one record."""
-        if not self.is_explicit or self.is_closed or self._in_callback or not kind:
+        if kind.__class__ is not AcknowledgeType or not kind or self._refuses:  # for every record: keep it cheap
             self._check_kind(kind)
-        record.acquired.acknowledge(record.offset, kind)
+        try:
+            delivery = record.acquired
+        except AttributeError:
+            raise ConfigurationError(f"record={record!r} is not a record: give one that poll() returned") from None
+        delivery.acknowledge(record.offset, kind)
 
     def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
         """Acknowledge the record at an offset."""
@@ -250,16 +271,28 @@ class Application:
     def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType) -> int:
         """Acknowledge all records of a batch that are still in hand; how many those are."""
         self._check_kind(kind)
+        self.check_batch(records)
         return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind) for d in records.deliveries)
 
-    def _check_kind(self, kind: AcknowledgeType) -> None:
+    def _check_kind(self, kind: object) -> None:
         self.check_usable()
+        if not isinstance(kind, AcknowledgeType):
+            raise ConfigurationError(f"kind={kind!r} is not an AcknowledgeType: give {_kind_meant(kind)}")
         if not self.is_explicit:
             raise IllegalStateError(
                 "implicit acknowledgement is in use: set acknowledgement_mode='explicit' to acknowledge records"
             )
         if kind == AcknowledgeType.GAP:
             raise IllegalStateError("GAP is for offsets without a record; ACCEPT, RELEASE, REJECT or RENEW a record")
+
+    def check_batch(self, records: object) -> None:
+        """Check that an argument is a batch.
+
+        Raises:
+            ConfigurationError: It is something else.
+        """
+        if not isinstance(records, ShareRecords):
+            raise ConfigurationError(f"records={records!r} is not a batch: give what poll() returned")
 
     def _accept_all(self) -> None:
         for delivery in self._in_hand:
@@ -293,6 +326,10 @@ class Application:
             IllegalStateError: In implicit mode.
         """
         self._check_kind(AcknowledgeType.RENEW)
+        if target is not None and not isinstance(target, ShareRecord | ShareRecords):
+            raise ConfigurationError(
+                f"target={target!r} is not a record or a batch: give what poll() returned, or None"
+            )
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
         renewals = ((delivery, _renewal_batches(delivery, target)) for delivery in self._targets(target))
         pending = [PendingAcknowledgement(d, batches, None, deadline_ms, ticket) for d, batches in renewals if batches]
@@ -331,6 +368,18 @@ class Application:
     def _publish_in_hand(self) -> None:
         self._inbox.in_hand = tuple(self._in_hand)
         self._inbox.set_aside = tuple(item for item in self._decoded if isinstance(item, AcquiredRecords))
+
+
+def _kind_meant(kind: object) -> str:
+    """The member of the enumeration that a caller who gave something else may have meant."""
+    if isinstance(kind, str) and kind.upper() in _KINDS:
+        return f"AcknowledgeType.{kind.upper()}"
+    if isinstance(kind, int) and not isinstance(kind, bool) and kind in _KINDS.values():
+        return f"AcknowledgeType.{AcknowledgeType(kind).name}"
+    return "AcknowledgeType.ACCEPT, RELEASE, REJECT or RENEW"
+
+
+_KINDS = {kind.name: kind for kind in AcknowledgeType if kind is not AcknowledgeType.GAP}
 
 
 def _renewal_batches(

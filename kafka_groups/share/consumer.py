@@ -7,9 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Generic, Self
 
+from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.config.timeouts import checked_timeout
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
-from kafka_groups.share.aio import DEFAULT_CLOSE_TIMEOUT_S, CommitResult, checked_topics
+from kafka_groups.share.aio import (
+    DEFAULT_CLOSE_TIMEOUT_S,
+    NONE_IS_API_TIMEOUT,
+    NONE_IS_REQUEST_TIMEOUT,
+    CommitResult,
+    checked_topics,
+)
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
@@ -123,6 +131,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
             BrokerError: The broker refused the group or a topic (authorisation, invalid names, group size).
             BootstrapError: No broker could be reached for `default.api.timeout.ms`; the next poll tries on.
         """
+        timeout = checked_timeout(timeout)
         with self._application.entered():
             self._application.begin_poll(holding=hold)
             records = self._application.take()
@@ -194,6 +203,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
             WakeupError: `wakeup` was called; nothing was sent.
             KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
         """
+        timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
         ticket, settled = _ticket()
         with self._application.entered():
             if self._application.commit(ticket):
@@ -228,6 +238,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
             IllegalStateError: In implicit mode.
             OperationTimeoutError: Answers are missing.
         """
+        timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
         ticket, settled = _ticket()
         with self._application.entered():
             if self._application.renew(target, ticket):
@@ -242,29 +253,31 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
 
     # --------------------------------------------------------------------------------- the consumer
 
-    def close(self, timeout: float = DEFAULT_CLOSE_TIMEOUT_S) -> None:
+    def close(self, timeout: float | None = DEFAULT_CLOSE_TIMEOUT_S) -> None:
         """Send what was acknowledged, release the rest, leave the group, close all connections and end the thread.
 
         A second call does nothing, and neither does a call in a process that was forked from the consumer's.
 
         Args:
-            timeout: Longest wait for the brokers, in seconds; also bounded by `request.timeout.ms`.
+            timeout: Longest wait for the brokers, in seconds. Never longer than `request.timeout.ms`, also with None.
         """
+        timeout = checked_timeout(timeout, NONE_IS_REQUEST_TIMEOUT)
         if self._application.is_closed:
             return
         if self._application.is_forked:
             self._finalizer.detach()  # session and connections are the parent's, which goes on
-            self._application.is_closed = True
+            self._application.mark_closed()
             return
+        timeout_ms = NEVER_MS if timeout is None else round(timeout * 1000)
         with self._application.entered():
             self._application.send_acknowledged()
         self._finalizer.detach()
         try:
             if self._thread.is_running:
-                self._thread.run(self._client.close(round(timeout * 1000)))
+                self._thread.run(self._client.close(timeout_ms))
         finally:
             _abandon(self._thread, self._client)
-            self._application.is_closed = True
+            self._application.mark_closed()
         self._application.run_callback()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
@@ -87,6 +88,10 @@ class LocalSurface:
         Only `wakeup` may be called from within it.
         """
         self._application.check_usable()
+        if callback is not None and not callable(callback):
+            raise ConfigurationError(
+                f"callback={callback!r} cannot be called: give a function of one argument, or None"
+            )
         self._application.callback = callback
 
     # --------------------------------------------------------------------------------- the consumer

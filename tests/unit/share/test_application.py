@@ -359,7 +359,7 @@ def test_an_error_in_a_call_lets_the_next_one_in() -> None:
 def test_a_closed_consumer_refuses_every_call() -> None:
     bench = explicit()
     (record,) = bench.delivered((0, 0))
-    bench.application.is_closed = True
+    bench.application.mark_closed()
     with pytest.raises(ClosedError), bench.application.entered():
         pass
     with pytest.raises(ClosedError):

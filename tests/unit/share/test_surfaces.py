@@ -2,14 +2,17 @@
 
 import asyncio
 import inspect
+import re
 import threading
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from datetime import timedelta
+from functools import partial
+from typing import Any, cast
 
 import pytest
 
 from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError
-from kafka_groups.share import AsyncKafkaShareConsumer, KafkaShareConsumer
+from kafka_groups.share import AsyncKafkaShareConsumer, KafkaShareConsumer, ShareRecords
 
 WAITING = {"subscribe", "unsubscribe", "poll", "commit_sync", "renew", "close"}
 """What the asynchronous consumer has to be awaited for; everything else is local in both."""
@@ -137,3 +140,69 @@ def test_bad_configurations_leave_nothing_behind() -> None:
     with pytest.raises(ConfigurationError, match="no_such_key"):
         KafkaShareConsumer(bootstrap_servers="b:1", group_id="g", no_such_key=1)
     assert threading.enumerate() == before
+
+
+EXPLICIT: dict[str, Any] = {
+    "bootstrap_servers": "nowhere.invalid:1",
+    "group_id": "g",
+    "acknowledgement_mode": "explicit",
+}
+
+
+@pytest.mark.parametrize("timeout", [-1, float("nan"), "5", timedelta(seconds=5), True])
+def test_every_time_is_checked(timeout: Any) -> None:
+    consumer = KafkaShareConsumer(**EXPLICIT)
+    for call in (consumer.poll, consumer.commit_sync, partial(consumer.renew, None), consumer.close):
+        with pytest.raises(ConfigurationError, match=r"timeout=.*(None |timedelta|give an int or float)"):
+            call(timeout=timeout)
+    consumer.close(timeout=None)
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), "5", timedelta(seconds=5), True])
+async def test_every_time_is_checked_asynchronously(wrong: Any) -> None:
+    consumer = AsyncKafkaShareConsumer(**EXPLICIT)
+    for call in (consumer.poll, consumer.commit_sync, partial(consumer.renew, None), consumer.close):
+        with pytest.raises(ConfigurationError, match=r"timeout=.*(None |timedelta|give an int or float)"):
+            await call(timeout=wrong)
+    await consumer.close(timeout=None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "meant"),
+    [
+        (7, "AcknowledgeType.ACCEPT, RELEASE, REJECT or RENEW"),
+        (2, r"AcknowledgeType\.RELEASE"),
+        ("accept", r"AcknowledgeType\.ACCEPT"),
+        ("done", "AcknowledgeType.ACCEPT, RELEASE"),
+        (None, "AcknowledgeType.ACCEPT, RELEASE"),
+        (True, "AcknowledgeType.ACCEPT, RELEASE"),
+        ([], "AcknowledgeType.ACCEPT, RELEASE"),
+    ],
+)
+def test_the_kind_of_an_acknowledgement_is_checked(kind: Any, meant: str) -> None:
+    record: Any = None
+    consumer, records = KafkaShareConsumer(**EXPLICIT), ShareRecords[bytes, bytes]()
+    for call in (
+        lambda: consumer.acknowledge(record, kind),
+        lambda: consumer.acknowledge_offset("t", 0, 0, kind),
+        lambda: consumer.acknowledge_range("t", 0, 0, 0, kind),
+        lambda: consumer.acknowledge_all(records, kind),
+    ):
+        with pytest.raises(ConfigurationError, match=rf"kind={re.escape(repr(kind))} is not an.*{meant}"):
+            call()
+    consumer.close()
+
+
+@pytest.mark.parametrize("wrong", [None, "x", 7, b"x"])
+def test_what_is_not_a_record_is_refused(wrong: Any) -> None:
+    consumer = KafkaShareConsumer(**EXPLICIT)
+    with pytest.raises(ConfigurationError, match=r"is not a record: give one that poll\(\) returned"):
+        consumer.acknowledge(wrong)
+    with pytest.raises(ConfigurationError, match=r"is not a batch"):
+        consumer.acknowledge_all(wrong)
+    with pytest.raises(ConfigurationError, match=r"callback=.* cannot be called"):
+        consumer.set_acknowledgement_callback(cast(Any, "x" if wrong is None else wrong))
+    if wrong is not None:
+        with pytest.raises(ConfigurationError, match=r"target=.* is not a record or a batch"):
+            consumer.renew(wrong)
+    consumer.close()

@@ -1,0 +1,63 @@
+"""Checks for the times that public calls take, in seconds."""
+
+from datetime import timedelta
+from numbers import Real
+from typing import Final
+
+from kafka_groups.errors import ConfigurationError
+
+__all__ = ["MAX_SECONDS", "WAITS_FOREVER", "checked_seconds", "checked_timeout"]
+
+MAX_SECONDS: Final = 1_000_000_000
+"""Some 30 years; the clocks of operating systems do not go much further."""
+
+WAITS_FOREVER: Final = "None waits for as long as it takes"
+
+
+def checked_timeout(value: object, meaning_of_none: str = WAITS_FOREVER, *, name: str = "timeout") -> float | None:
+    """Return a timeout in seconds, or None.
+
+    Args:
+        value: What the caller gave.
+        meaning_of_none: What None means for the call; the message of an error names it.
+        name: Name of the parameter.
+
+    Raises:
+        ConfigurationError: The value is not None and not a number of seconds from 0 on.
+    """
+    return None if value is None else checked_seconds(value, name, hint=f"; {meaning_of_none}")
+
+
+def checked_seconds(value: object, name: str, *, hint: str = "") -> float:
+    """Return a number of seconds.
+
+    Args:
+        value: What the caller gave.
+        name: Name of the parameter.
+        hint: What else the message of an error says about values that are out of range.
+
+    Raises:
+        ConfigurationError: The value is not a number of seconds from 0 on.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ConfigurationError(f"{name}={value!r} is not a number of seconds{_remedy(value, hint)}")
+    seconds = float(value)
+    if 0 <= seconds <= MAX_SECONDS:
+        return seconds
+    raise ConfigurationError(f"{name}={value!r} is out of range: give a number of seconds, 0 or more{hint}")
+
+
+def _remedy(value: object, hint: str) -> str:
+    if isinstance(value, timedelta):
+        return f": give {value.total_seconds()!r} (timedelta.total_seconds())"
+    if isinstance(value, str | bytes):
+        return f": give an int or float, such as {_number_in(value)}"
+    return f": give an int or float{hint}"
+
+
+def _number_in(text: str | bytes) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        return 1.0
+    return number if 0 <= number <= MAX_SECONDS else 1.0
