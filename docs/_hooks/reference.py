@@ -1,6 +1,6 @@
-"""Fills the reference pages from the code: keys, options, error classes, state machines, served APIs.
+"""Generates parts of the reference pages from the code: keys, options, error classes, state machines, served APIs.
 
-A page has a line `<!-- generated: NAME -->`; what stands in its place is made here when the documentation is built.
+A page contains lines of the form `<!-- generated: NAME -->`. The build replaces each of them with generated Markdown.
 """
 
 import ast
@@ -31,20 +31,18 @@ _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the generated parts of a page into their places."""
+    """Replace the marks on a page with generated Markdown."""
     return _MARK.sub(lambda match: "\n".join(_GENERATORS[match["name"]]()), markdown)
 
 
 def share_consumer() -> Iterator[str]:
-    """The keys of a share consumer: keyword, dotted name, type, unit, default, what is allowed, meaning."""
-    yield from _table_head("Keyword", "Kafka's name", "Type", "Unit", "Default", "Allowed", "Meaning")
+    """The keys of a share consumer."""
     for attribute, key in share_consumer_keys().items():
-        names = ", ".join(f"`{name}`" for name in (key.name, *key.aliases))
-        yield _row(f"`{attribute}`", names, *_facts(key))
+        yield from _entry("consumer", key, keyword=attribute)
 
 
 def forbidden() -> Iterator[str]:
-    """The keys that a share consumer refuses, why, and what to do instead."""
+    """The keys that a share consumer refuses, the reasons, and what to do instead."""
     yield from _table_head("Key", "Why not", "Instead")
     for name, (why, remedy) in FORBIDDEN.items():
         yield _row(f"`{name}`", f"{why[0].upper()}{why[1:]}.", f"{remedy[0].upper()}{remedy[1:]}.")
@@ -52,17 +50,17 @@ def forbidden() -> Iterator[str]:
 
 def share_group() -> Iterator[str]:
     """The configuration of a share group."""
-    return _dotted(group_keys().values())
+    return _entries("group", group_keys().values())
 
 
 def broker() -> Iterator[str]:
     """The settings of an embedded broker."""
-    return _dotted(broker_keys().values())
+    return _entries("broker", broker_keys().values())
 
 
 def topic() -> Iterator[str]:
     """The configuration of a topic on an embedded broker."""
-    return _dotted(topic_keys().values())
+    return _entries("topic", topic_keys().values())
 
 
 def broker_errors() -> Iterator[str]:
@@ -119,9 +117,7 @@ def spark_columns() -> Iterator[str]:
 
 def spark_source_options() -> Iterator[str]:
     """The options of the source that are not a consumer's keys."""
-    yield from _table_head("Option", "Type", "Unit", "Default", "Allowed", "Meaning")
-    for key in source_option_keys().values():
-        yield _row(f"`{key.name}`", *_facts(key))
+    return _entries("source", source_option_keys().values())
 
 
 def spark_source_counts() -> Iterator[str]:
@@ -169,16 +165,14 @@ def _documented(kind: type[enum.Enum]) -> Mapping[str, str]:
 def _transitions(
     states: type[enum.Enum], events: type[enum.Enum], table: Mapping[tuple[Any, Any], enum.Enum]
 ) -> Iterator[str]:
-    """One row for each state, one column for each event; an empty cell is an event that cannot happen there."""
-    yield from _table_head("State", *(_worded(event) for event in events))
+    """One row for each event that can happen in a state."""
+    yield from _table_head("State", "Event", "Next state")
     for state in states:
-        yield _row(f"**{_worded(state)}**", *(_target(table.get((state, event)), state) for event in events))
-
-
-def _target(after: enum.Enum | None, state: enum.Enum) -> str:
-    if after is None:
-        return ""
-    return "(stays)" if after is state else f"→ {_worded(after)}"
+        for event in events:
+            after = table.get((state, event))
+            if after is not None:
+                target = "(unchanged)" if after is state else _worded(after)
+                yield _row(f"**{_worded(state)}**", _worded(event), target)
 
 
 def _worded(member: enum.Enum) -> str:
@@ -197,18 +191,29 @@ def _first_line(error: type[KafkaGroupsError]) -> str:
     return (error.__doc__ or "").split("\n", 1)[0]
 
 
-def _dotted(keys: Iterable[Key]) -> Iterator[str]:
-    yield from _table_head("Name", "Type", "Unit", "Default", "Allowed", "Meaning")
+def _entries(prefix: str, keys: Iterable[Key]) -> Iterator[str]:
     for key in keys:
-        yield _row(f"`{key.name}`", *_facts(key))
+        yield from _entry(prefix, key)
 
 
-def _facts(key: Key) -> tuple[str, ...]:
+def _entry(prefix: str, key: Key, *, keyword: str = "") -> Iterator[str]:
+    """A heading for one key, what the key does, and its facts. A table of all facts is too wide for most screens."""
+    yield from ("", f"#### `{key.name}` {{ #{prefix}-{key.name} }}", "", key.doc, "")
+    facts = {
+        "Keyword": f"`{keyword}`" if keyword else "",
+        "Also accepted": ", ".join(f"`{alias}`" for alias in key.aliases),
+        "Type": key.type.name.lower() + (f" ({key.unit})" if key.unit else ""),
+        "Default": _default(key),
+        "Allowed": key.allowed.removesuffix(f" ({key.unit})"),
+    }
+    yield " · ".join(f"**{name}:** {fact}" for name, fact in facts.items() if fact)
+    yield from ("{ .facts }", "")
+
+
+def _default(key: Key) -> str:
     if key.required:
-        default = "required"
-    else:
-        default = "none" if key.default is None else f"`{key.format(key.default) or '(empty)'}`"
-    return key.type.name.lower(), key.unit or "", default, key.allowed, key.doc
+        return "none, required"
+    return "none" if key.default is None else f"`{key.format(key.default) or '(empty)'}`"
 
 
 def _table_head(*columns: str) -> Iterator[str]:

@@ -43,13 +43,23 @@ def page(hook: ModuleType, name: str) -> str:
 
 
 def test_configuration_reference_has_every_key(hook: ModuleType) -> None:
-    rows = [line for line in page(hook, "configuration.md").splitlines() if line.startswith("| `")]
-    consumer, others = share_consumer_keys(), [*FORBIDDEN, *group_keys(), *broker_keys(), *topic_keys()]
-    assert len(rows) == len(consumer) + len(others)
+    made = page(hook, "configuration.md")
+    entries = re.findall(r"^#### `(\S+)` \{ #\S+ \}$", made, re.MULTILINE)
+    consumer, others = share_consumer_keys(), [*group_keys().values(), *broker_keys().values(), *topic_keys().values()]
+    assert sorted(entries) == sorted(key.name for key in [*consumer.values(), *others])
+    for key in [*consumer.values(), *others]:
+        assert f"\n{key.doc}\n" in made, key.name
     for attribute, key in consumer.items():
-        assert any(f"| `{attribute}` | `{key.name}`" in row and key.doc in row for row in rows)
-    for name in others:
-        assert any(row.startswith(f"| `{name}` |") for row in rows), name
+        assert f"**Keyword:** `{attribute}` " in made, key.name
+        assert all(f"`{alias}`" in made for alias in key.aliases), key.name
+    for name in FORBIDDEN:
+        assert f"\n| `{name}` |" in made, name
+
+
+def test_every_key_can_be_linked_to(hook: ModuleType) -> None:
+    anchors = re.findall(r"^#### .* \{ #(\S+) \}$", page(hook, "configuration.md"), re.MULTILINE)
+    assert len(set(anchors)) == len(anchors)
+    assert "consumer-max.poll.records" in anchors
 
 
 def test_error_reference_has_every_class(hook: ModuleType) -> None:
@@ -74,17 +84,11 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def transitions(made: str, columns: type[enum.Enum]) -> dict[tuple[str, str], str]:
-    """(state, event) → cell, of the table whose columns are these events."""
-    lines = made.splitlines()
-    events = [worded(event) for event in columns]
-    begin = lines.index("| " + " | ".join(["State", *events]) + " |")
-    found: dict[tuple[str, str], str] = {}
-    for line in lines[begin + 2 :]:
-        if not line.startswith("|"):
-            break
-        state, *row = cells(line)
-        found |= {(state.strip("*"), event): cell for event, cell in zip(events, row, strict=True)}
+def transitions(made: str) -> dict[tuple[str, str], str]:
+    """(state, event) → next state, of all tables of transitions on the page."""
+    rows = [cells(line) for line in made.splitlines() if line.startswith("| **")]
+    found = {(state.strip("*"), event): target for state, event, target in rows}
+    assert len(found) == len(rows)
     return found
 
 
@@ -99,13 +103,13 @@ def transitions(made: str, columns: type[enum.Enum]) -> dict[tuple[str, str], st
 def test_states_page_has_every_transition_and_no_other(
     hook: ModuleType, states: type[enum.Enum], events: type[enum.Enum], table: Mapping[Any, enum.Enum]
 ) -> None:
-    shown = transitions(page(hook, "states.md"), events)
-    assert set(shown) == {(worded(state), worded(event)) for state in states for event in events}
-    for state in states:
-        for event in events:
-            after = table.get((state, event))
-            expected = "" if after is None else "(stays)" if after is state else f"→ {worded(after)}"
-            assert shown[worded(state), worded(event)] == expected
+    names = {worded(state) for state in states}
+    shown = {place: target for place, target in transitions(page(hook, "states.md")).items() if place[0] in names}
+    assert shown == {
+        (worded(state), worded(event)): "(unchanged)" if after is state else worded(after)
+        for (state, event), after in table.items()
+    }
+    assert {event for _, event in shown} <= {worded(event) for event in events}
 
 
 def test_states_page_says_what_each_state_and_event_means(hook: ModuleType) -> None:
@@ -140,8 +144,7 @@ def test_spark_reference_has_every_column_option_and_figure(hook: ModuleType) ->
     for column in RECORD_SCHEMA:
         assert f"| `{column.name}` |" in made
     for key in source_option_keys().values():
-        assert f"| `{key.name}` |" in made
-        assert key.doc in made
+        assert f"#### `{key.name}` {{ #source-{key.name} }}\n\n{key.doc}\n" in made
     for figure in attrs.fields(Counts):
         assert f"| `{figure.name}` |" in made
 
