@@ -1,11 +1,12 @@
 """Kafka's share groups for Python (KIP-932): a client, and an embedded broker to test against."""
 
 from kafka_groups.share import AsyncKafkaShareConsumer, KafkaShareConsumer, ShareRecord, ShareRecords
-from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
+from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition, TopicPartition
 
 __all__ = [
     "AcknowledgeType",
     "AsyncKafkaShareConsumer",
+    "ConsumerState",
     "KafkaShareConsumer",
     "ShareRecord",
     "ShareRecords",

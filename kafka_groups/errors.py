@@ -1,15 +1,20 @@
 """Every error that this package raises, as one tree under `KafkaGroupsError`.
 
-A wire error code that a user can act on has a class of its own (`code` is Kafka's number, `retriable` says
-whether the same request may succeed later); `error_for` turns a code into its class and is the one place
-where that is done. A code without a class of its own becomes a `BrokerError` that carries the number.
+Every error has `retriable`: whether the same call may succeed later without a change to your program or configuration.
+A wire error code that a user can act on has a class of its own (`code` is Kafka's number, `retriable` what Kafka's
+own table says); `error_for` turns a code into its class and is the one place where that is done. A code without a class
+of its own becomes a `BrokerError` that carries the number.
 """
-
-from typing import ClassVar
 
 
 class KafkaGroupsError(Exception):
-    """Root of all errors of this package."""
+    """Root of all errors of this package.
+
+    Attributes:
+        retriable: Whether the same call may succeed later, without a change to the program or its configuration.
+    """
+
+    retriable: bool = False
 
 
 # ---------------------------------------------------------------------------------------------- misuse
@@ -34,6 +39,8 @@ class ClosedError(IllegalStateError):
 class WakeupError(KafkaGroupsError):
     """`wakeup()` ended a blocking call."""
 
+    retriable = True
+
 
 class ClientFailureError(KafkaGroupsError):
     """The client failed inside, by a defect of this package, and cannot go on; the cause is attached."""
@@ -45,7 +52,7 @@ class ClientFailureError(KafkaGroupsError):
 class NetworkError(KafkaGroupsError, OSError):
     """A connection could not be made or was lost."""
 
-    retriable: ClassVar[bool] = True
+    retriable = True
 
 
 class DisconnectedError(NetworkError):
@@ -57,13 +64,33 @@ class NameResolutionError(NetworkError):
 
 
 class BootstrapError(NetworkError):
-    """None of the bootstrap servers could be reached in time."""
+    """None of the bootstrap servers has answered since the client started."""
+
+
+class WrongProtocolError(NetworkError):
+    """The server does not speak the protocol that the configuration names: TLS, plain text, SASL, or Kafka at all.
+
+    Attributes:
+        is_certain: Whether the server's bytes say so. If not, it is the likeliest reason for what the server did, and
+            an outage may look the same.
+    """
+
+    def __init__(self, message: str, *, is_certain: bool = True) -> None:
+        super().__init__(message)
+        self.is_certain = is_certain
+        self.retriable = not is_certain
+
+
+class TlsError(NetworkError):
+    """The TLS handshake failed: a certificate or key is missing, expired, not trusted, or for another host."""
+
+    retriable = False
 
 
 class OperationTimeoutError(KafkaGroupsError, TimeoutError):
     """An operation did not end within its timeout."""
 
-    retriable: ClassVar[bool] = True
+    retriable = True
 
 
 class ProtocolError(KafkaGroupsError):
@@ -72,6 +99,18 @@ class ProtocolError(KafkaGroupsError):
 
 class MalformedFrameError(ProtocolError):
     """A frame is truncated, oversized or announces more than it holds."""
+
+
+class FrameLengthError(MalformedFrameError):
+    """The length of a frame is negative or above the limit.
+
+    Attributes:
+        length: The length, as the first four bytes say it.
+    """
+
+    def __init__(self, length: int, limit: int) -> None:
+        super().__init__(f"a frame of {length} bytes; the limit is {limit}")
+        self.length = length
 
 
 class UnknownApiError(ProtocolError):
@@ -106,7 +145,7 @@ class DeliveryFailedError(KafkaGroupsError):
         unanswered: Records of which it is not known; they may have been written.
     """
 
-    retriable: ClassVar[bool] = True
+    retriable = True
 
     def __init__(self, message: str, *, failed: int, unanswered: int) -> None:
         super().__init__(message)
@@ -126,12 +165,17 @@ class BrokerError(KafkaGroupsError):
     """
 
     code: int = -1
-    retriable: bool = False
 
     def __init__(self, message: str | None = None, *, code: int | None = None) -> None:
         super().__init__(message or (self.__doc__ or "").split("\n", 1)[0])
         if code is not None:
             self.code = code
+            self.retriable = code in _RETRIABLE_WITHOUT_CLASS
+
+
+_RETRIABLE_WITHOUT_CLASS = frozenset({19, 20, 51, 72, 83, 84})
+"""Codes that Kafka calls retriable and that have no class here: too few replicas, a transaction under way, a missing
+listener, and elections."""
 
 
 class UnknownServerError(BrokerError):
@@ -603,4 +647,4 @@ def error_for(code: int, message: str | None = None) -> BrokerError:
 
 def is_retriable(error: BaseException) -> bool:
     """Whether the operation that failed with this error may succeed when it is tried again."""
-    return bool(getattr(error, "retriable", False))
+    return isinstance(error, KafkaGroupsError) and error.retriable

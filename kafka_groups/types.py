@@ -9,6 +9,7 @@ from attrs import frozen
 
 __all__ = [
     "AcknowledgeType",
+    "ConsumerState",
     "Header",
     "TopicIdPartition",
     "TopicPartition",
@@ -54,6 +55,25 @@ class TopicIdPartition:
 
     def __str__(self) -> str:
         return f"{self.topic or self.topic_id}-{self.partition}"
+
+
+class ConsumerState(enum.IntEnum):
+    """What a share consumer is doing; `metrics()["state"]` is the number."""
+
+    UNSUBSCRIBED = 0
+    """Not subscribed to any topic, and not a member of the group."""
+    JOINING = 1
+    """Subscribed, and on the way into the group."""
+    ACTIVE = 2
+    """A member of the group."""
+    UNREACHABLE = 3
+    """No broker answers. The consumer keeps trying, and `poll` returns no records until one does."""
+    POLL_OVERDUE = 4
+    """Left the group because the program did not call `poll` for `max.poll.interval.ms`; the next `poll` rejoins."""
+    FAILED = 5
+    """Ended by an error that every `poll` and commit raises from now on."""
+    CLOSED = 6
+    """Closed by the program."""
 
 
 class AcknowledgeType(enum.IntEnum):

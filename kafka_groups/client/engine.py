@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, RequestManager
 from kafka_groups.client.router import Router
-from kafka_groups.errors import BootstrapError, ClientFailureError
+from kafka_groups.errors import ClientFailureError
 from kafka_groups.net.clock import Clock
 
 __all__ = ["Engine"]
@@ -28,7 +28,6 @@ class Engine:
         clock: Read once a turn.
         errors: Where errors go that nobody waits for.
         on_turn: Called after every turn, to see whether what somebody waits for has happened.
-        bootstrap_timeout_ms: For how long no broker may be reachable before the application is told.
     """
 
     def __init__(
@@ -39,14 +38,12 @@ class Engine:
         *,
         errors: BackgroundErrors,
         on_turn: Callable[[], None],
-        bootstrap_timeout_ms: int,
     ) -> None:
         self._managers = tuple(managers)
         self._router = router
         self._clock = clock
         self._errors = errors
         self._on_turn = on_turn
-        self._bootstrap_timeout_ms = bootstrap_timeout_ms
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._in_turn = False
@@ -134,16 +131,14 @@ class Engine:
         self._errors.report_fatal(fatal)
 
     def _check_reachable(self, now_ms: int) -> int:
-        since_ms = self._router.unreachable_since_ms
-        if since_ms is None:
+        reachability = self._router.reachability
+        if reachability.unreachable_since_ms is None:
             return NEVER_MS
-        remaining_ms = since_ms + self._bootstrap_timeout_ms - now_ms
-        if remaining_ms > 0:
-            return remaining_ms
-        self._router.unreachable_since_ms = None
-        self._errors.report(BootstrapError(f"no broker could be reached for {self._bootstrap_timeout_ms} ms:"
-                                           f" {self._router.last_error}"))  # fmt: skip
-        return NEVER_MS
+        error = self._router.take_error(now_ms)
+        if error is not None:
+            self._errors.report(error)
+        remaining_ms = reachability.remaining_ms(now_ms)
+        return NEVER_MS if remaining_ms is None else remaining_ms
 
     def _set_timer(self, wait_ms: int) -> None:
         """Have a turn come after this time at the latest; one that comes too early does no harm.

@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from attrs import define, field, frozen
 
 from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.logbook import NETWORK_LOG, Logbook
 from kafka_groups.client.metadata import Node
+from kafka_groups.client.reachability import Address, Reachability
 from kafka_groups.client.requests import Answer, OutgoingRequest
 from kafka_groups.errors import DisconnectedError, KafkaGroupsError, NetworkError, OperationTimeoutError
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.connection import ClientConnection
+from kafka_groups.net.diagnosis import closed_after_handshake, during_handshake
 from kafka_groups.net.handshake import BrokerVersions, negotiate
 from kafka_groups.net.network import Network
 from kafka_groups.protocol.apis import APIS, ApiKey
@@ -29,6 +32,7 @@ OnFailure = Callable[[Exception], None]
 
 _FLUSH_TIMEOUT_S = 1.0
 _DATA_APIS = frozenset({ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE})
+_ADVERTISED = " The cluster advertises this address (advertised.listeners): it must be reachable from here."
 
 
 @frozen
@@ -41,6 +45,9 @@ class ConnectionSettings:
         setup_timeout_ms: How long connecting and the handshake may take.
         reconnect_backoff_ms: Wait after the first failure of an address.
         reconnect_backoff_max_ms: Longest wait.
+        reach_timeout_ms: How long the client tries before it tells the application that no broker ever answered.
+        uses_tls: Whether the connections are encrypted.
+        uses_sasl: Whether the handshake authenticates.
     """
 
     bootstrap: tuple[tuple[str, int], ...]
@@ -48,6 +55,9 @@ class ConnectionSettings:
     setup_timeout_ms: int
     reconnect_backoff_ms: int
     reconnect_backoff_max_ms: int
+    reach_timeout_ms: int = 60_000
+    uses_tls: bool = False
+    uses_sasl: bool = False
 
 
 class _Lane(enum.Enum):
@@ -68,10 +78,22 @@ class _Link:
     port: int
     lane: _Lane
     backoff: Backoff
+    has_answered: bool = False
     connection: ClientConnection | None = None
     versions: BrokerVersions | None = None
     connecting: "asyncio.Task[None] | None" = None
+    error: KafkaGroupsError | None = None
     queue: deque[_Waiting] = field(factory=deque)
+
+    @property
+    def address(self) -> Address:
+        """Host and port."""
+        return self.host, self.port
+
+    @property
+    def works(self) -> bool:
+        """Whether it is connected, and the broker has answered a request on this connection."""
+        return self.connection is not None and self.has_answered
 
     @property
     def load(self) -> int:
@@ -107,9 +129,9 @@ class Router:
         self._rng = rng
         self._on_data_lost = on_data_lost
         self._links: dict[tuple[str, int, _Lane], _Link] = {}
+        self._logbook = Logbook(clock)
         self._closed = False
-        self.unreachable_since_ms: int | None = None
-        self.last_error: KafkaGroupsError | None = None
+        self.reachability = Reachability(settings.reach_timeout_ms)
 
     def __repr__(self) -> str:
         connected = [f"{link.host}:{link.port}" for link in self._links.values() if link.connection is not None]
@@ -124,11 +146,15 @@ class Router:
             return
         waiting = _Waiting(request, on_answer, on_failure)
         if link.connection is not None and link.versions is not None:
-            self._transmit(link.connection, link.versions, waiting)
+            self._transmit(link, link.connection, link.versions, waiting)
             return
         link.queue.append(waiting)
         if link.connecting is None:
             link.connecting = asyncio.get_running_loop().create_task(self._connect(link))
+
+    def take_error(self, now_ms: int) -> KafkaGroupsError | None:
+        """What the application must be told of brokers that cannot be reached; None if nothing."""
+        return self.reachability.take_error(self._addresses(), now_ms)
 
     async def close(self) -> None:
         """Close all connections; requests under way fail."""
@@ -160,7 +186,7 @@ class Router:
         self._rng.shuffle(links)
         return min(links, key=lambda link: (link.connection is None, link.backoff.remaining_ms(now_ms), link.load))
 
-    def _addresses(self) -> Iterable[tuple[str, int]]:
+    def _addresses(self) -> Iterable[Address]:
         known = {(node.host, node.port) for node in self._nodes.values()}
         return sorted(known | set(self._settings.bootstrap))
 
@@ -181,9 +207,8 @@ class Router:
                 await self._open(link)
         except TimeoutError:
             waited = f"{self._settings.setup_timeout_ms} ms"
-            self._connect_failed(
-                link, OperationTimeoutError(f"no connection to {link.host}:{link.port} within {waited}")
-            )
+            error = OperationTimeoutError(f"Could not connect to {link.host}:{link.port} within {waited}.")
+            self._connect_failed(link, error)
         except KafkaGroupsError as error:
             self._connect_failed(link, error)
         finally:
@@ -199,57 +224,99 @@ class Router:
             on_lost=lambda error: self._lost(link, error),
         )
         try:
-            deadline_ms = self._clock.now_ms() + self._settings.setup_timeout_ms
-            link.versions = await negotiate(connection, deadline_ms)
+            link.versions = await self._shake_hands(connection, link)
         except BaseException:
             connection.abort()
             raise
         link.connection = connection
-        link.backoff.succeeded()
-        self.unreachable_since_ms = self.last_error = None
+        link.has_answered = False
+        NETWORK_LOG.debug("Connected to %s:%d (%s)", link.host, link.port, link.lane.value)
+
+    async def _shake_hands(self, connection: ClientConnection, link: _Link) -> BrokerVersions:
+        # A little less than the time-out around it, so that a server that accepts and is silent is told from one that
+        # does not accept.
+        deadline_ms = self._clock.now_ms() + self._settings.setup_timeout_ms * 9 // 10
+        try:
+            return await negotiate(connection, deadline_ms)
+        except KafkaGroupsError as error:
+            if self.reachability.is_proven(link.address):
+                raise
+            raise during_handshake(error, f"{link.host}:{link.port}", uses_tls=self._settings.uses_tls) from error
 
     def _flush(self, link: _Link) -> None:
         for waiting in _drain(link.queue):
             if link.connection is None or link.versions is None:
                 waiting.on_failure(self._queue_error(link))
             else:
-                self._transmit(link.connection, link.versions, waiting)
+                self._transmit(link, link.connection, link.versions, waiting)
 
     def _connect_failed(self, link: _Link, error: KafkaGroupsError) -> None:
         now_ms = self._clock.now_ms()
         link.backoff.failed(now_ms)
-        self.last_error = error
-        if not any(other.connection is not None for other in self._links.values()):
-            self.unreachable_since_ms = self.unreachable_since_ms or now_ms
+        link.error = error
+        self.reachability.failed(link.address, error, now_ms, another_works=self._works)
+        self._warn(link, error)
+
+    @property
+    def _works(self) -> bool:
+        return any(link.works for link in self._links.values())
+
+    def _warn(self, link: _Link, error: KafkaGroupsError) -> None:
+        text = str(error).removesuffix(".")
+        hint = "" if link.address in self._settings.bootstrap else _ADVERTISED
+        since_ms, now_ms = self.reachability.unreachable_since_ms, self._clock.now_ms()
+        alone = "" if since_ms is None else f" No broker has answered for {(now_ms - since_ms) // 1000} s."
+        self._logbook.warn(
+            NETWORK_LOG, f"{link.host}:{link.port}", "Cannot reach a broker: %s.%s%s Retrying.", text, hint, alone
+        )
+
+    def _answered(self, link: _Link) -> None:
+        now_ms = self._clock.now_ms()
+        if not link.has_answered:
+            link.has_answered = True
+            link.backoff.succeeded()
+            if self._logbook.settled(f"{link.host}:{link.port}"):
+                NETWORK_LOG.info("Reached %s:%d", link.host, link.port)
+        self.reachability.answered(link.address, now_ms)
 
     def _queue_error(self, link: _Link) -> KafkaGroupsError:
-        return NetworkError(f"{link.host}:{link.port} cannot be reached: {self.last_error}")
+        return NetworkError(f"{link.host}:{link.port} cannot be reached: {link.error}")
 
     def _fail_queue(self, link: _Link, error: KafkaGroupsError) -> None:
         for waiting in _drain(link.queue):
             waiting.on_failure(error)
 
-    def _lost(self, link: _Link, _error: KafkaGroupsError | None) -> None:
-        if link.connection is not None:
-            link.connection = None
-            link.versions = None
+    def _lost(self, link: _Link, error: KafkaGroupsError | None) -> None:
+        if link.connection is None:
+            return
+        link.connection = None
+        link.versions = None
+        NETWORK_LOG.debug("Lost the connection to %s:%d (%s): %s", link.host, link.port, link.lane.value, error)
+        if self._closed:
+            return
+        if not self.reachability.is_proven(link.address):
+            uses_sasl = self._settings.uses_sasl
+            self._connect_failed(link, closed_after_handshake(f"{link.host}:{link.port}", error, uses_sasl=uses_sasl))
+        elif error is not None and (not link.has_answered or isinstance(error, OperationTimeoutError)):
+            self._connect_failed(link, error)
+        else:
             link.backoff.failed(self._clock.now_ms())
-            if link.lane is _Lane.DATA and self._on_data_lost is not None and not self._closed:
-                self._on_data_lost(link.host, link.port)
+        if link.lane is _Lane.DATA and self._on_data_lost is not None:
+            self._on_data_lost(link.host, link.port)
 
     # ---------------------------------------------------------------------------------- transmitting
 
-    def _transmit(self, connection: ClientConnection, versions: BrokerVersions, waiting: _Waiting) -> None:
+    def _transmit(self, link: _Link, connection: ClientConnection, versions: BrokerVersions, waiting: _Waiting) -> None:
         request, sent_ms = waiting.request, self._clock.now_ms()
+
+        def answered(message: object) -> None:
+            self._answered(link)
+            waiting.on_answer(Answer(message, version, self._clock.now_ms() - sent_ms))
+
         try:
             version = versions.version_for(APIS[request.api].request_class)
-            connection.send(
-                request.build(version),
-                version,
-                lambda message: waiting.on_answer(Answer(message, version, self._clock.now_ms() - sent_ms)),
-                waiting.on_failure,
-                sent_ms + request.timeout_ms,
-            )
+            message = request.build(version)
+            connection.send(message, version, answered, waiting.on_failure, sent_ms + request.timeout_ms)
         except KafkaGroupsError as error:
             asyncio.get_running_loop().call_soon(waiting.on_failure, error)
 

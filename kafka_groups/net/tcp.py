@@ -6,7 +6,14 @@ import ssl
 import struct
 from typing import Any, cast
 
-from kafka_groups.errors import KafkaGroupsError, MalformedFrameError, NameResolutionError, NetworkError
+from kafka_groups.errors import (
+    FrameLengthError,
+    KafkaGroupsError,
+    MalformedFrameError,
+    NameResolutionError,
+    NetworkError,
+)
+from kafka_groups.net.diagnosis import of_frame_length, of_tls_error, reset_during_tls
 from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport
 from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameBuffer
 
@@ -55,7 +62,7 @@ class TcpNetwork:
         try:
             await loop.create_connection(lambda: connection, host, port, ssl=self._client_tls, server_hostname=hostname)
         except OSError as error:
-            raise _connect_error(error, f"{host}:{port}") from error
+            raise _connect_error(error, f"{host}:{port}", uses_tls=self._client_tls is not None) from error
         return connection
 
     async def listen(self, host: str, port: int, accept: AcceptConnection) -> "TcpListener":
@@ -114,6 +121,7 @@ class _TcpConnection(asyncio.BufferedProtocol):
         self._error: Exception | None = None
         self._room: asyncio.Future[None] | None = None
         self._reading_paused = False
+        self._has_frame = False
 
     def __repr__(self) -> str:
         return f"<TCP connection with {self._peer}>"
@@ -135,7 +143,12 @@ class _TcpConnection(asyncio.BufferedProtocol):
         assert handler is not None  # noqa: S101 - for the type checker
         try:
             for frame in self._buffer.received(nbytes):
+                self._has_frame = True
                 handler.frame_received(frame)
+        except FrameLengthError as error:
+            is_stranger = self._accept is None and not self._has_frame
+            self._error = of_frame_length(error.length, self._peer) if is_stranger else error
+            self._transport.abort()
         except MalformedFrameError as error:
             self._error = error
             self._transport.abort()
@@ -198,18 +211,23 @@ def _address(peername: Any) -> str:
     return f"{peername[0]}:{peername[1]}" if isinstance(peername, tuple) else str(peername)
 
 
-def _connect_error(error: OSError, address: str) -> NetworkError:
+def _connect_error(error: OSError, address: str, *, uses_tls: bool) -> NetworkError:
     if isinstance(error, socket.gaierror):
-        return NameResolutionError(f"cannot resolve the host of {address}: {_reason(error)}")
+        return NameResolutionError(f"Could not resolve the host name of {address}: {_reason(error)}.")
     if isinstance(error, ssl.SSLError):
-        return NetworkError(f"the TLS handshake with {address} failed: {_reason(error)}")
-    return NetworkError(f"cannot connect to {address}: {_reason(error)}")
+        return of_tls_error(error, address)
+    if uses_tls and isinstance(error, (ConnectionResetError, ConnectionAbortedError, BrokenPipeError)):
+        return reset_during_tls(address)
+    return NetworkError(f"Could not connect to {address}: {_reason(error)}.")
 
 
 def _lost_error(error: Exception | None, peer: str) -> Exception | None:
     if error is None or isinstance(error, KafkaGroupsError):
         return error
-    mapped = NetworkError(f"the connection with {peer} broke: {_reason(error)}")
+    if isinstance(error, ssl.SSLError):
+        mapped = of_tls_error(error, peer)
+    else:
+        mapped = NetworkError(f"The connection with {peer} broke: {_reason(error)}.")
     mapped.__cause__ = error
     return mapped
 

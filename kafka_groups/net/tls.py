@@ -1,6 +1,7 @@
 """TLS contexts from a client's configuration."""
 
 import ssl
+from pathlib import Path
 
 from attrs import frozen
 
@@ -37,11 +38,29 @@ def client_tls_context(settings: TlsSettings) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=settings.ca_location)
         if settings.certificate_location is not None:
-            context.load_cert_chain(settings.certificate_location, settings.key_location, settings.key_password)
+            context.load_cert_chain(
+                settings.certificate_location, settings.key_location, lambda: settings.key_password or ""
+            )
     except (OSError, ssl.SSLError) as error:
-        raise ConfigurationError(f"the TLS files of {_locations(settings)} cannot be used: {error}") from error
+        raise ConfigurationError(_explained(error, settings)) from error
     context.check_hostname = settings.verify_hostname
     return context
+
+
+def _explained(error: OSError, settings: TlsSettings) -> str:
+    """What is wrong with the files; OpenSSL itself says little more than 'PEM lib'."""
+    files = _locations(settings)
+    if isinstance(error, FileNotFoundError):
+        return f"Could not read the TLS files {files}: one of them does not exist."
+    if not isinstance(error, ssl.SSLError):
+        return f"Could not read the TLS files {files}: {error.strerror or error}."
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return f"The private key does not belong to the certificate ({files}): check ssl.key.location."
+    key_location = settings.key_location or settings.certificate_location
+    if key_location is not None and b"ENCRYPTED" in Path(key_location).read_bytes():
+        given = "is wrong" if settings.key_password else "is not set"
+        return f"Could not decrypt the private key {key_location}: ssl.key.password {given}."
+    return f"Could not use the TLS files {files}: {error.reason or error}. All of them must be PEM."
 
 
 def _locations(settings: TlsSettings) -> str:

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterator
 
-from kafka_groups.errors import MalformedFrameError
+from kafka_groups.errors import FrameLengthError
 
 __all__ = ["DEFAULT_MAX_FRAME_BYTES", "FrameBuffer", "FrameDecoder", "frame"]
 
@@ -59,7 +59,7 @@ class FrameBuffer:
         A view is valid until the next step of the iteration. Iterate to the end before asking for `space` again.
 
         Raises:
-            MalformedFrameError: A length is negative or above the limit; the stream cannot be read any further.
+            FrameLengthError: A length is negative or above the limit; the stream cannot be read any further.
         """
         self._filled += count
         start = 0
@@ -74,7 +74,7 @@ class FrameBuffer:
             return len(self._view) + 1
         length: int = _LENGTH.unpack_from(self._readable, start)[0]
         if not 0 <= length <= self._max_frame_bytes:
-            raise MalformedFrameError(f"a frame of {length} bytes; the limit is {self._max_frame_bytes}")
+            raise FrameLengthError(length, self._max_frame_bytes)
         return _LENGTH.size + length
 
     def _keep_from(self, start: int) -> None:
@@ -107,7 +107,7 @@ class FrameDecoder:
         """The payloads that this chunk completes, as read-only views.
 
         Raises:
-            MalformedFrameError: A length is negative or above the limit; the stream cannot be read any further.
+            FrameLengthError: A length is negative or above the limit; the stream cannot be read any further.
         """
         self._chunks.append(chunk)
         self._buffered += len(chunk)
@@ -125,7 +125,7 @@ class FrameDecoder:
             return position + max(_LENGTH.size, len(data) - position + 1)
         length: int = _LENGTH.unpack_from(data, position)[0]
         if not 0 <= length <= self._max_frame_bytes:
-            raise MalformedFrameError(f"a frame of {length} bytes; the limit is {self._max_frame_bytes}")
+            raise FrameLengthError(length, self._max_frame_bytes)
         return position + _LENGTH.size + length
 
     def _keep(self, rest: memoryview, needed: int) -> None:

@@ -11,6 +11,7 @@ from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.engine import Engine
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
+from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import Metadata, MetadataManager
 from kafka_groups.client.router import ConnectionSettings, Router
 from kafka_groups.config.share import ShareConsumerConfig
@@ -21,7 +22,7 @@ from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.metrics import ShareMetrics
-from kafka_groups.types import member_id_of, random_uuid
+from kafka_groups.types import ConsumerState, member_id_of, random_uuid
 
 __all__ = ["ShareClient"]
 
@@ -78,13 +79,13 @@ class ShareClient:
         around = Surroundings(self.membership, self._metadata, errors, inbox, self._metrics, rng)
         self.fetcher = ShareFetchManager(config, around)
         router = Router(network, _connection_settings(config), metadata.nodes, clock, rng, self._connection_lost)
+        self._reachability = router.reachability
         self._engine = Engine(
             (self.fetcher, self.membership, self._coordinator, self._metadata),
             router,
             clock,
             errors=errors,
             on_turn=self._after_turn,
-            bootstrap_timeout_ms=config.default_api_timeout_ms,
         )
 
     def __repr__(self) -> str:
@@ -149,11 +150,25 @@ class ShareClient:
             **self._metrics.snapshot(),
             "records-consumed-total": float(self._inbox.records_handed_over),
             "rebalance-total": float(self.membership.rebalances),
+            "state": float(self.state),
+            **self._reachability.gauges(self._clock.now_ms()),
         }
 
     def counts(self) -> ConsumerCounts:
         """The totals that the application asks for by name."""
         return self._metrics.counts(self._inbox.records_handed_over)
+
+    @property
+    def state(self) -> ConsumerState:
+        """What the consumer is doing; may be asked from any thread."""
+        member = self.membership.state
+        if self._errors.fatal is not None:
+            return ConsumerState.FAILED
+        if member in (MemberState.UNSUBSCRIBED, MemberState.LEAVING):
+            return ConsumerState.UNSUBSCRIBED
+        if self._reachability.unreachable_since_ms is not None:
+            return ConsumerState.UNREACHABLE
+        return _STATES[member]
 
     @property
     def _is_broken(self) -> bool:
@@ -186,6 +201,14 @@ class ShareClient:
             self._inbox.notify()
 
 
+_STATES = {
+    MemberState.JOINING: ConsumerState.JOINING,
+    MemberState.STABLE: ConsumerState.ACTIVE,
+    MemberState.STALE: ConsumerState.POLL_OVERDUE,
+    MemberState.FATAL: ConsumerState.FAILED,
+}
+
+
 def _connection_settings(config: ShareConsumerConfig) -> ConnectionSettings:
     return ConnectionSettings(
         bootstrap=config.bootstrap_servers,
@@ -193,4 +216,7 @@ def _connection_settings(config: ShareConsumerConfig) -> ConnectionSettings:
         setup_timeout_ms=config.socket_connection_setup_timeout_ms,
         reconnect_backoff_ms=config.reconnect_backoff_ms,
         reconnect_backoff_max_ms=config.reconnect_backoff_max_ms,
+        reach_timeout_ms=config.default_api_timeout_ms,
+        uses_tls=config.security_protocol.endswith("SSL"),
+        uses_sasl=config.security_protocol.startswith("SASL"),
     )

@@ -129,7 +129,10 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
             RecordDeserializationError: With `on_deserialization_error="raise"`; the record was released.
             WakeupError: `wakeup` was called.
             BrokerError: The broker refused the group or a topic (authorisation, invalid names, group size).
-            BootstrapError: No broker could be reached for `default.api.timeout.ms`; the next poll tries on.
+            BootstrapError: No broker has answered since the consumer was made, for `default.api.timeout.ms`. The
+                next poll tries again. Once a broker has answered, outages raise nothing: see `state`.
+            WrongProtocolError: The server speaks TLS, plain text or something else than the configuration says.
+            TlsError: The TLS handshake failed.
         """
         timeout = checked_timeout(timeout)
         with self._application.entered():

@@ -7,7 +7,7 @@ from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
 from kafka_groups.share.parts import Parts
-from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition
 
 __all__ = ["LocalSurface"]
 
@@ -27,8 +27,20 @@ class LocalSurface:
         self._client = parts.client
 
     def __repr__(self) -> str:
-        state = "closed" if self._application.is_closed else self._client.membership.state.value
-        return f"<{type(self).__name__} group {self._config.group_id} {state}>"
+        return f"<{type(self).__name__} group {self._config.group_id} {self.state.name.lower()}>"
+
+    @property
+    def state(self) -> ConsumerState:
+        """What the consumer is doing: joining, active, waiting for a broker that answers, failed, closed.
+
+        A consumer that has worked survives an outage of any length: it is `UNREACHABLE` until a broker answers, logs a
+        warning at growing intervals, and `poll` returns no records. Any thread may read this.
+        """
+        if self._application.is_closed:
+            return ConsumerState.CLOSED
+        state = self._client.state
+        is_starting = state is ConsumerState.UNSUBSCRIBED and self._application.subscription
+        return ConsumerState.JOINING if is_starting else state
 
     def subscription(self) -> frozenset[str]:
         """The topics that the consumer is subscribed to."""

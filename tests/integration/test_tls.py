@@ -61,13 +61,13 @@ async def test_requests_go_over_tls() -> None:
 
 async def test_unknown_authority_is_refused_with_its_reason() -> None:
     async with cluster_with(server_tls("127.0.0.1")) as cluster:
-        with pytest.raises(NetworkError, match=r"TLS handshake.*certificate verify failed"):
+        with pytest.raises(NetworkError, match=r"certificate of 127\.0\.0\.1:.* ssl\.ca\.location"):
             await topic_names(cluster, TcpNetwork(client_tls=client_tls(trustme.CA())))
 
 
 async def test_certificate_of_another_host_is_refused() -> None:
     async with cluster_with(server_tls("kafka.example.org")) as cluster:
-        with pytest.raises(NetworkError, match=r"TLS handshake.*127\.0\.0\.1"):
+        with pytest.raises(NetworkError, match=r"127\.0\.0\.1.*ssl\.endpoint\.identification\.algorithm"):
             await topic_names(cluster, TcpNetwork(client_tls=client_tls()))
         unchecked = client_tls()
         unchecked.check_hostname = False  # ssl.endpoint.identification.algorithm=none

@@ -96,7 +96,9 @@ class Way:
         self.network, self.clock = MemoryNetwork(), simulation.clock
         self.nodes: dict[int, Node] = {}
         self.lost: list[tuple[str, int]] = []
-        settings = ConnectionSettings(tuple((host, 9) for host in bootstrap), "me", 2_000, 50, 1_000)
+        settings = ConnectionSettings(
+            tuple((host, 9) for host in bootstrap), "me", 2_000, 50, 1_000, reach_timeout_ms=3_000
+        )
         self.router = Router(
             self.network,
             settings,
@@ -170,7 +172,7 @@ class TestRouter:
                 failures += 1
                 assert isinstance(answer, NetworkError)
             assert failures <= 3
-            assert way.router.unreachable_since_ms is None
+            assert way.router.reachability.unreachable_since_ms is None
             assert isinstance(await way.ask(look_up()), Answer)
             await way.router.close()
 
@@ -184,8 +186,8 @@ class TestRouter:
                 assert isinstance(await way.ask(look_up()), NetworkError)
                 tries += 1
             assert 8 <= tries <= 25
-            assert way.router.unreachable_since_ms is not None
-            assert way.router.unreachable_since_ms <= start_ms + 100
+            assert way.router.reachability.unreachable_since_ms is not None
+            assert way.router.reachability.unreachable_since_ms <= start_ms + 100
             await way.router.close()
 
         simulate(program)
@@ -278,9 +280,7 @@ class Scripted:
 
 
 def engine_of(way: Way, manager: Scripted, errors: BackgroundErrors, turns: list[int]) -> Engine:
-    return Engine(
-        [manager], way.router, way.clock, errors=errors, on_turn=lambda: turns.append(1), bootstrap_timeout_ms=3_000
-    )
+    return Engine([manager], way.router, way.clock, errors=errors, on_turn=lambda: turns.append(1))
 
 
 class TestEngine:

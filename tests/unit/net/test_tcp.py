@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from kafka_groups.errors import MalformedFrameError, NameResolutionError, NetworkError
+from kafka_groups.errors import FrameLengthError, NameResolutionError, NetworkError
 from kafka_groups.net.network import FrameTransport
 from kafka_groups.net.tcp import TcpNetwork
 
@@ -128,7 +128,7 @@ async def test_bad_length_ends_the_connection_with_its_reason(length: int) -> No
         peer = await server.accepted.get()
         writer.write(struct.pack(">i", length) + b"rest")
         await peer.until(ends=1)
-        assert [type(error) for error in peer.ends] == [MalformedFrameError]
+        assert [type(error) for error in peer.ends] == [FrameLengthError]
         writer.close()
 
 

@@ -330,7 +330,7 @@ def test_a_consumer_that_is_forgotten_warns_and_lets_go_of_everything() -> None:
             del consumer
             gc.collect()
         messages = [str(warning.message) for warning in caught if warning.category is ResourceWarning]
-        assert messages == ["<AsyncKafkaShareConsumer group g stable> was not closed"]
+        assert messages == ["<AsyncKafkaShareConsumer group g active> was not closed"]
         caught.clear()  # a warning holds on to what it is about
         gc.collect()
         await asyncio.sleep(1)

@@ -271,7 +271,7 @@ def test_a_consumer_that_is_forgotten_warns_and_ends_its_thread(cluster: Embedde
         del consumer
         gc.collect()
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, ResourceWarning)]
-    assert messages == [f"<KafkaShareConsumer group {group} stable> was not closed"]
+    assert messages == [f"<KafkaShareConsumer group {group} active> was not closed"]
     caught.clear()
 
 

@@ -1,0 +1,134 @@
+"""What is probably wrong when a server cannot be talked to, and what to set.
+
+The errors that say so for certain come from bytes: a TLS alert, a line of HTTP, a certificate that is not trusted. What
+a server does when it closes a connection without a word has likely reasons only.
+"""
+
+import ssl
+import struct
+
+from kafka_groups.errors import (
+    DisconnectedError,
+    KafkaGroupsError,
+    NetworkError,
+    OperationTimeoutError,
+    TlsError,
+    WrongProtocolError,
+)
+
+__all__ = ["closed_after_handshake", "during_handshake", "of_frame_length", "of_tls_error", "reset_during_tls"]
+
+_SPEAKERS = {
+    b"HTTP": "HTTP",
+    b"SSH-": "SSH",
+    b"220 ": "SMTP or FTP",
+    b"-ERR": "Redis",
+    b"<htm": "HTML",
+    b"<!DO": "HTML",
+}
+_TLS_RECORDS = (0x15, 0x16)
+_HOSTNAME_MISMATCH = frozenset({62, 64})
+_NOT_TLS = (
+    "WRONG_VERSION_NUMBER",
+    "HTTP_REQUEST",
+    "RECORD_LAYER_FAILURE",
+    "PACKET_LENGTH_TOO_LONG",
+    "UNKNOWN_PROTOCOL",
+)
+_CERTIFICATE_WANTED = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE", "BAD_CERTIFICATE")
+
+
+def of_frame_length(length: int, peer: str) -> WrongProtocolError:
+    """The first four bytes of an answer were no length that Kafka sends."""
+    first = struct.pack(">i", length)
+    if first[0] in _TLS_RECORDS and first[1] == 3:
+        return WrongProtocolError(
+            f"{peer} answered with TLS: it is a TLS listener, and this client was told to use plain text. Set"
+            " security.protocol to SSL (or SASL_SSL), or use the address of a plaintext listener."
+        )
+    speaks = _SPEAKERS.get(first)
+    what = f"answered with {speaks}" if speaks else f"answered with the bytes {first!r}, which are not Kafka's protocol"
+    return WrongProtocolError(f"{peer} {what}: it is not a Kafka broker. Check host and port in bootstrap.servers.")
+
+
+def of_tls_error(error: ssl.SSLError, address: str) -> NetworkError:
+    """The TLS handshake failed with a reason."""
+    reason = error.reason or ""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _of_certificate(error, address)
+    if isinstance(error, ssl.SSLEOFError):
+        return reset_during_tls(address)
+    if any(part in reason for part in _NOT_TLS):
+        return WrongProtocolError(
+            f"{address} does not speak TLS: it answered the TLS handshake with something else. Set security.protocol to"
+            " PLAINTEXT (or SASL_PLAINTEXT), or use the address of a TLS listener."
+        )
+    if any(part in reason for part in _CERTIFICATE_WANTED):
+        return TlsError(
+            f"{address} refused the TLS handshake ({_words(reason)}): it probably requires a client certificate that"
+            " it trusts. Set ssl.certificate.location and ssl.key.location."
+        )
+    return TlsError(f"The TLS handshake with {address} failed: {_words(reason) or error}.")
+
+
+def _of_certificate(error: ssl.SSLCertVerificationError, address: str) -> TlsError:
+    if error.verify_code in _HOSTNAME_MISMATCH:
+        remedy = (
+            "Connect by a host name that is in the certificate, or set ssl.endpoint.identification.algorithm to"
+            " 'none' to skip this check."
+        )
+    else:
+        remedy = "Set ssl.ca.location to the certificate of the authority that signed it."
+    return TlsError(f"The certificate of {address} was not accepted: {error.verify_message}. {remedy}")
+
+
+def reset_during_tls(address: str) -> WrongProtocolError:
+    """The server closed the connection instead of answering the TLS handshake."""
+    return WrongProtocolError(
+        f"{address} closed the connection during the TLS handshake. It is probably a plaintext listener: set"
+        " security.protocol to PLAINTEXT (or SASL_PLAINTEXT), or use the address of a TLS listener.",
+        is_certain=False,
+    )
+
+
+def during_handshake(error: KafkaGroupsError, address: str, *, uses_tls: bool) -> KafkaGroupsError:
+    """The connection was made, and the first question (ApiVersions) was not answered."""
+    cause = error.__cause__
+    if isinstance(cause, (WrongProtocolError, TlsError)):
+        return cause
+    if isinstance(error, DisconnectedError) and uses_tls:
+        return WrongProtocolError(
+            f"{address} closed the connection right after the TLS handshake. It probably requires a client certificate"
+            " that it trusts: set ssl.certificate.location and ssl.key.location.",
+            is_certain=False,
+        )
+    if isinstance(error, DisconnectedError):
+        return WrongProtocolError(
+            f"{address} closed the connection without an answer. It may be a TLS listener: then set security.protocol"
+            " to SSL (or SASL_SSL). Or it is not a Kafka broker: check host and port in bootstrap.servers.",
+            is_certain=False,
+        )
+    if isinstance(error, OperationTimeoutError):
+        return WrongProtocolError(
+            f"{address} accepted the connection and did not answer. If it is not overloaded, it is probably not a Kafka"
+            " broker, or a TLS listener: check bootstrap.servers and security.protocol.",
+            is_certain=False,
+        )
+    return error
+
+
+def closed_after_handshake(address: str, reason: KafkaGroupsError | None, *, uses_sasl: bool) -> KafkaGroupsError:
+    """The server answered ApiVersions, and closed the connection at the first real request."""
+    if isinstance(reason, (WrongProtocolError, TlsError, OperationTimeoutError)):
+        return reason
+    if uses_sasl:
+        return DisconnectedError(f"{address} closed the connection at the first request after the authentication.")
+    return WrongProtocolError(
+        f"{address} is a Kafka broker, and closed the connection at the first request. It probably requires SASL: set"
+        " security.protocol to SASL_PLAINTEXT or SASL_SSL, with sasl.mechanism and its credentials.",
+        is_certain=False,
+    )
+
+
+def _words(reason: str) -> str:
+    return reason.lower().replace("_", " ")

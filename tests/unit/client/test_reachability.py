@@ -1,0 +1,82 @@
+"""When an application is told that no broker can be reached, and what it is told."""
+
+from kafka_groups.client.reachability import Reachability
+from kafka_groups.errors import (
+    BootstrapError,
+    KafkaGroupsError,
+    NetworkError,
+    SaslAuthenticationFailedError,
+    TlsError,
+    WrongProtocolError,
+)
+
+ONE, TWO = ("one", 9092), ("two", 9092)
+BOTH = (ONE, TWO)
+
+
+def failed(way: Reachability, *addresses: tuple[str, int], error: KafkaGroupsError, now_ms: int) -> None:
+    for address in addresses:
+        way.failed(address, error, now_ms, another_works=False)
+
+
+def test_a_client_that_never_reached_a_broker_is_told_after_the_timeout_and_again_after_another() -> None:
+    way = Reachability(60_000)
+    failed(way, ONE, TWO, error=NetworkError("refused"), now_ms=1_000)
+    assert way.take_error(BOTH, 60_999) is None
+    assert way.remaining_ms(60_999) == 1
+    told = way.take_error(BOTH, 61_000)
+    assert isinstance(told, BootstrapError)
+    assert "60000 ms. refused" in str(told)
+    assert way.take_error(BOTH, 120_999) is None
+    assert isinstance(way.take_error(BOTH, 121_000), BootstrapError)
+
+
+def test_a_client_that_has_worked_keeps_trying_for_ever() -> None:
+    way = Reachability(60_000)
+    way.answered(ONE, 500)
+    failed(way, ONE, TWO, error=NetworkError("refused"), now_ms=1_000)
+    assert way.unreachable_since_ms == 1_000
+    assert way.take_error(BOTH, 100_000_000) is None
+    assert way.remaining_ms(2_000) is None
+    assert way.gauges(4_500) == {"last-answer-seconds-ago": 4.0, "unreachable-seconds": 3.5}
+    way.answered(TWO, 5_000)
+    assert way.gauges(5_000) == {"last-answer-seconds-ago": 0.0, "unreachable-seconds": 0.0}
+
+
+def test_a_certain_error_is_told_as_soon_as_every_broker_has_been_tried() -> None:
+    for error in (TlsError("not trusted"), WrongProtocolError("HTTP"), SaslAuthenticationFailedError("no")):
+        way = Reachability(60_000)
+        failed(way, ONE, error=error, now_ms=1_000)
+        assert way.take_error(BOTH, 1_000) is None
+        failed(way, TWO, error=NetworkError("refused"), now_ms=1_010)
+        assert way.take_error(BOTH, 1_010) is error
+        assert way.take_error(BOTH, 1_020) is None  # told once, until it fails again
+        failed(way, ONE, error=error, now_ms=1_500)
+        assert way.take_error(BOTH, 1_500) is error
+
+
+def test_a_certain_error_ends_the_wait_of_a_client_that_has_worked() -> None:
+    way, error = Reachability(60_000), TlsError("expired")
+    way.answered(ONE, 500)
+    failed(way, ONE, error=error, now_ms=1_000)
+    assert way.take_error((ONE,), 1_000) is error
+
+
+def test_a_likely_reason_is_told_after_ten_seconds_and_never_to_a_client_that_has_worked() -> None:
+    error = WrongProtocolError("probably TLS", is_certain=False)
+    for has_worked in (False, True):
+        way = Reachability(60_000)
+        if has_worked:
+            way.answered(ONE, 500)
+        for now_ms in (1_000, 2_000, 3_000):
+            failed(way, ONE, error=error, now_ms=now_ms)
+        assert way.take_error((ONE,), 10_999) is None
+        assert way.take_error((ONE,), 11_000) is (None if has_worked else error)
+
+
+def test_a_broker_among_others_that_work_is_not_the_applications_matter() -> None:
+    way = Reachability(60_000)
+    way.answered(ONE, 500)
+    way.failed(TWO, TlsError("expired"), 1_000, another_works=True)
+    assert way.unreachable_since_ms is None
+    assert way.take_error(BOTH, 1_000) is None
