@@ -26,6 +26,7 @@ from kafka_groups.protocol.apis import APIS
 from kafka_groups.spark.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
+from kafka_groups.types import ConsumerState
 
 _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)
 
@@ -72,15 +73,23 @@ def broker_errors() -> Iterator[str]:
 
 def own_errors() -> Iterator[str]:
     """The errors that this package raises by itself."""
-    yield from _table_head("Class", "Is also a", "Meaning")
+    yield from _table_head("Class", "Is also a", "Retriable", "Meaning")
     for error in _own(KafkaGroupsError):
         bases = ", ".join(f"`{base.__name__}`" for base in error.__bases__)
-        yield _row(f"`{error.__name__}`", bases, _first_line(error))
+        yield _row(f"`{error.__name__}`", bases, "yes" if error.retriable else "no", _first_line(error))
 
 
 def member_state() -> Iterator[str]:
     """The states of a group member and what each means."""
     return _meanings(member_states.MemberState)
+
+
+def consumer_state() -> Iterator[str]:
+    """The states of a consumer, with their numbers, and what each means."""
+    yield from _table_head("State", "Number", "Meaning")
+    meanings = _documented(ConsumerState)
+    for state in ConsumerState:
+        yield _row(f"`{state.name}`", str(state.value), " ".join(meanings[state.name].split()))
 
 
 def member_transition() -> Iterator[str]:
@@ -233,6 +242,7 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "topic": topic,
     "broker-errors": broker_errors,
     "own-errors": own_errors,
+    "consumer-states": consumer_state,
     "member-states": member_state,
     "member-transitions": member_transition,
     "record-events": record_event,

@@ -20,6 +20,7 @@ from kafka_groups.spark.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.worker_options import WorkerOptions
+from kafka_groups.types import ConsumerState
 from tests.docs.blocks import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -168,3 +169,11 @@ def test_pyspark_versions_are_those_that_are_tested() -> None:
     assert tested is not None
     reference = (REFERENCE / "spark.md").read_text()
     assert f"| {', '.join(tested['versions'].split())} | 4.1 and newer |" in reference
+
+
+def test_state_reference_has_every_state_of_a_consumer(hook: ModuleType) -> None:
+    rows = page(hook, "states.md").splitlines()
+    for state in ConsumerState:
+        assert any(row.startswith(f"| `{state.name}` | {state.value} | ") and row.endswith(". |") for row in rows), (
+            state
+        )
