@@ -18,8 +18,9 @@ from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.share import record_state
 from kafka_groups.client.membership import states as member_states
 from kafka_groups.config.broker import broker_keys, group_keys
+from kafka_groups.config.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.keys import Key
-from kafka_groups.config.share import FORBIDDEN, share_consumer_keys
+from kafka_groups.config.share import share_consumer_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS
@@ -47,6 +48,16 @@ def forbidden() -> Iterator[str]:
     yield from _table_head("Key", "Why not", "Instead")
     for name, (why, remedy) in FORBIDDEN.items():
         yield _row(f"`{name}`", f"{why[0].upper()}{why[1:]}.", f"{remedy[0].upper()}{remedy[1:]}.")
+
+
+def foreign() -> Iterator[str]:
+    """The keys of other clients that mean nothing here, grouped by what to do instead."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for name, advice in FOREIGN.items():
+        grouped.setdefault(advice, []).append(f"`{name}`")
+    for (why, remedy), names in grouped.items():
+        told = f"**{why[0].upper()}{why[1:]}.** {remedy[0].upper()}{remedy[1:]}."
+        yield f"- {told} {', '.join(names)}"
 
 
 def share_group() -> Iterator[str]:
@@ -237,6 +248,7 @@ def _row(*cells: str) -> str:
 _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "share-consumer": share_consumer,
     "forbidden": forbidden,
+    "foreign": foreign,
     "share-group": share_group,
     "broker": broker,
     "topic": topic,

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.readers import offset_reset_duration_ms, read_offset_reset
-from kafka_groups.config.settings import KeyTable, UnknownKeyError, gather, setting, shown_value
+from kafka_groups.config.settings import KeyTable, read_keys, setting
 from kafka_groups.errors import InvalidConfigError
 
 __all__ = [
@@ -280,8 +280,8 @@ class BrokerSettings:
         if self.max_share_sessions < self.group_max_size:
             raise _BROKER.key("max_share_sessions").problem(
                 self.max_share_sessions,
-                "it is below group.share.max.size",
-                remedy=f"give at least {self.group_max_size}, so that every member of a full group gets a session",
+                "below group.share.max.size",
+                remedy=f"Use at least {self.group_max_size}, so that every member of a full group gets a session",
             )
 
 
@@ -315,7 +315,7 @@ def broker_settings(given: Mapping[str, object] | None = None) -> BrokerSettings
     Raises:
         InvalidConfigError: A key is unknown or a value does not fit.
     """
-    return BrokerSettings(**_gather(_BROKER, given or {}, "broker"))
+    return BrokerSettings(**_read(_BROKER, given or {}, "a broker"))
 
 
 def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> None:
@@ -324,7 +324,7 @@ def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> N
     Raises:
         InvalidConfigError: The key is unknown, the value does not fit, or it does not go with the others.
     """
-    attrs.evolve(settings, **_gather(_BROKER_DOTTED, {name: value}, "broker"))
+    attrs.evolve(settings, **_read(_BROKER_DOTTED, {name: value}, "a broker"))
 
 
 def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ShareGroupConfig:
@@ -334,7 +334,7 @@ def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -
         InvalidConfigError: A key is unknown, a value does not fit or is outside the broker's bounds.
     """
     defaults = {name: getattr(settings, f"share_{name}") for name in _CAPPED}
-    config = ShareGroupConfig(**(defaults | _gather(_GROUP, overrides, "share group")))
+    config = ShareGroupConfig(**(defaults | _read(_GROUP, overrides, "a share group")))
     for name in _CAPPED:
         _check_within_caps(settings, name, getattr(config, name), None)
     if config.heartbeat_interval_ms >= config.session_timeout_ms:
@@ -353,13 +353,8 @@ def validate_group_config(
     share_group_config(settings, {**(overrides or {}), name: value})
 
 
-def _gather(table: KeyTable, given: Mapping[str, object], whose: str) -> dict[str, Any]:
-    try:
-        return gather(table, given.items())
-    except UnknownKeyError as unknown:
-        name = str(unknown.args[0])
-        shown = shown_value(name, given[name])
-        raise InvalidConfigError(f"{name}={shown} is no configuration of a {whose}; {table.suggestion(name)}") from None
+def _read(table: KeyTable, given: Mapping[str, object], whose: str) -> dict[str, Any]:
+    return read_keys(table, given.items(), whose, InvalidConfigError)
 
 
 def _check_within_caps(settings: BrokerSettings, name: str, value: int, broker_attribute: str | None) -> None:
@@ -369,9 +364,7 @@ def _check_within_caps(settings: BrokerSettings, name: str, value: int, broker_a
         return
     key = _BROKER.key(broker_attribute) if broker_attribute else _GROUP.key(name)
     bound = f"below {low}, the {low_key.name}" if value < low else f"above {high}, the {high_key.name}"
-    raise key.problem(
-        value, f"it is {bound} of the broker", remedy=f"give {low} to {high}, or move the bound on the broker"
-    )
+    raise key.problem(value, f"{bound} of the broker", remedy=f"Use {low} to {high}, or change the broker's limit")
 
 
 def _unfit_session(key: Key, config: ShareGroupConfig | BrokerSettings) -> Exception:
@@ -380,6 +373,6 @@ def _unfit_session(key: Key, config: ShareGroupConfig | BrokerSettings) -> Excep
     heartbeat_ms = values[f"{prefix}heartbeat_interval_ms"]
     return key.problem(
         values[f"{prefix}session_timeout_ms"],
-        f"it is not longer than the heartbeat interval of {heartbeat_ms} ms",
-        remedy="give a longer session timeout or a shorter heartbeat interval",
+        f"not longer than the heartbeat interval of {heartbeat_ms} ms",
+        remedy="Use a longer session timeout or a shorter heartbeat interval",
     )

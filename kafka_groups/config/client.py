@@ -40,7 +40,8 @@ BOOTSTRAP_SERVERS = Key(
     name="bootstrap.servers",
     type=KeyType.LIST,
     reader=read_host_ports,
-    form="host:port, several with commas between them (an IPv6 address in brackets)",
+    form="host:port, or several separated by commas (IPv6 addresses in brackets)",
+    annotation="str | Sequence[str] | Sequence[tuple[str, int]]",
     doc="Brokers to ask first; any of them tells about all others.",
     aliases=("metadata.broker.list",),
 )
@@ -146,9 +147,9 @@ def check_backoff(key: Key, attribute: str, config: Any) -> None:
     if first_ms > longest_ms:
         raise key.problem(
             first_ms,
-            f"it is longer than {longest}, which is {longest_ms}",
+            f"longer than {longest}, which is {longest_ms}",
             named=attribute,
-            remedy=f"give a smaller {attribute} or a larger {longest}",
+            remedy=f"Use a smaller {attribute} or a larger {longest}",
         )
 
 

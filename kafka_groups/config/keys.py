@@ -74,6 +74,7 @@ class Key:
         choices: The words allowed, when only some are.
         reader: How a value is read, when the type alone does not say it.
         form: What a value looks like, when `reader` reads it.
+        annotation: The Python type of a keyword with this key's value, where `type` and `choices` do not say it.
         aliases: Other dotted names that mean the same (confluent-kafka's).
         error: The class of the errors raised for this key.
     """
@@ -88,6 +89,7 @@ class Key:
     choices: tuple[str, ...] = ()
     reader: Callable[[object], object] | None = None
     form: str = ""
+    annotation: str = ""
     aliases: tuple[str, ...] = ()
     error: Callable[[str], KafkaGroupsError] = ConfigurationError
 
@@ -119,7 +121,7 @@ class Key:
         if self.bounds is not None:
             low, high = self.bounds
             return f"a whole number from {low} to {high}" + (f" ({self.unit})" if self.unit else "")
-        return {KeyType.BOOLEAN: "true or false", KeyType.LIST: "words with commas between them"}.get(self.type, "text")
+        return {KeyType.BOOLEAN: "true or false", KeyType.LIST: "a comma-separated list"}.get(self.type, "text")
 
     def parse(self, value: object, *, named: str | None = None) -> object:
         """The value in its Python type.
@@ -139,10 +141,17 @@ class Key:
     def problem(
         self, value: object, why: str, *, named: str | None = None, remedy: str | None = None
     ) -> KafkaGroupsError:
-        """The error that names this key, the value, what is wrong with it and what to do instead."""
+        """The error that names this key and the value, and says what is wrong and what to do.
+
+        Args:
+            value: The value.
+            why: What is wrong with it, as half a sentence.
+            named: What the user called the key, if not by its dotted name.
+            remedy: What to do, as a sentence without its full stop; which values are allowed if not given.
+        """
         title = self.name if named in (None, self.name) else f"{named} ({self.name})"
-        shown = "a hidden value" if self.secret else repr(value)
-        return self.error(f"{title} is {shown}: {why}; {remedy or self._remedy()}")
+        shown = "(hidden)" if self.secret else repr(value)
+        return self.error(f"Invalid value {shown} for {title}: {why}. {remedy or self._remedy()}.")
 
     def format(self, value: object) -> str | None:
         """The value as text, as Kafka's DescribeConfigs writes it; `None` for none and for secrets."""
@@ -158,7 +167,7 @@ class Key:
         if value is None and self.default is None:
             return None
         if value is None:
-            raise UnfitError("a value is needed")
+            raise UnfitError("a value is required")
         fitting = (self.reader or _READERS[self.type])(value)
         self._check_bounds(fitting)
         self._check_choices(fitting)
@@ -169,16 +178,15 @@ class Key:
             return
         low, high = self.bounds
         if value < low:
-            raise UnfitError(f"it is below {low}")
+            raise UnfitError(f"below the minimum of {low}")
         if value > high:
-            raise UnfitError(f"it is above {high}")
+            raise UnfitError(f"above the maximum of {high}")
 
     def _check_choices(self, value: object) -> None:
         if self.choices and any(word not in self.choices for word in (value if isinstance(value, tuple) else (value,))):
-            raise UnfitError("it is none of the values allowed")
+            raise UnfitError("not an allowed value")
 
     def _remedy(self) -> str:
-        default = (
-            "" if self.required or self.default is None else f", or leave it out for {self.format(self.default)!r}"
-        )
-        return f"give {self.allowed}{default}"
+        if self.required or self.default is None:
+            return f"Use {self.allowed}"
+        return f"Use {self.allowed}, or omit the key to use the default ({self.format(self.default)})"

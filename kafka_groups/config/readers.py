@@ -33,7 +33,7 @@ _LONG_MAX = 2**63 - 1
 
 
 class UnfitError(ValueError):
-    """What is wrong with a value, as half a sentence; the key adds its name and the remedy."""
+    """What is wrong with a value, as half a sentence; the key adds its name and what to do."""
 
 
 def read_boolean(value: object) -> bool:
@@ -42,7 +42,7 @@ def read_boolean(value: object) -> bool:
         return value
     word = value.strip().lower() if isinstance(value, str) else None
     if word not in ("true", "false"):
-        raise UnfitError("it is neither true nor false")
+        raise UnfitError("not true or false")
     return word == "true"
 
 
@@ -52,13 +52,13 @@ def read_integer(value: object) -> int:
         return int(value)
     if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip()):
         return int(value)
-    raise UnfitError("it is not a whole number")
+    raise UnfitError("not a whole number")
 
 
 def read_text(value: object) -> str:
     """Text, with no blanks around it."""
     if not isinstance(value, str):
-        raise UnfitError("it is not a string")
+        raise UnfitError("not a string")
     return value.strip()
 
 
@@ -74,7 +74,7 @@ def read_list(value: object) -> tuple[str, ...]:
     """Words: a sequence of them, or text with commas between them."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Iterable) or isinstance(parts, (bytes, bytearray)):
-        raise UnfitError("it is not a list")
+        raise UnfitError("not a list")
     return tuple(word for part in parts if (word := read_text(part)))
 
 
@@ -91,7 +91,7 @@ def read_endpoint_identification(value: object) -> str:
 def read_callable(value: object) -> object:
     """Anything that can be called."""
     if not callable(value):
-        raise UnfitError("it cannot be called")
+        raise UnfitError("not a function")
     return value
 
 
@@ -99,10 +99,10 @@ def read_host_ports(value: object) -> tuple[tuple[str, int], ...]:
     """Hosts and ports: `host:port,[ipv6]:port`, or a sequence of such texts or of (host, port) pairs."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Iterable) or isinstance(parts, (bytes, bytearray)):
-        raise UnfitError("it is not a list of hosts and ports")
+        raise UnfitError("not a list of hosts and ports")
     servers = tuple(_host_port(part) for part in parts if not (isinstance(part, str) and not part.strip()))
     if not servers:
-        raise UnfitError("it names no server")
+        raise UnfitError("no server given")
     return servers
 
 
@@ -113,7 +113,7 @@ def _host_port(part: object) -> tuple[str, int]:
         host, port = _split_host_port(read_text(part))
     number = read_integer(port)
     if not host:
-        raise UnfitError(f"{part!r} names no host")
+        raise UnfitError(f"{part!r} has no host")
     if not 0 < number < 65536:
         raise UnfitError(f"the port of {part!r} is not between 1 and 65535")
     return host, number
@@ -122,7 +122,7 @@ def _host_port(part: object) -> tuple[str, int]:
 def _split_host_port(text: str) -> tuple[str, str]:
     match = re.fullmatch(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<host>[^:\[\]/]+)):(?P<port>[0-9]{1,9})", text)
     if match is None:
-        raise UnfitError(f"{text!r} is not of the form host:port")
+        raise UnfitError(f"{text!r} is not in the form host:port")
     return match["ipv6"] or match["host"], match["port"]
 
 
@@ -152,7 +152,7 @@ def read_offset_reset(value: object) -> str:
     text = read_text(value)
     if text not in ("latest", "earliest"):
         if not text.startswith(BY_DURATION):
-            raise UnfitError("it is none of the strategies that share groups have")
+            raise UnfitError("not an allowed strategy")
         duration_ms(text.removeprefix(BY_DURATION))
     return text
 

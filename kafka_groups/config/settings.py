@@ -6,22 +6,40 @@ field for whatever spelling of a key a user may have written.
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import attrs
+from attrs import field, frozen
 
 from kafka_groups.config.keys import Key
+from kafka_groups.errors import KafkaGroupsError
 
-__all__ = ["KeyTable", "UnknownKeyError", "gather", "setting", "shown_value"]
+__all__ = [
+    "Gathered",
+    "KeyTable",
+    "collected",
+    "gather",
+    "raise_together",
+    "read_keys",
+    "setting",
+    "shown_value",
+    "unknown_key",
+]
 
 _KEY = "kafka_groups.key"
+_NOT_A_LETTER = re.compile(r"[^a-z0-9]")
 _SECRET = re.compile(r"passw|secret|token|credential|jaas|\bkey\.pem|private", re.IGNORECASE)
 
 
 def _read(value: object, field: "attrs.Attribute[Any]") -> object:
     key: Key = field.metadata[_KEY]
     return key.parse(value, named=field.name)
+
+
+def _plain(name: str) -> str:
+    return _NOT_A_LETTER.sub("", name.lower())
 
 
 def _hidden(value: object) -> str:
@@ -74,13 +92,16 @@ class KeyTable:
         return {key.name: key for key in self._keys.values()}
 
     def suggestion(self, spelling: str) -> str:
-        """Half a sentence that names the nearest keys in the manner of the spelling, or where all are listed."""
-        dotted = "." in spelling
-        candidates = [name for name in self._by_spelling if ("." in name) is dotted]
-        near = difflib.get_close_matches(spelling, candidates, n=3, cutoff=0.7)
+        """A sentence that names the nearest keys, spelt in the same style, or says where all are listed."""
+        near = self._near(spelling)
         if near:
-            return f"did you mean {' or '.join(near)}?"
-        return "remove it, or see the configuration reference for the keys there are"
+            return f"Did you mean {' or '.join(map(repr, near))}?"
+        return "Remove it; the configuration reference lists all keys."
+
+    def _near(self, spelling: str) -> list[str]:
+        dotted = "." in spelling
+        plain = {_plain(name): name for name in self._by_spelling if ("." in name) is dotted}
+        return [plain[name] for name in difflib.get_close_matches(_plain(spelling), plain, n=3, cutoff=0.75)]
 
     def _spellings(self) -> Iterable[tuple[str, str]]:
         for attribute, key in self._keys.items():
@@ -91,44 +112,87 @@ class KeyTable:
             yield attribute, attribute
 
 
-class UnknownKeyError(KeyError):
-    """No key of the table has this spelling."""
+@frozen
+class Gathered:
+    """What was found in a user's keys.
 
-
-def gather(table: KeyTable, given: Iterable[tuple[str, object]]) -> dict[str, object]:
-    """The given values by attribute.
-
-    Raises:
-        UnknownKeyError: The table knows no such key; `args[0]` is the spelling.
-        KafkaGroupsError: A value does not fit, or a key was given twice with different values.
+    Attributes:
+        values: The values by attribute.
+        unknown: The keys that the table does not have, with their values.
+        problems: What is wrong with the others.
     """
-    values: dict[str, object] = {}
+
+    values: dict[str, Any] = field(factory=dict)
+    unknown: list[tuple[str, object]] = field(factory=list)
+    problems: list[KafkaGroupsError] = field(factory=list)
+
+
+def gather(table: KeyTable, given: Iterable[tuple[str, object]]) -> Gathered:
+    """Look up and read all keys; whatever is wrong is collected, so that a user sees all of it at once."""
+    found = Gathered()
     spelt: dict[str, str] = {}
     for spelling, raw in given:
         attribute = table.attribute(spelling)
         if attribute is None:
-            raise UnknownKeyError(spelling)
-        key = table.key(attribute)
-        value = key.parse(raw, named=spelling)
-        if values.setdefault(attribute, value) != value:
-            raise key.problem(
-                raw,
-                f"{_other(spelling, spelt[attribute])} already says {_shown(key, values[attribute])}",
-                named=spelling,
-                remedy="give the key once",
-            )
-        spelt.setdefault(attribute, spelling)
-    return values
+            found.unknown.append((spelling, raw))
+            continue
+        with collected(found.problems):
+            value = table.key(attribute).parse(raw, named=spelling)
+            before = spelt.setdefault(attribute, spelling)
+            if found.values.setdefault(attribute, value) != value:
+                raise _given_twice(table.key(attribute), raw, found.values[attribute], spelling, before)
+    return found
+
+
+@contextmanager
+def collected(problems: list[KafkaGroupsError]) -> Iterator[None]:
+    """Keep an error of the block in a list instead of raising it."""
+    try:
+        yield
+    except KafkaGroupsError as problem:
+        problems.append(problem)
+
+
+def raise_together(problems: Sequence[KafkaGroupsError], whose: str) -> None:
+    """Raise what was collected: a single error as it is, several as one with a line for each.
+
+    Args:
+        problems: The errors, of one class.
+        whose: Whose configuration it is, such as "a share consumer".
+    """
+    if not problems:
+        return
+    if len(problems) == 1:
+        raise problems[0] from None
+    lines = "".join(f"\n  - {problem}" for problem in problems)
+    raise type(problems[0])(f"The configuration of {whose} has {len(problems)} problems:{lines}") from None
+
+
+def unknown_key(table: KeyTable, name: str, value: object, whose: str) -> str:
+    """The message for a key that does not exist."""
+    return f"Unknown configuration key {name!r} ({shown_value(name, value)}) for {whose}. {table.suggestion(name)}"
+
+
+def read_keys(
+    table: KeyTable, given: Iterable[tuple[str, object]], whose: str, error: Callable[[str], KafkaGroupsError]
+) -> dict[str, Any]:
+    """The given values by attribute.
+
+    Raises:
+        KafkaGroupsError: Keys are unknown or values are bad; one error, made by `error`, names all of them.
+    """
+    found = gather(table, given)
+    unknown = [error(unknown_key(table, name, value, whose)) for name, value in found.unknown]
+    raise_together([*unknown, *found.problems], whose)
+    return found.values
+
+
+def _given_twice(key: Key, raw: object, value: object, spelling: str, before: str) -> KafkaGroupsError:
+    shown = "another value" if key.secret else repr(value)
+    also = "the key is given twice, first" if spelling == before else f"the same key is given as {before}"
+    return key.problem(raw, f"{also} with {shown}", named=spelling, remedy="Give the key once")
 
 
 def shown_value(name: str, value: object) -> str:
     """The value of a key that no table knows, unless its name says that it is a secret."""
     return "a hidden value" if _SECRET.search(name) else repr(value)
-
-
-def _other(spelling: str, before: str) -> str:
-    return "the key, given twice," if spelling == before else f"the same key written {before}"
-
-
-def _shown(key: Key, value: object) -> str:
-    return "something else" if key.secret else repr(value)

@@ -1,21 +1,33 @@
-"""The configuration of a share consumer: by keyword, or by Kafka's dotted names, or both.
+"""The configuration of a share consumer, given as keywords, by Kafka's dotted names, or both.
 
-What share groups cannot have (an offset reset by the client, static membership …) is an error that says what to do
-instead, as in Kafka's own share consumer.
+Keys that a share consumer does not have (an offset reset, static membership …) raise an error that says what to do
+instead. One error names everything that is wrong.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import frozen
 
 from kafka_groups.config import client
+from kafka_groups.config.foreign import advice
 from kafka_groups.config.keys import INT_MAX, Key, KeyType
 from kafka_groups.config.readers import read_callable
-from kafka_groups.config.settings import KeyTable, UnknownKeyError, gather, setting, shown_value
-from kafka_groups.errors import ConfigurationError
+from kafka_groups.config.settings import (
+    KeyTable,
+    collected,
+    gather,
+    raise_together,
+    setting,
+    shown_value,
+    unknown_key,
+)
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
-__all__ = ["FORBIDDEN", "ShareConsumerConfig", "share_consumer_config", "share_consumer_keys"]
+__all__ = ["ShareConsumerConfig", "share_consumer_config", "share_consumer_keys"]
+
+_LOG = logging.getLogger(__name__)
 
 
 def _int(name: str, default: int, doc: str, **options: Any) -> Any:
@@ -29,7 +41,10 @@ def _choice(name: str, choices: tuple[str, ...], doc: str) -> Any:
 
 def _deserializer(name: str, doc: str) -> Key:
     form = "a function of the raw bytes"
-    return Key(name=name, type=KeyType.CLASS, default=None, reader=read_callable, form=form, doc=doc)
+    annotation = "Callable[[bytes], object] | None"
+    return Key(
+        name=name, type=KeyType.CLASS, default=None, reader=read_callable, form=form, annotation=annotation, doc=doc
+    )
 
 
 @frozen(kw_only=True)
@@ -129,67 +144,39 @@ class ShareConsumerConfig:
         _deserializer("value.deserializer", "Makes a record's value from its bytes; without one the value is bytes.")
     )
 
+    unknown_config: str = _choice(
+        "unknown.config",
+        ("raise", "warn"),
+        "What happens with keys that a share consumer does not have. raise: one error names all of them. warn: each is "
+        "logged as a warning and ignored, so that a configuration made for another client can be tried.",
+    )
+
     def __attrs_post_init__(self) -> None:
         """Check the keys against each other."""
-        client.check_backoff(client.RETRY_BACKOFF_MS, "retry_backoff_ms", self)
-        client.check_backoff(client.RECONNECT_BACKOFF_MS, "reconnect_backoff_ms", self)
-        client.check_tls(self)
+        problems: list[KafkaGroupsError] = []
+        with collected(problems):
+            client.check_backoff(client.RETRY_BACKOFF_MS, "retry_backoff_ms", self)
+        with collected(problems):
+            client.check_backoff(client.RECONNECT_BACKOFF_MS, "reconnect_backoff_ms", self)
+        with collected(problems):
+            client.check_tls(self)
+        with collected(problems):
+            self._check_renewal()
+        raise_together(problems, _WHOSE)
+
+    def _check_renewal(self) -> None:
         if self.auto_renew and self.acknowledgement_mode != "explicit":
             raise _TABLE.key("auto_renew").problem(
                 self.auto_renew,
-                f"acknowledgement_mode (share.acknowledgement.mode) is {self.acknowledgement_mode!r}, and locks are "
-                "renewed in the explicit mode only",
+                "locks are renewed only in explicit mode, and acknowledgement_mode (share.acknowledgement.mode) is "
+                f"{self.acknowledgement_mode!r}",
                 named="auto_renew",
-                remedy="set acknowledgement_mode to 'explicit', or auto_renew to False",
+                remedy="Set acknowledgement_mode to 'explicit', or auto_renew to False",
             )
 
 
 _TABLE = KeyTable(ShareConsumerConfig)
-
-_ACKNOWLEDGEMENTS = (
-    "share groups have no committed offsets",
-    "choose between acknowledgement_mode='implicit' and 'explicit'",
-)
-_BY_THE_GROUP = "the coordinator tells the interval to the members"
-
-FORBIDDEN: Mapping[str, tuple[str, str]] = {
-    "auto.offset.reset": (
-        "where a share group starts belongs to the group, not to its members",
-        "set the group configuration share.auto.offset.reset",
-    ),
-    "enable.auto.commit": _ACKNOWLEDGEMENTS,
-    "group.instance.id": ("share groups have no static members", "remove it"),
-    "isolation.level": (
-        "the isolation level belongs to the group, not to its members",
-        "set the group configuration share.isolation.level",
-    ),
-    "partition.assignment.strategy": ("the coordinator assigns the partitions of a share group", "remove it"),
-    "interceptor.classes": ("a share consumer has no interceptors", "handle the records after poll"),
-    "session.timeout.ms": (
-        "the session timeout belongs to the group, not to its members",
-        "set the group configuration share.session.timeout.ms",
-    ),
-    "heartbeat.interval.ms": (_BY_THE_GROUP, "set the group configuration share.heartbeat.interval.ms"),
-    "group.protocol": ("a share consumer always uses the protocol of share groups", "remove it"),
-    "group.remote.assignor": ("share groups have one assignor, on the coordinator", "remove it"),
-}
-"""Keys of other consumers that a share consumer refuses, each with the reason and the remedy."""
-
-_ELSEWHERE: Mapping[str, tuple[str, str]] = {
-    "auto.commit.interval.ms": _ACKNOWLEDGEMENTS,
-    "enable.auto.offset.store": _ACKNOWLEDGEMENTS,
-    "max.partition.fetch.bytes": (
-        "share fetches have no limit by partition; the broker divides fetch.max.bytes",
-        "set fetch_max_bytes",
-    ),
-    "ssl.truststore.location": ("key stores of Java are not read", "give the certificates as PEM in ssl_ca_location"),
-    "ssl.keystore.location": (
-        "key stores of Java are not read",
-        "give PEM files in ssl_certificate_location and ssl_key_location",
-    ),
-    "sasl.mechanism": ("SASL is not supported", "use security_protocol='SSL' with a client certificate"),
-    "sasl.mechanisms": ("SASL is not supported", "use security_protocol='SSL' with a client certificate"),
-}
+_WHOSE = "a share consumer"
 
 
 def share_consumer_keys() -> dict[str, Key]:
@@ -198,35 +185,39 @@ def share_consumer_keys() -> dict[str, Key]:
 
 
 def share_consumer_config(mapping: Mapping[str, object] | None = None, **keywords: object) -> ShareConsumerConfig:
-    """The configuration of a share consumer.
+    """Read and check the configuration of a share consumer.
 
     Args:
         mapping: Keys by Kafka's dotted names, or confluent-kafka's where the two mean the same.
         **keywords: Keys by the attributes' names.
 
     Raises:
-        ConfigurationError: A key is unknown, forbidden, missing, given twice differently or at odds with another, or
-            a value does not fit. The message names the key, the value and the remedy.
+        ConfigurationError: A key is unknown, not supported, missing, given twice with different values or conflicts
+            with another, or a value is invalid. The message names every such key, its value and what to do.
     """
     given = [*(mapping or {}).items(), *keywords.items()]
-    for name, value in given:
-        _refuse(name, value)
-    try:
-        values: dict[str, Any] = gather(_TABLE, given)
-    except UnknownKeyError as unknown:
-        name = str(unknown.args[0])
-        shown = shown_value(name, dict(given)[name])
-        raise ConfigurationError(f"{name}={shown} is no key of a share consumer; {_TABLE.suggestion(name)}") from None
-    for attribute, key in _TABLE:
-        if key.required and attribute not in values:
-            raise ConfigurationError(f"{attribute} ({key.name}) is missing; give {key.allowed}")
-    return ShareConsumerConfig(**values)
+    found = gather(_TABLE, given)
+    refused = [_refusal(name, value) for name, value in found.unknown]
+    if found.values.get("unknown_config") == "warn":
+        for refusal in refused:
+            _LOG.warning("Ignoring a key: %s", refusal)
+        refused = []
+    named = {_TABLE.attribute(name) for name, _ in given}
+    missing = [_missing(attribute, key) for attribute, key in _TABLE if key.required and attribute not in named]
+    raise_together([*refused, *found.problems, *missing], _WHOSE)
+    return ShareConsumerConfig(**found.values)
 
 
-def _refuse(name: str, value: object) -> None:
-    dotted = name.replace("_", ".")
-    refusal = FORBIDDEN.get(dotted) or _ELSEWHERE.get(dotted)
-    if refusal is not None:
-        why, remedy = refusal
-        shown = shown_value(name, value)
-        raise ConfigurationError(f"{name} is {shown}, but a share consumer cannot have it: {why}; {remedy}")
+def _refusal(name: str, value: object) -> ConfigurationError:
+    told = advice(name)
+    if told is None:
+        return ConfigurationError(unknown_key(_TABLE, name, value, _WHOSE))
+    why, remedy = told
+    shown = shown_value(name, value)
+    return ConfigurationError(
+        f"Unsupported configuration key {name!r} ({shown}): {why}. {remedy[0].upper()}{remedy[1:]}."
+    )
+
+
+def _missing(attribute: str, key: Key) -> ConfigurationError:
+    return ConfigurationError(f"Missing configuration key {attribute} ({key.name}): use {key.allowed}.")

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.config.keys import Key, KeyType
-from kafka_groups.config.settings import KeyTable, UnknownKeyError, gather, setting, shown_value
+from kafka_groups.config.settings import KeyTable, read_keys, setting
 from kafka_groups.errors import InvalidConfigError
 
 __all__ = ["TopicConfig", "topic_config", "topic_keys", "validate_topic_config"]
@@ -119,12 +119,7 @@ def topic_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> Topi
     Raises:
         InvalidConfigError: A key is unknown or a value does not fit.
     """
-    try:
-        values = gather(_TOPIC, overrides.items())
-    except UnknownKeyError as unknown:
-        name = str(unknown.args[0])
-        shown = shown_value(name, overrides[name])
-        raise InvalidConfigError(f"{name}={shown} is no configuration of a topic; {_TOPIC.suggestion(name)}") from None
+    values = read_keys(_TOPIC, overrides.items(), "a topic", InvalidConfigError)
     chosen: dict[str, Any] = {"max_message_bytes": settings.message_max_bytes} | values
     return TopicConfig(**chosen)
 

@@ -5,9 +5,10 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Generic, Self
+from typing import Generic, Self, Unpack
 
 from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.config.keywords import ShareConsumerKeywords
 from kafka_groups.config.timeouts import checked_timeout
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
@@ -57,7 +58,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
         key_deserializer: Callable[[bytes], K] | None = None,
         value_deserializer: Callable[[bytes], V] | None = None,
         environment: Environment | None = None,
-        **keywords: object,
+        **keywords: Unpack[ShareConsumerKeywords],
     ) -> None:
         deserializers = with_deserializers(keywords, key_deserializer, value_deserializer)
         super().__init__(put_together(configured(config, deserializers), environment or Environment()))

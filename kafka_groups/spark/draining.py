@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 from attrs import frozen
@@ -30,6 +30,7 @@ from kafka_groups.spark.dead_letters import DeadLetters
 from kafka_groups.spark.drain_budget import DrainBudget, DrainLimits, StoppedBy
 from kafka_groups.spark.drain_options import DRAIN_RULES, DrainOptions
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_settings, notes_on
+from kafka_groups.spark.keywords import DrainKeywords
 from kafka_groups.spark.policy import DeliveryPolicy
 from kafka_groups.spark.record_keys import keys_table, mask_of_keys
 from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
@@ -68,7 +69,7 @@ def drain(
     *,
     topics: Iterable[str],
     environment: Environment | None = None,
-    **keywords: Any,
+    **keywords: Unpack[DrainKeywords],
 ) -> "Drain":
     """Take the records of a share group that are there now into a DataFrame, for a batch job.
 

@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError, OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.budget import BudgetLimits
 from kafka_groups.spark.consumer_keys import options_and_keys
+from kafka_groups.spark.keywords import WorkersKeywords
 from kafka_groups.spark.result import METRICS_DDL, ShareRunResult
 from kafka_groups.spark.stopping import StopSwitch, is_connect
 from kafka_groups.spark.ticks import checked_workers
@@ -66,7 +67,7 @@ class ShareWorkers:
         *,
         topics: Iterable[str],
         process: Callable[[ShareBatch], object],
-        **keywords: Any,
+        **keywords: Unpack[WorkersKeywords],
     ) -> None:
         self._options, keys = options_and_keys(WorkerOptions, keywords)
         self._spec = consumer_spec({**(config or {}), **keys}, topics, process, self._options)

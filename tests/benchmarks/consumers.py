@@ -87,7 +87,7 @@ class Ours:
 
     def __init__(self, task: Task) -> None:
         self._consumer = KafkaShareConsumer(
-            bootstrap_servers=task.bootstrap_servers, group_id=task.group_id, acknowledgement_mode=task.mode
+            {"share.acknowledgement.mode": task.mode}, bootstrap_servers=task.bootstrap_servers, group_id=task.group_id
         )
         self._consumer.subscribe([task.topic])
         self.read: Callable[[Any], int] = self._read if task.mode == "implicit" else self._read_and_acknowledge

@@ -12,7 +12,8 @@ from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.share import record_state
 from kafka_groups.client.membership import states as member_states
 from kafka_groups.config.broker import broker_keys, group_keys
-from kafka_groups.config.share import FORBIDDEN, share_consumer_keys
+from kafka_groups.config.foreign import FORBIDDEN, FOREIGN
+from kafka_groups.config.share import share_consumer_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS, ApiKey
@@ -55,6 +56,8 @@ def test_configuration_reference_has_every_key(hook: ModuleType) -> None:
         assert all(f"`{alias}`" in made for alias in key.aliases), key.name
     for name in FORBIDDEN:
         assert f"\n| `{name}` |" in made, name
+    for name, (why, _) in FOREIGN.items():
+        assert re.search(rf"^- \*\*.{re.escape(why[1:])}\.\*\* .*`{re.escape(name)}`", made, re.MULTILINE), name
 
 
 def test_every_key_can_be_linked_to(hook: ModuleType) -> None:

@@ -54,9 +54,9 @@ def test_child_ends_with_its_standard_input() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--set", "num.partition=5"], "did you mean num.partitions"),
+        (["--set", "num.partition=5"], "Did you mean 'num.partitions'"),
         (["--set", "num.partitions"], "'num.partitions' is not KEY=VALUE"),
-        (["--set", "num.partitions=0"], "num.partitions is '0': it is below 1"),
+        (["--set", "num.partitions=0"], "Invalid value '0' for num.partitions: below the minimum of 1"),
         (["--brokers", "0"], "--brokers"),
     ],
 )

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from kafka_groups.config.keys import INT_MAX, Key, KeyType
 from kafka_groups.config.readers import UnfitError, read_list, read_not_empty, read_text
-from kafka_groups.config.settings import KeyTable, gather, setting, shown_value
+from kafka_groups.config.settings import KeyTable, read_keys, setting, shown_value
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.source.payload import MAX_BATCH_BYTES
@@ -164,7 +164,8 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
     for name, value in own.items():
         if name not in _BY_LOWER_NAME:
             raise _unknown(name, value)
-    values: dict[str, Any] = gather(_TABLE, [(_TABLE.key(_BY_LOWER_NAME[n]).name, v) for n, v in own.items()])
+    spelt = [(_TABLE.key(_BY_LOWER_NAME[name]).name, value) for name, value in own.items()]
+    values = read_keys(_TABLE, spelt, "the source kafka-share", ConfigurationError)
     if "subscribe" not in values:
         raise ConfigurationError("subscribe is missing; give names of topics with commas between them")
     kafka = {**in_file, **_without_prefix({n: v for n, v in given.items() if n not in own})}

@@ -11,18 +11,21 @@ def test_value_is_read_from_text_and_from_python() -> None:
     assert WAIT.parse(250) == 250
 
 
-@pytest.mark.parametrize(("value", "why"), [(0, "below 1"), ("1001", "above 1000"), ("x", "not a whole number")])
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [(0, "below the minimum of 1"), ("1001", "above the maximum of 1000"), ("x", "not a whole number")],
+)
 def test_error_names_key_value_and_remedy(value: object, why: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         WAIT.parse(value, named="wait_ms")
     message = str(caught.value)
-    assert message.startswith(f"wait_ms (wait.ms) is {value!r}: it is {why}")
-    assert "give a whole number from 1 to 1000 (ms), or leave it out for '500'" in message
+    assert message.startswith(f"Invalid value {value!r} for wait_ms (wait.ms): {why}")
+    assert ". Use a whole number from 1 to 1000 (ms), or omit the key to use the default (500)." in message
 
 
 def test_error_is_of_the_class_that_the_key_asks_for() -> None:
     key = Key(name="k", type=KeyType.BOOLEAN, default=True, doc="", error=InvalidConfigError)
-    with pytest.raises(InvalidConfigError, match=r"k is 'maybe': it is neither true nor false; give true or false"):
+    with pytest.raises(InvalidConfigError, match=r"Invalid value 'maybe' for k: not true or false\. Use true or false"):
         key.parse("maybe")
 
 
@@ -40,7 +43,7 @@ def test_numbers_stay_within_their_type(key_type: KeyType, low: int, high: int) 
 
 def test_none_is_a_value_only_where_it_is_the_default() -> None:
     assert Key(name="p", type=KeyType.STRING, default=None, doc="").parse(None) is None
-    with pytest.raises(ConfigurationError, match="a value is needed"):
+    with pytest.raises(ConfigurationError, match="a value is required"):
         WAIT.parse(None)
 
 
@@ -50,7 +53,7 @@ def test_choices_hold_for_words_and_for_lists() -> None:
     assert word.parse("b") == "b"
     assert words.parse("a,b") == ("a", "b")
     for key, value in ((word, "c"), (words, "a,c")):
-        with pytest.raises(ConfigurationError, match="give a or b"):
+        with pytest.raises(ConfigurationError, match="Use a or b"):
             key.parse(value)
 
 

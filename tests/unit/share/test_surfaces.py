@@ -138,7 +138,7 @@ def test_topics_must_be_a_collection_of_names(topics: Any) -> None:
 def test_bad_configurations_leave_nothing_behind() -> None:
     before = threading.enumerate()
     with pytest.raises(ConfigurationError, match="no_such_key"):
-        KafkaShareConsumer(bootstrap_servers="b:1", group_id="g", no_such_key=1)
+        KafkaShareConsumer({"no_such_key": 1}, bootstrap_servers="b:1", group_id="g")
     assert threading.enumerate() == before
 
 

@@ -65,8 +65,8 @@ def test_workers_travel_as_foreach_batch_functions_of_spark_connect_do() -> None
         ({"acknowledgement_mode": "implicit"}, "acknowledgement_mode='implicit': workers set it to 'explicit'"),
         ({"auto_renew": False}, "auto_renew=False: workers set it to True themselves; remove it"),
         ({"value_deserializer": bytes.decode}, "value_deserializer: workers hand out bytes"),
-        ({"no_such_key": 1}, "no_such_key=1 is no key of a share consumer"),
-        ({"auto.offset.reset": "earliest"}, "set the group configuration share.auto.offset.reset"),
+        ({"no_such_key": 1}, "Unknown configuration key 'no_such_key'"),
+        ({"auto.offset.reset": "earliest"}, "Set the group configuration share.auto.offset.reset"),
     ],
 )
 def test_what_is_wrong_is_named_with_the_remedy(keywords: dict[str, Any], said: str) -> None:

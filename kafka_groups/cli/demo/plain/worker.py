@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -73,7 +74,7 @@ def work(
 @click.option("--topic", required=True)
 @click.option("--mode", type=click.Choice(["implicit", "explicit"]), required=True)
 @click.option("--store", type=click.Path(path_type=Path), required=True)
-def main(bootstrap_servers: str, group: str, topic: str, mode: str, store: Path) -> None:
+def main(bootstrap_servers: str, group: str, topic: str, mode: Literal["implicit", "explicit"], store: Path) -> None:
     """Work until SIGTERM."""
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())

@@ -42,17 +42,17 @@ def test_the_group_has_two_spellings() -> None:
             r"path='x' is no option of the source kafka-share; remove it; there are available.* configFile",
         ),
         ({"password": "Sesame"}, "password=a hidden value"),
-        ({"kafka.bootstrap.server": "a:1"}, r"did you mean bootstrap\.servers\?"),
+        ({"kafka.bootstrap.server": "a:1"}, r"Did you mean 'bootstrap\.servers'\?"),
         ({"kafka.auto.offset.reset": "earliest"}, r"share\.auto\.offset\.reset"),
         (
             {"kafka.share.acknowledgement.mode": "implicit"},
             "acknowledges a batch when Spark has finished it; remove it",
         ),
         ({"kafka.value.deserializer": "x"}, "cast the column value"),
-        ({"maxRecordsPerBatch": "0"}, "maxRecordsPerBatch is '0': it is below 1"),
-        ({"maxBytesPerBatch": "9x"}, "give a number of bytes, or a size such as 64m"),
-        ({"maxBytesPerBatch": "1g"}, "it is above"),
-        ({"subscribe": " , "}, "subscribe is ' , ': it names no topic"),
+        ({"maxRecordsPerBatch": "0"}, "Invalid value '0' for maxRecordsPerBatch: below the minimum of 1"),
+        ({"maxBytesPerBatch": "9x"}, "Use a number of bytes, or a size such as 64m"),
+        ({"maxBytesPerBatch": "1g"}, "above the maximum"),
+        ({"subscribe": " , "}, "Invalid value ' , ' for subscribe: it names no topic"),
         ({"configFile": "/none"}, "configFile is '/none': it cannot be read on this host"),
         ({"kafka.sasl.jaas.config": "Sesame"}, "a hidden value"),
     ],
@@ -66,7 +66,8 @@ def test_errors_name_the_option_the_value_and_the_remedy(given: dict[str, str], 
 @pytest.mark.parametrize("missing", sorted(NEEDED))
 def test_what_is_missing_is_named(missing: str) -> None:
     given = {name: value for name, value in NEEDED.items() if name != missing}
-    with pytest.raises(ConfigurationError, match=f"{missing.removeprefix('kafka.')}.* is missing"):
+    name = missing.removeprefix("kafka.")
+    with pytest.raises(ConfigurationError, match=f"{name}.* is missing|Missing .*{name}"):
         source_options(given)
 
 
@@ -83,7 +84,7 @@ def test_a_properties_file_is_read_and_options_go_before_it(tmp_path: Path) -> N
     options = source_options({"configFile": str(path), "subscribe": "t", "kafka.group.id": "g"}).consumer
     assert (options.bootstrap_servers, options.group_id, options.client_rack) == ((("file", 1),), "g", "r1")
     path.write_text("bootstrap.servers=file:1\ngroup.idd=x\n")
-    with pytest.raises(ConfigurationError, match=r"group\.idd='x' is no key .* a line of its configFile may"):
+    with pytest.raises(ConfigurationError, match=r"(?s)configuration key 'group\.idd' .* a line of its configFile may"):
         source_options({"configFile": str(path), "subscribe": "t"})
 
 

@@ -1,0 +1,118 @@
+"""A share consumer's keys as keyword arguments, so that editors complete them and type checkers check them.
+
+Made by `python -m tests.support.keywords` from kafka_groups/config/share.py.
+Edit those and run it again; do not edit this module.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+__all__ = ["ShareConsumerKeywords"]
+
+
+class ShareConsumerKeywords(TypedDict, total=False):
+    """The keyword arguments of a share consumer."""
+
+    bootstrap_servers: str | Sequence[str] | Sequence[tuple[str, int]]
+    """`bootstrap.servers`: Brokers to ask first; any of them tells about all others."""
+
+    group_id: str
+    """`group.id`: The group to be a member of."""
+
+    client_id: str
+    """`client.id`: The name of the client in the brokers' logs, metrics and quotas, and in descriptions of the
+    group."""
+
+    client_rack: str
+    """`client.rack`: The rack that the client is in; the coordinator shows it. Empty for none."""
+
+    acknowledgement_mode: Literal["implicit", "explicit"]
+    """`share.acknowledgement.mode`: implicit: the next poll or commit accepts all records that were delivered.
+    explicit: the application acknowledges every record before it polls again."""
+
+    acquire_mode: Literal["batch_optimized", "record_limit"]
+    """`share.acquire.mode`: batch_optimized: whole batches of the log are acquired, so that a poll may return more than
+    max.poll.records. record_limit: never more than max.poll.records, at a lower rate (KIP-1206)."""
+
+    max_poll_records: int
+    """`max.poll.records`: How many records one fetch asks for; a limit in the record_limit mode, a wish otherwise."""
+
+    fetch_min_bytes: int
+    """`fetch.min.bytes`: The broker waits until it has this much, or fetch.max.wait.ms is over."""
+
+    fetch_max_bytes: int
+    """`fetch.max.bytes`: The most that one response holds; a single larger batch is still returned."""
+
+    fetch_max_wait_ms: int
+    """`fetch.max.wait.ms`: How long the broker may wait for fetch.min.bytes."""
+
+    max_poll_interval_ms: int
+    """`max.poll.interval.ms`: An application that does not poll for this long leaves the group, and its records go to
+    other members."""
+
+    default_api_timeout_ms: int
+    """`default.api.timeout.ms`: How long a call that was given no timeout may take."""
+
+    request_timeout_ms: int
+    """`request.timeout.ms`: How long one request waits for its response before the connection counts as lost."""
+
+    check_crcs: bool
+    """`check.crcs`: Whether the checksum of each record batch is checked before it is read."""
+
+    allow_auto_create_topics: bool
+    """`allow.auto.create.topics`: Whether the broker may create a subscribed topic that does not exist."""
+
+    metadata_max_age_ms: int
+    """`metadata.max.age.ms`: How old the client's picture of topics and brokers may become before it is asked for
+    again."""
+
+    retry_backoff_ms: int
+    """`retry.backoff.ms`: The wait before a failed request is sent again; it doubles each time."""
+
+    retry_backoff_max_ms: int
+    """`retry.backoff.max.ms`: The longest wait before a failed request is sent again."""
+
+    reconnect_backoff_ms: int
+    """`reconnect.backoff.ms`: The wait before the next attempt to reach a broker that could not be reached; it doubles
+    each time."""
+
+    reconnect_backoff_max_ms: int
+    """`reconnect.backoff.max.ms`: The longest wait between two attempts to reach a broker."""
+
+    socket_connection_setup_timeout_ms: int
+    """`socket.connection.setup.timeout.ms`: How long the set-up of a connection may take."""
+
+    security_protocol: Literal["PLAINTEXT", "SSL"]
+    """`security.protocol`: Whether connections are encrypted with TLS."""
+
+    ssl_ca_location: str | None
+    """`ssl.ca.location`: A PEM file with the certificates that are trusted to sign a broker's; the system's own if
+    there is none."""
+
+    ssl_certificate_location: str | None
+    """`ssl.certificate.location`: A PEM file with the client's certificate chain."""
+
+    ssl_key_location: str | None
+    """`ssl.key.location`: A PEM file with the private key of the client's certificate."""
+
+    ssl_key_password: str | None
+    """`ssl.key.password`: The password of the private key."""
+
+    ssl_endpoint_identification_algorithm: Literal["https", "none"]
+    """`ssl.endpoint.identification.algorithm`: Whether the name in the broker's certificate must be the host's (https)
+    or need not (none, or empty)."""
+
+    prefetch_batches: int
+    """`prefetch.batches`: How many batches per leader are fetched ahead while the application works; 0 turns it off."""
+
+    auto_renew: bool
+    """`auto.renew`: Whether the locks of records that were handed out and not yet acknowledged are renewed before they
+    run out (KIP-1222). Explicit mode only."""
+
+    on_deserialization_error: Literal["release", "raise"]
+    """`on.deserialization.error`: release: a record that fails to deserialise carries its raw bytes and the error, and
+    is released unless it is acknowledged. raise: poll raises, as in Java."""
+
+    unknown_config: Literal["raise", "warn"]
+    """`unknown.config`: What happens with keys that a share consumer does not have. raise: one error names all of them.
+    warn: each is logged as a warning and ignored, so that a configuration made for another client can be tried."""
