@@ -3,14 +3,15 @@
 import asyncio
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Generic, Self, Unpack
 
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.keywords import ShareConsumerKeywords
 from kafka_groups.config.timeouts import checked_timeout
-from kafka_groups.errors import ConfigurationError, KafkaGroupsError, OperationTimeoutError
+from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
+from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
@@ -18,7 +19,7 @@ from kafka_groups.share.parts import Configuration, Environment, configured, put
 from kafka_groups.share.surface import LocalSurface
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["AsyncKafkaShareConsumer", "CommitResult", "checked_topics"]
+__all__ = ["AsyncKafkaShareConsumer", "CommitResult"]
 
 CommitResult = Mapping[TopicIdPartition, KafkaGroupsError | None]
 """For each partition that acknowledgements were committed for: None, or why the broker did not take them."""
@@ -103,7 +104,7 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
     async def unsubscribe(self) -> None:
         """Leave the group; records that were not acknowledged are released, acknowledgements are still sent."""
         with self._application.entered():
-            self._application.send_acknowledged()
+            self._application.begin_leaving()
             self._application.drop_all()
             self._application.subscription = frozenset()
             self._client.unsubscribe()
@@ -191,13 +192,29 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
                 self._client.turn()
 
     def __aiter__(self) -> AsyncIterator[ShareRecord[K, V]]:
-        """Records one after the other, for ever; in implicit mode a record counts as done when its batch is."""
+        """Iterate over records, forever.
+
+        In implicit mode a record counts as done when the loop asks for the next one. If you leave the loop early, the
+        next loop or poll starts with the record that you stopped at, because the consumer cannot know whether you
+        finished it. A commit accepts only the records that the loop has moved past, and so does `close`, which releases
+        the rest. A record that ends two loops in a row is released, so that its deliveries are counted.
+
+        In explicit mode the records that the loop never reached go to the next loop or poll. Those that it reached are
+        yours to acknowledge.
+        """
         return self._iterate()
 
     async def _iterate(self) -> AsyncIterator[ShareRecord[K, V]]:
+        loop = object()
         while True:
-            for record in await self.poll():
-                yield record
+            for part in await self._next_batch(loop):
+                for record in part:
+                    yield record
+
+    async def _next_batch(self, loop: object) -> Iterator[Iterator[ShareRecord[K, V]]]:
+        with self._application.entered():
+            rest = self._application.resume(loop)
+        return self._application.read(loop, await self.poll()) if rest is None else rest
 
     # ----------------------------------------------------------------------------- acknowledgement
 
@@ -296,7 +313,7 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
             return
         timeout_ms = NEVER_MS if timeout is None else round(timeout * 1000)
         with self._application.entered():
-            self._application.send_acknowledged()
+            self._application.begin_leaving()
         self._finalizer.detach()
         try:
             await self._client.close(timeout_ms)
@@ -304,22 +321,6 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
             await self._client.abort()
             self._application.mark_closed()
         self._application.run_callback()
-
-
-def checked_topics(topics: Iterable[object]) -> frozenset[str]:
-    """The topics of a subscription.
-
-    Raises:
-        ConfigurationError: A single string, or something else than names.
-    """
-    if isinstance(topics, str):
-        raise ConfigurationError(f"topics={topics!r}: give a list of topic names, [{topics!r}]")
-    wanted: set[str] = set()
-    for topic in topics:
-        if not isinstance(topic, str) or not topic:
-            raise ConfigurationError(f"topics: {topic!r} is no topic name")
-        wanted.add(topic)
-    return frozenset(wanted)
 
 
 def _abandon(client: ShareClient) -> None:

@@ -14,18 +14,19 @@ from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import (
     ClosedError,
     ConcurrentUseError,
-    ConfigurationError,
     IllegalStateError,
     KafkaGroupsError,
     WakeupError,
 )
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.share.arguments import check_batch, check_kind, check_renewal_target, not_a_record
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.inbox import Inbox
+from kafka_groups.share.delivery.reading import Loops
 from kafka_groups.share.delivery.records import (
     AnyRecord,
     AnyRecords,
@@ -69,6 +70,7 @@ class Application:
         )
         self._decoded: deque[AcquiredRecords | KafkaGroupsError] = deque()
         self._in_hand: list[AcquiredRecords] = []
+        self._loops = Loops()
         self._turnstile = threading.Lock()
         self._user: int | None = None
         self._process_id: int | None = None
@@ -153,6 +155,7 @@ class Application:
             WakeupError: `wakeup` was called.
         """
         self._inbox.polled(self._clock.now_ms())
+        self.end_loop()
         self._report_undecodable()
         self.raise_waiting()
         if not self.is_explicit:
@@ -183,6 +186,7 @@ class Application:
             KafkaGroupsError: An error stands before the next records: a corrupt batch, or a record that cannot be
                 deserialised.
         """
+        self._loops.forget_rest()
         for fetched in self._inbox.take(self._clock.now_ms()):
             if fetched.blob is None:
                 self._decoded.append(fetched.acquired)
@@ -192,7 +196,9 @@ class Application:
             deliveries = [delivery for delivery in self._up_to_error() if len(delivery)]
         finally:
             self._publish_in_hand()
-        self._inbox.records_handed_over += sum(map(len, deliveries))
+        for delivery in deliveries:
+            self._inbox.records_handed_over += 0 if delivery.was_handed_over else len(delivery)
+            delivery.was_handed_over = True
         if not deliveries:
             self.send_acknowledged()  # gaps alone: nothing that the application will ever see
         return ShareRecords(deliveries)
@@ -225,6 +231,32 @@ class Application:
                 self._errors.report(delivery.undecodable)
                 delivery.undecodable = None
 
+    # -------------------------------------------------------------------------------------- iterating
+
+    def read(self, loop: object, records: AnyRecords) -> Iterator[Iterator[AnyRecord]]:
+        """Have a loop go over a batch; what it has not moved past when it ends goes to whoever asks next."""
+        return self._loops.begin(loop, records.deliveries)
+
+    def resume(self, loop: object) -> Iterator[Iterator[AnyRecord]] | None:
+        """What is left for a loop in whose body the consumer was used; None if it is to poll."""
+        rest = [part for part in self._loops.rest_of(loop) if part in self._decoded]
+        if not rest:
+            return None
+        for part in rest:
+            self._decoded.remove(part)
+        taken: list[AcquiredRecords] = []
+        for part in rest:
+            self._take_in_hand(part, taken)
+        self._publish_in_hand()
+        return self._loops.resume(loop, taken)
+
+    def end_loop(self) -> None:
+        """Settle what a loop moved past, and put what it never reached before all that waits."""
+        rest = self._loops.end(is_explicit=self.is_explicit)
+        self._in_hand = [part for part in self._in_hand if part not in rest]
+        self._decoded.extendleft(reversed(rest))
+        self._publish_in_hand()
+
     def run_callback(self) -> None:
         """Tell the callback the fate of acknowledgements that has become known."""
         fates = self._inbox.fates
@@ -247,7 +279,7 @@ class Application:
         try:
             delivery = record.acquired
         except AttributeError:
-            raise ConfigurationError(f"record={record!r} is not a record: give one that poll() returned") from None
+            raise not_a_record(record) from None
         delivery.acknowledge(record.offset, kind)
 
     def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
@@ -271,28 +303,18 @@ class Application:
     def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType) -> int:
         """Acknowledge all records of a batch that are still in hand; how many those are."""
         self._check_kind(kind)
-        self.check_batch(records)
+        check_batch(records)
         return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind) for d in records.deliveries)
 
     def _check_kind(self, kind: object) -> None:
         self.check_usable()
-        if not isinstance(kind, AcknowledgeType):
-            raise ConfigurationError(f"kind={kind!r} is not an AcknowledgeType: give {_kind_meant(kind)}")
+        check_kind(kind)
         if not self.is_explicit:
             raise IllegalStateError(
                 "implicit acknowledgement is in use: set acknowledgement_mode='explicit' to acknowledge records"
             )
         if kind == AcknowledgeType.GAP:
             raise IllegalStateError("GAP is for offsets without a record; ACCEPT, RELEASE, REJECT or RENEW a record")
-
-    def check_batch(self, records: object) -> None:
-        """Check that an argument is a batch.
-
-        Raises:
-            ConfigurationError: It is something else.
-        """
-        if not isinstance(records, ShareRecords):
-            raise ConfigurationError(f"records={records!r} is not a batch: give what poll() returned")
 
     def _accept_all(self) -> None:
         for delivery in self._in_hand:
@@ -315,6 +337,7 @@ class Application:
     def commit(self, ticket: CommitTicket | None) -> bool:
         """What a commit does before it waits: in implicit mode everything delivered is accepted."""
         self.raise_waiting()
+        self.end_loop()
         if not self.is_explicit:
             self._accept_all()
         return self.send_acknowledged(ticket)
@@ -326,10 +349,7 @@ class Application:
             IllegalStateError: In implicit mode.
         """
         self._check_kind(AcknowledgeType.RENEW)
-        if target is not None and not isinstance(target, ShareRecord | ShareRecords):
-            raise ConfigurationError(
-                f"target={target!r} is not a record or a batch: give what poll() returned, or None"
-            )
+        check_renewal_target(target)
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
         renewals = ((delivery, _renewal_batches(delivery, target)) for delivery in self._targets(target))
         pending = [PendingAcknowledgement(d, batches, None, deadline_ms, ticket) for d, batches in renewals if batches]
@@ -352,10 +372,16 @@ class Application:
         What is in hand stays there; what was acknowledged is passed on.
         """
         self._inbox.is_paused = True
+        self.end_loop()
         for delivery in [item for item in self._decoded if isinstance(item, AcquiredRecords)]:
             delivery.mark_open(delivery.first_offset, delivery.last_offset, AcknowledgeType.RELEASE)
             self._decoded.remove(delivery)
             self._in_hand.append(delivery)
+        self.send_acknowledged()
+
+    def begin_leaving(self) -> None:
+        """Pass on what was acknowledged, and what a loop moved past."""
+        self.end_loop()
         self.send_acknowledged()
 
     def drop_all(self) -> None:
@@ -368,18 +394,6 @@ class Application:
     def _publish_in_hand(self) -> None:
         self._inbox.in_hand = tuple(self._in_hand)
         self._inbox.set_aside = tuple(item for item in self._decoded if isinstance(item, AcquiredRecords))
-
-
-def _kind_meant(kind: object) -> str:
-    """The member of the enumeration that a caller who gave something else may have meant."""
-    if isinstance(kind, str) and kind.upper() in _KINDS:
-        return f"AcknowledgeType.{kind.upper()}"
-    if isinstance(kind, int) and not isinstance(kind, bool) and kind in _KINDS.values():
-        return f"AcknowledgeType.{AcknowledgeType(kind).name}"
-    return "AcknowledgeType.ACCEPT, RELEASE, REJECT or RENEW"
-
-
-_KINDS = {kind.name: kind for kind in AcknowledgeType if kind is not AcknowledgeType.GAP}
 
 
 def _renewal_batches(

@@ -17,8 +17,8 @@ from kafka_groups.share.aio import (
     NONE_IS_API_TIMEOUT,
     NONE_IS_REQUEST_TIMEOUT,
     CommitResult,
-    checked_topics,
 )
+from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
@@ -104,7 +104,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
     def unsubscribe(self) -> None:
         """Leave the group; records that were not acknowledged are released, acknowledgements are still sent."""
         with self._application.entered():
-            self._application.send_acknowledged()
+            self._application.begin_leaving()
             self._application.drop_all()
             self._application.subscription = frozenset()
             if self._thread.is_running:
@@ -187,9 +187,25 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
                 self._attract_attention()
 
     def __iter__(self) -> Iterator[ShareRecord[K, V]]:
-        """Records one after the other, for ever; in implicit mode a record counts as done when its batch is."""
+        """Iterate over records, forever.
+
+        In implicit mode a record counts as done when the loop asks for the next one. If you leave the loop early, the
+        next loop or poll starts with the record that you stopped at, because the consumer cannot know whether you
+        finished it. A commit accepts only the records that the loop has moved past, and so does `close`, which releases
+        the rest. A record that ends two loops in a row is released, so that its deliveries are counted.
+
+        In explicit mode the records that the loop never reached go to the next loop or poll. Those that it reached are
+        yours to acknowledge.
+        """
+        loop = object()
         while True:
-            yield from self.poll()
+            for part in self._next_batch(loop):
+                yield from part
+
+    def _next_batch(self, loop: object) -> Iterator[Iterator[ShareRecord[K, V]]]:
+        with self._application.entered():
+            rest = self._application.resume(loop)
+        return self._application.read(loop, self.poll()) if rest is None else rest
 
     # ----------------------------------------------------------------------------- acknowledgement
 
@@ -274,7 +290,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
             return
         timeout_ms = NEVER_MS if timeout is None else round(timeout * 1000)
         with self._application.entered():
-            self._application.send_acknowledged()
+            self._application.begin_leaving()
         self._finalizer.detach()
         try:
             if self._thread.is_running:

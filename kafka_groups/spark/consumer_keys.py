@@ -8,7 +8,7 @@ from attrs import AttrsInstance, fields, frozen
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.aio import checked_topics
+from kafka_groups.share.arguments import checked_topics
 
 __all__ = ["KeyRules", "options_and_keys", "positive", "topic_or_none", "topics_of"]
 

@@ -1,24 +1,24 @@
 """The records that one fetch response brought for one partition, and what became of each of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Self
 from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.errors import CorruptRecordError, IllegalStateError, ProtocolError
+from kafka_groups.errors import CorruptRecordError, IllegalStateError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
 from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, Record, RecordBatch
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.columns import BLOCK_RECORDS, FIELDS, RecordColumns
+from kafka_groups.share.delivery.place import Place
 from kafka_groups.share.delivery.records import AnyRecord, DeserializedRecord, ShareRecord
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 __all__ = ["AcquiredRecords", "SessionId"]
 
-_MAX_OFFSETS = 1 << 26
 _new = object.__new__
 _RENEWABLE = bytes([m.OPEN])
 _CHANGEABLE = bytes([m.OPEN, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
@@ -51,6 +51,7 @@ class AcquiredRecords:
         renewing: Whether a renewal of the locks is under way.
         renewable: Whether renewing is of any use: False once the broker refused it.
         undecodable: Why a batch could not be decoded, found out while iterating; the next poll raises it.
+        was_handed_over: Whether the application got these records before, or could have.
     """
 
     __slots__ = (
@@ -68,6 +69,7 @@ class AcquiredRecords:
         "session",
         "topic_partition",
         "undecodable",
+        "was_handed_over",
     )
 
     def __init__(
@@ -83,10 +85,11 @@ class AcquiredRecords:
         self.renewing = False
         self.renewable = True
         self.undecodable: CorruptRecordError | None = None
+        self.was_handed_over = False
         self._ranges = tuple(sorted(ranges, key=lambda acquired: acquired.first_offset))
         self.first_offset = self._ranges[0].first_offset
         self.max_delivery_count = max(acquired.delivery_count for acquired in self._ranges)
-        self.marks = _marks_of(self._ranges)
+        self.marks = m.marks_of(self._ranges)
         self._batches: tuple[RecordBatch, ...] = ()
         self._records: list[DeserializedRecord] | None = None
         self._delivered: bytes | None = None
@@ -149,23 +152,40 @@ class AcquiredRecords:
         self._size = len(records)
 
     def __iter__(self) -> Iterator[AnyRecord]:
-        if self._records is not None:
-            yield from self._records
+        return self._made() if self._records is None else iter(self._records)
+
+    def read(self, place: Place, after: int | None = None) -> Generator[AnyRecord]:
+        """Iterate, and tell the place when the generator is closed.
+
+        Args:
+            place: Where the place is told.
+            after: Yield only records after this offset.
+        """
+        return self._made(place, after) if self._records is None else _told(self._records, place, after)
+
+    def _made(self, place: Place | None = None, after: int | None = None) -> Generator[AnyRecord]:
+        record: AnyRecord | None = None
+        try:
+            for batch in self._batches:
+                try:
+                    for raw in self._raw_records_of(batch, after):
+                        # What ShareRecord(raw, self) does, without a call for each record: a quarter of the time.
+                        record = _new(ShareRecord)
+                        record._raw = raw
+                        record.acquired = self
+                        record.offset = raw.offset
+                        record.value = raw.value
+                        yield record
+                except FOREIGN_ERRORS as error:
+                    self._reject(batch, batch.corrupt(error))
+                except CorruptRecordError as error:
+                    self._reject(batch, error)
+        except GeneratorExit:  # costs nothing for a record, and says where a loop was left
+            if place is not None:
+                place.stopped_at(record)
             return
-        for batch in self._batches:
-            try:
-                for raw in self._raw_records_of(batch):
-                    # What ShareRecord(raw, self) does, without a call for each record: a quarter of the time.
-                    record = _new(ShareRecord)
-                    record._raw = raw
-                    record.acquired = self
-                    record.offset = raw.offset
-                    record.value = raw.value
-                    yield record
-            except FOREIGN_ERRORS as error:
-                self._reject(batch, batch.corrupt(error))
-            except CorruptRecordError as error:
-                self._reject(batch, error)
+        if place is not None:
+            place.is_over = True
 
     def blocks(self) -> Iterator[Sequence[RecordBatch]]:
         """The batches in groups of some thousand records, as their headers say; none if they were deserialised."""
@@ -224,8 +244,10 @@ class AcquiredRecords:
         self.mark_batch(batch, AcknowledgeType.REJECT)
         self.undecodable = self.undecodable or error
 
-    def _raw_records_of(self, batch: RecordBatch) -> Iterable[Record]:
+    def _raw_records_of(self, batch: RecordBatch, after: int | None) -> Iterable[Record]:
         raws: Iterable[Record] = batch.compiled()
+        if after is not None and batch.header.base_offset <= after:
+            raws = (raw for raw in raws if raw.offset > after)
         if self._delivered is not None or not self.covers(batch):
             raws = filter(self._is_delivered, raws)
         return raws
@@ -334,10 +356,20 @@ class AcquiredRecords:
         del self.marks[position:]
         return rest
 
+    def take_back(self, first_offset: int) -> Self:
+        """What is still open from an offset on, as a delivery of its own; it is no longer part of this one."""
+        start, end = self._positions(first_offset, self.last_offset)
+        runs = m.runs_of(self.marks[start:end], m.OPEN)
+        rest = self.redelivery((start + first, start + last) for first, last in runs)
+        rest.renewable = self.renewable
+        m.replace(self.marks, _RENEWABLE, m.NOT_ACQUIRED, start, end)
+        return rest
+
     def redelivery(self, runs: Iterable[tuple[int, int]]) -> Self:
         """The records at these positions once more, as a delivery of its own (renewed records)."""
         again = type(self)(self.topic_partition, self.session, self._ranges, self.lock_deadline_ms)
         again.marks = bytearray([m.NOT_ACQUIRED]) * len(self.marks)
+        again.was_handed_over = True
         for start, last in runs:
             again.marks[start : last + 1] = bytes([m.OPEN]) * (last + 1 - start)
         if self._records is not None:
@@ -358,16 +390,13 @@ _ACKNOWLEDGED = bytes([m.GAP, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
 _OPEN_AS_RENEW = bytes(m.RENEW if mark == m.OPEN else m.NOT_ACQUIRED for mark in range(256))
 
 
-def _marks_of(ranges: Sequence[AcquiredRange]) -> bytearray:
-    first, last = ranges[0].first_offset, max(r.last_offset for r in ranges)
-    size = last - first + 1
-    if any(r.last_offset < r.first_offset for r in ranges) or size > _MAX_OFFSETS:
-        raise ProtocolError(f"the broker acquired impossible ranges of offsets: {first} to {last}")
-    if len(ranges) == 1:
-        return bytearray([m.OPEN]) * size
-    marks = bytearray([m.NOT_ACQUIRED]) * size
-    for r in ranges:
-        marks[r.first_offset - first : r.last_offset + 1 - first] = bytes([m.OPEN]) * (
-            r.last_offset + 1 - r.first_offset
-        )
-    return marks
+def _told(records: Iterable[DeserializedRecord], place: Place, after: int | None) -> Generator[AnyRecord]:
+    record: AnyRecord | None = None
+    try:
+        for record in records:
+            if after is None or record.offset > after:
+                yield record
+    except GeneratorExit:
+        place.stopped_at(record)
+        return
+    place.is_over = True

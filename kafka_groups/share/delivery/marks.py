@@ -6,13 +6,15 @@ runs) is done by the methods of `bytearray` and by regular expressions, at the s
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from kafka_groups.errors import ProtocolError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
 from kafka_groups.types import AcknowledgeType
 
-__all__ = ["NOT_ACQUIRED", "OPEN", "SENT", "encode_batches", "replace", "runs_of"]
+__all__ = ["NOT_ACQUIRED", "OPEN", "SENT", "encode_batches", "marks_of", "replace", "runs_of"]
 
 OPEN: Final = 255
 """Acquired, and not acknowledged yet."""
@@ -21,11 +23,31 @@ NOT_ACQUIRED: Final = 254
 SENT: Final = 253
 """Acknowledged, and on the way to the broker or there: out of the application's hands."""
 
+_MAX_OFFSETS = 1 << 26
+
 _SINGLE_TYPE_FROM = 10
 """A run of more equal types than this becomes a batch of its own with a single type, as Kafka's client does."""
 
 _ACKNOWLEDGED = re.compile(rb"[\x00-\x04]+")
 _EQUAL = re.compile(rb"(.)\1*", re.DOTALL)
+
+
+def marks_of(ranges: Sequence[AcquiredRange]) -> bytearray:
+    """The marks of what was acquired: open within the ranges, somebody else's between them.
+
+    Raises:
+        ProtocolError: The ranges are impossible.
+    """
+    first, last = ranges[0].first_offset, max(r.last_offset for r in ranges)
+    size = last - first + 1
+    if any(r.last_offset < r.first_offset for r in ranges) or size > _MAX_OFFSETS:
+        raise ProtocolError(f"the broker acquired impossible ranges of offsets: {first} to {last}")
+    if len(ranges) == 1:
+        return bytearray([OPEN]) * size
+    marks = bytearray([NOT_ACQUIRED]) * size
+    for r in ranges:
+        marks[r.first_offset - first : r.last_offset + 1 - first] = bytes([OPEN]) * (r.last_offset + 1 - r.first_offset)
+    return marks
 
 
 def replace(marks: bytearray, old: bytes, new: int, start: int = 0, end: int | None = None) -> None:

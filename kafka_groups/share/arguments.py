@@ -1,0 +1,72 @@
+"""Checks of what callers give to a share consumer; each error names the value and what to give instead."""
+
+from collections.abc import Iterable
+
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["check_batch", "check_kind", "check_renewal_target", "checked_topics", "not_a_record"]
+
+
+def checked_topics(topics: Iterable[object]) -> frozenset[str]:
+    """The topics of a subscription.
+
+    Raises:
+        ConfigurationError: A single string, or something else than names.
+    """
+    if isinstance(topics, str):
+        raise ConfigurationError(f"topics={topics!r}: give a list of topic names, [{topics!r}]")
+    wanted: set[str] = set()
+    for topic in topics:
+        if not isinstance(topic, str) or not topic:
+            raise ConfigurationError(f"topics: {topic!r} is no topic name")
+        wanted.add(topic)
+    return frozenset(wanted)
+
+
+def check_kind(kind: object) -> None:
+    """Check that an acknowledgement is one.
+
+    Raises:
+        ConfigurationError: It is not an `AcknowledgeType`.
+    """
+    if not isinstance(kind, AcknowledgeType):
+        raise ConfigurationError(f"kind={kind!r} is not an AcknowledgeType: give {_kind_meant(kind)}")
+
+
+def _kind_meant(kind: object) -> str:
+    """The member of the enumeration that a caller who gave something else may have meant."""
+    if isinstance(kind, str) and kind.upper() in _KINDS:
+        return f"AcknowledgeType.{kind.upper()}"
+    if isinstance(kind, int) and not isinstance(kind, bool) and kind in _KINDS.values():
+        return f"AcknowledgeType.{AcknowledgeType(kind).name}"
+    return "AcknowledgeType.ACCEPT, RELEASE, REJECT or RENEW"
+
+
+_KINDS = {kind.name: kind for kind in AcknowledgeType if kind is not AcknowledgeType.GAP}
+
+
+def not_a_record(record: object) -> ConfigurationError:
+    """The error for something that was given in place of a record."""
+    return ConfigurationError(f"record={record!r} is not a record: give one that poll() returned")
+
+
+def check_batch(records: object) -> None:
+    """Check that an argument is a batch.
+
+    Raises:
+        ConfigurationError: It is something else.
+    """
+    if not isinstance(records, ShareRecords):
+        raise ConfigurationError(f"records={records!r} is not a batch: give what poll() returned")
+
+
+def check_renewal_target(target: object) -> None:
+    """Check that the locks of an argument can be renewed.
+
+    Raises:
+        ConfigurationError: It is neither a record nor a batch nor None.
+    """
+    if target is not None and not isinstance(target, ShareRecord | ShareRecords):
+        raise ConfigurationError(f"target={target!r} is not a record or a batch: give what poll() returned, or None")

@@ -1,0 +1,24 @@
+"""Where a generator of records was when it was closed."""
+
+from attrs import define
+
+from kafka_groups.share.delivery.records import AnyRecord
+
+__all__ = ["Place"]
+
+
+@define(eq=False)
+class Place:
+    """How far somebody went through the records of a delivery; known once the generator ended or was closed.
+
+    Attributes:
+        offset: The record that was yielded last; None before the first.
+        is_over: Whether another record was asked for after the last one.
+    """
+
+    offset: int | None = None
+    is_over: bool = False
+
+    def stopped_at(self, record: AnyRecord | None) -> None:
+        """The generator was closed after this record."""
+        self.offset = None if record is None else record.offset

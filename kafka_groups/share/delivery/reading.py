@@ -1,0 +1,131 @@
+"""How far a loop over a consumer has come in its batch, and what becomes of the part that it never reached."""
+
+from collections.abc import Generator, Iterator, Sequence
+
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.place import Place
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.types import AcknowledgeType, TopicIdPartition
+
+__all__ = ["Loops", "Reading", "StopPoint"]
+
+StopPoint = tuple[TopicIdPartition, int]
+"""The record that a loop was given last and did not move past."""
+
+
+class Reading:
+    """One loop over one batch.
+
+    A loop has moved past a record when it has asked for the next one. Nothing is noted per record: the generator that
+    makes the records tells its place when it is closed, and `stop` closes it.
+
+    Args:
+        loop: Stands for the loop, which may go on with the rest after a commit in its body.
+        deliveries: The batch.
+        after: Offset in the first delivery that the loop has moved past already.
+    """
+
+    def __init__(self, loop: object, deliveries: Sequence[AcquiredRecords], after: int | None = None) -> None:
+        self.loop = loop
+        self._deliveries = list(deliveries)
+        self._after = after
+        self._reached = -1
+        self._place = Place()
+        self._records: Generator[AnyRecord] | None = None
+        self._is_stopped = False
+
+    def parts(self) -> Iterator[Iterator[AnyRecord]]:
+        """The records of each delivery, made while the loop goes on; ends early after `stop`."""
+        for number, delivery in enumerate(self._deliveries):
+            self._reached, self._place = number, Place()
+            self._records = delivery.read(self._place, self._after)
+            self._after = None
+            yield self._records
+            if self._is_stopped:
+                return
+        self._reached = len(self._deliveries)
+
+    def stop(self, *, is_explicit: bool, last: StopPoint | None) -> tuple[list[AcquiredRecords], StopPoint | None]:
+        """End the loop's claim to the batch.
+
+        In implicit mode the records that the loop moved past are accepted. The one that it stopped at is not: nobody
+        knows whether the loop's body finished. It comes back once; a loop that stops at the same record again releases
+        it, so that a record that ends every loop spends its deliveries and does not come back for ever.
+
+        Args:
+            is_explicit: Whether the application acknowledges each record itself; the one that it stopped at stays in
+                its hands then.
+            last: Where the loop before was stopped.
+
+        Returns:
+            What the loop never reached, and where it was stopped.
+        """
+        self._is_stopped = True
+        rest: list[AcquiredRecords] = []
+        if not 0 <= self._reached < len(self._deliveries):
+            return (self._deliveries if self._reached < 0 else []), None
+        current, point = self._deliveries[self._reached], None
+        if self._records is not None:
+            self._records.close()
+        if not self._place.is_over:
+            point, first = self._stop_at(current, is_explicit=is_explicit, last=last)
+            rest.append(current.take_back(first))
+        rest += [delivery.take_back(delivery.first_offset) for delivery in self._deliveries[self._reached + 1 :]]
+        return [delivery for delivery in rest if len(delivery)], point
+
+    def _stop_at(
+        self, current: AcquiredRecords, *, is_explicit: bool, last: StopPoint | None
+    ) -> tuple[StopPoint | None, int]:
+        """Settle what the loop moved past; where it stands, and the first offset that goes back."""
+        offset = self._place.offset
+        if offset is None:
+            return None, current.first_offset
+        point = (current.topic_partition, offset)
+        if is_explicit:
+            return point, offset + 1
+        current.mark_open(current.first_offset, offset - 1, AcknowledgeType.ACCEPT)
+        if point == last:
+            current.mark_open(offset, offset, AcknowledgeType.RELEASE)
+        return point, offset
+
+
+class Loops:
+    """The loops over a consumer: the one that is under way, and what the last one left."""
+
+    def __init__(self) -> None:
+        self._reading: Reading | None = None
+        self._stopped_at: StopPoint | None = None
+        self._ended: object = None
+        self._rest: list[AcquiredRecords] = []
+
+    def begin(self, loop: object, deliveries: Sequence[AcquiredRecords]) -> Iterator[Iterator[AnyRecord]]:
+        """A loop goes over a batch."""
+        self._reading = Reading(loop, deliveries)
+        return self._reading.parts()
+
+    def end(self, *, is_explicit: bool) -> list[AcquiredRecords]:
+        """Nobody goes over a batch any more; what the loop never reached."""
+        reading, self._reading = self._reading, None
+        if reading is None:
+            return []
+        self._rest, self._stopped_at = reading.stop(is_explicit=is_explicit, last=self._stopped_at)
+        self._ended = reading.loop
+        return self._rest
+
+    def rest_of(self, loop: object) -> list[AcquiredRecords]:
+        """What this loop left when it was ended, unless somebody else has taken it."""
+        return self._rest if loop is self._ended else []
+
+    def forget_rest(self) -> None:
+        """Somebody takes what waits."""
+        self._rest, self._ended = [], None
+
+    def resume(self, loop: object, rest: Sequence[AcquiredRecords]) -> Iterator[Iterator[AnyRecord]]:
+        """A loop goes on with what it left: it has moved past the record that it stood at."""
+        after, point = None, self._stopped_at
+        if point is not None and rest and rest[0].topic_partition == point[0] and point[1] in rest[0]:
+            after = point[1]
+        self._stopped_at = None
+        self.forget_rest()
+        self._reading = Reading(loop, rest, after)
+        return self._reading.parts()
