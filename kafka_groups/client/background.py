@@ -1,7 +1,8 @@
-"""Errors that happen between the calls of an application, kept until its next call can raise them."""
+"""What happens between the calls of an application: errors that its next call raises, and events for the log."""
 
 from collections import deque
 
+from kafka_groups.client.events import Events
 from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["BackgroundErrors"]
@@ -12,11 +13,16 @@ class BackgroundErrors:
 
     An error that is *fatal* ends the client: every poll and commit raises it from then on. Any other is raised once,
     and not queued a second time while an equal one waits.
+
+    Attributes:
+        fatal: The error that ended the client, or None.
+        events: What happened, for the log.
     """
 
     def __init__(self) -> None:
         self._waiting: deque[KafkaGroupsError] = deque()
         self.fatal: KafkaGroupsError | None = None
+        self.events = Events()
 
     def __bool__(self) -> bool:
         return self.fatal is not None or bool(self._waiting)

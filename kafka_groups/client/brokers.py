@@ -1,11 +1,11 @@
 """Single questions to brokers, for what the engine of a client does not ask by itself."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
 
+from kafka_groups.client.logbook import NETWORK_LOG
 from kafka_groups.errors import KafkaGroupsError, error_for
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.connection import ClientConnection
@@ -22,7 +22,6 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["Address", "Brokers", "raise_for", "total_lag"]
 
-_LOG = logging.getLogger(__name__)
 _TIMEOUT_MS = 5_000
 _GROUP_KEY = 0
 
@@ -91,7 +90,7 @@ class Brokers:
             try:
                 return await self.ask(address, request)
             except KafkaGroupsError as error:
-                _LOG.info("%s:%d was asked in vain: %s", *address, error)
+                NETWORK_LOG.info("%s:%d did not answer a question about a group: %s", *address, error)
         return await self.ask(last, request)
 
     async def coordinator_of(self, group_id: str) -> Address:

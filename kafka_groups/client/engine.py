@@ -5,18 +5,16 @@ tasks in between, and the timer is set to the earliest moment that a manager nam
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 
 from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.logbook import REQUESTS_LOG
 from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, RequestManager
 from kafka_groups.client.router import Router
 from kafka_groups.errors import ClientFailureError
 from kafka_groups.net.clock import Clock
 
 __all__ = ["Engine"]
-
-_LOG = logging.getLogger(__name__)
 
 
 class Engine:
@@ -117,7 +115,7 @@ class Engine:
         self.turn()
 
     def _failed(self, manager: RequestManager, request: OutgoingRequest, failure: Exception) -> None:
-        _LOG.debug("%s failed: %s", request.api.name, failure)
+        REQUESTS_LOG.debug("%s failed: %s", request.api.name, failure)
         try:
             manager.on_failure(request, failure, self._clock.now_ms())
         except Exception as error:
@@ -125,8 +123,8 @@ class Engine:
         self.turn()
 
     def _broken(self, error: Exception) -> None:
-        _LOG.error("the client's engine failed", exc_info=error)
-        fatal = ClientFailureError(f"the client failed inside and cannot go on: {error!r}")
+        REQUESTS_LOG.error("The client failed by a defect of this package and cannot go on", exc_info=error)
+        fatal = ClientFailureError(f"The client failed by a defect of this package and cannot go on: {error!r}")
         fatal.__cause__ = error
         self._errors.report_fatal(fatal)
 

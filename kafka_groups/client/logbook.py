@@ -7,6 +7,7 @@ import logging
 
 from attrs import define
 
+from kafka_groups.client.events import Area, Event
 from kafka_groups.net.clock import Clock
 
 __all__ = ["GROUP_LOG", "NETWORK_LOG", "RECORDS_LOG", "REQUESTS_LOG", "Logbook"]
@@ -20,6 +21,7 @@ RECORDS_LOG = logging.getLogger("kafka_groups.records")
 REQUESTS_LOG = logging.getLogger("kafka_groups.requests")
 """Every request and its answer."""
 
+_AREA_LOGS = {Area.GROUP: GROUP_LOG, Area.RECORDS: RECORDS_LOG}
 _FIRST_INTERVAL_MS = 1_000
 _LAST_INTERVAL_MS = 300_000
 
@@ -63,6 +65,14 @@ class Logbook:
             log.warning(repeats, *args, *((known.left_out,) if known.left_out else ()))
             known.interval_ms = min(2 * known.interval_ms, _LAST_INTERVAL_MS)
             known.next_ms, known.left_out = now_ms + known.interval_ms, 0
+
+    def write(self, event: Event) -> None:
+        """Log an event of the packages that do not log themselves."""
+        log = _AREA_LOGS[event.area]
+        if event.subject is None:
+            log.info("%s", event.text)
+        else:
+            self.warn(log, event.subject, "%s", event.text)
 
     def settled(self, subject: str) -> bool:
         """Begin anew with a subject; whether it was warned about."""

@@ -7,6 +7,7 @@ from attrs import frozen
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.events import Area, listed
 from kafka_groups.client.requests import Answer, OutgoingRequest, PollResult
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
@@ -22,6 +23,8 @@ from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Metadata", "MetadataManager", "Node"]
 
+_CREATION_MS = 1_000
+"""For so long a topic may be missing without a warning: a broker may be creating it."""
 _REPORTED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION})
 
 
@@ -104,7 +107,7 @@ class MetadataManager:
 
     Args:
         metadata: What is kept fresh.
-        errors: Where errors of topics go that only the application can mend.
+        errors: Where events go, and errors of topics that only the application can mend.
         max_age_ms: Age at which the metadata is fetched anew (`metadata.max.age.ms`).
         timeout_ms: How long a response is waited for (`request.timeout.ms`).
         backoff: Pace of attempts while they fail.
@@ -123,6 +126,8 @@ class MetadataManager:
     ) -> None:
         self.metadata = metadata
         self._errors = errors
+        self._events = errors.events
+        self._missing_since_ms: int | None = None
         self._max_age_ms = max_age_ms
         self._timeout_ms = timeout_ms
         self._backoff = backoff
@@ -171,12 +176,23 @@ class MetadataManager:
         response: MetadataResponse = answer.message
         self.metadata.apply(response)
         self._next_update_ms = None if self._wanted_again else now_ms + self._max_age_ms
+        self._note_missing(response.topics, now_ms)
         if self._has_retriable_error(response.topics):
             self._backoff.failed(now_ms)
             self._next_update_ms = None
         else:
             self._backoff.succeeded()
         self._backoff.wait(response.throttle_time_ms, now_ms)
+
+    def _note_missing(self, topics: Iterable[MetadataResponseTopic], now_ms: int) -> None:
+        """Warn of topics that do not exist, but not of one that is being created."""
+        missing = sorted(t.name or "" for t in topics if t.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if not missing:
+            self._missing_since_ms = None
+            return
+        self._missing_since_ms = now_ms if self._missing_since_ms is None else self._missing_since_ms
+        if now_ms - self._missing_since_ms >= _CREATION_MS:
+            self._events.warn(Area.GROUP, f"missing {missing}", f"Subscribed topics do not exist: {listed(missing)}.")
 
     def _has_retriable_error(self, topics: Iterable[MetadataResponseTopic]) -> bool:
         by_code: dict[ErrorCode, list[str]] = {}

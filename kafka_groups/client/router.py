@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from attrs import define, field, frozen
 
 from kafka_groups.client.backoff import Backoff
-from kafka_groups.client.logbook import NETWORK_LOG, Logbook
+from kafka_groups.client.logbook import NETWORK_LOG, REQUESTS_LOG, Logbook
 from kafka_groups.client.metadata import Node
 from kafka_groups.client.reachability import Address, Reachability
 from kafka_groups.client.requests import Answer, OutgoingRequest
@@ -129,7 +129,7 @@ class Router:
         self._rng = rng
         self._on_data_lost = on_data_lost
         self._links: dict[tuple[str, int, _Lane], _Link] = {}
-        self._logbook = Logbook(clock)
+        self.logbook = Logbook(clock)
         self._closed = False
         self.reachability = Reachability(settings.reach_timeout_ms)
 
@@ -266,7 +266,7 @@ class Router:
         hint = "" if link.address in self._settings.bootstrap else _ADVERTISED
         since_ms, now_ms = self.reachability.unreachable_since_ms, self._clock.now_ms()
         alone = "" if since_ms is None else f" No broker has answered for {(now_ms - since_ms) // 1000} s."
-        self._logbook.warn(
+        self.logbook.warn(
             NETWORK_LOG, f"{link.host}:{link.port}", "Cannot reach a broker: %s.%s%s Retrying.", text, hint, alone
         )
 
@@ -275,7 +275,7 @@ class Router:
         if not link.has_answered:
             link.has_answered = True
             link.backoff.succeeded()
-            if self._logbook.settled(f"{link.host}:{link.port}"):
+            if self.logbook.settled(f"{link.host}:{link.port}"):
                 NETWORK_LOG.info("Reached %s:%d", link.host, link.port)
         self.reachability.answered(link.address, now_ms)
 
@@ -311,11 +311,15 @@ class Router:
 
         def answered(message: object) -> None:
             self._answered(link)
-            waiting.on_answer(Answer(message, version, self._clock.now_ms() - sent_ms))
+            latency_ms = self._clock.now_ms() - sent_ms
+            REQUESTS_LOG.debug("%s v%d: %s:%d answered in %d ms", name, version, link.host, link.port, latency_ms)
+            waiting.on_answer(Answer(message, version, latency_ms))
 
+        name = request.api.name
         try:
             version = versions.version_for(APIS[request.api].request_class)
             message = request.build(version)
+            REQUESTS_LOG.debug("%s v%d to %s:%d", name, version, link.host, link.port)
             connection.send(message, version, answered, waiting.on_failure, sent_ms + request.timeout_ms)
         except KafkaGroupsError as error:
             asyncio.get_running_loop().call_soon(waiting.on_failure, error)

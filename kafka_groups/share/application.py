@@ -67,6 +67,7 @@ class Application:
             key_deserializer=config.key_deserializer,
             value_deserializer=config.value_deserializer,
             raise_errors=config.on_deserialization_error == "raise",
+            events=inbox.events,
         )
         self._decoded: deque[AcquiredRecords | KafkaGroupsError] = deque()
         self._in_hand: list[AcquiredRecords] = []

@@ -9,6 +9,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.engine import Engine
+from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
 from kafka_groups.client.membership.states import MemberState
@@ -78,7 +79,9 @@ class ShareClient:
         )
         around = Surroundings(self.membership, self._metadata, errors, inbox, self._metrics, rng)
         self.fetcher = ShareFetchManager(config, around)
-        router = Router(network, _connection_settings(config), metadata.nodes, clock, rng, self._connection_lost)
+        settings = _connection_settings(config)
+        router = Router(network, settings, metadata.nodes, clock, rng, self._connection_lost)
+        self._logbook = router.logbook
         self._reachability = router.reachability
         self._engine = Engine(
             (self.fetcher, self.membership, self._coordinator, self._metadata),
@@ -139,6 +142,9 @@ class ShareClient:
             self.membership.give_up_leaving()
             self.fetcher.give_up()
             await self._engine.stop()
+            self._write_log()
+            identity = self.membership.identity
+            GROUP_LOG.info("Closed member %s of the share group %s.", identity.member_id, identity.group_id)
 
     async def abort(self) -> None:
         """Drop all connections and tell nobody: the brokers release the records and the session times out."""
@@ -192,9 +198,14 @@ class ShareClient:
         self.fetcher.connection_lost(host, port)
         self._engine.turn()
 
+    def _write_log(self) -> None:
+        for event in self._errors.events.take():
+            self._logbook.write(event)
+
     def _after_turn(self) -> None:
         if isinstance(self._errors.fatal, ClientFailureError):
             self.fetcher.give_up()  # whoever waits for a commit is told now, and not by a time-out
+        self._write_log()
         if self._changed is not None:
             self._changed()
         if self._errors or self._inbox.fates:

@@ -71,7 +71,8 @@ def with_deserializers(
 
 def put_together(config: ShareConsumerConfig, environment: Environment) -> Parts:
     """All parts of a consumer; opens nothing and starts nothing."""
-    inbox, errors = Inbox(), BackgroundErrors()
+    errors = BackgroundErrors()
+    inbox = Inbox(errors.events)
     clock = environment.clock
     network = environment.network or network_for(config)
     client = ShareClient(config, network, clock, environment.rng or random.Random(), inbox, errors)

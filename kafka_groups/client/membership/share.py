@@ -6,6 +6,7 @@ from attrs import frozen
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.events import Area
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.states import MemberEvent, MemberState, next_state
 from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
@@ -43,7 +44,7 @@ class ShareMembership:
     Args:
         identity: Who the member is.
         coordinator: Knows where the heartbeats go.
-        errors: Where errors go.
+        errors: Where errors and events go.
         timer: When the heartbeats go.
         timeout_ms: How long an answer is waited for (`request.timeout.ms`).
         max_poll_interval_ms: How long the application may stay away before the member leaves.
@@ -62,6 +63,7 @@ class ShareMembership:
         self.identity = identity
         self._coordinator = coordinator
         self._errors = errors
+        self._events = errors.events
         self._timer = timer
         self._timeout_ms = timeout_ms
         self._max_poll_interval_ms = max_poll_interval_ms
@@ -107,6 +109,12 @@ class ShareMembership:
         """Stop trying to tell the coordinator; it will remove the member when its session times out."""
         if self.state is MemberState.LEAVING:
             self._handle(MemberEvent.LEFT)
+            self._events.warn(
+                Area.GROUP,
+                "not told",
+                f"Could not tell the coordinator that member {self.identity.member_id} leaves the share group"
+                f" {self.identity.group_id}; it will remove the member when its session times out.",
+            )
         self._timer.dropped()
 
     def application_polled(self, now_ms: int) -> None:
@@ -134,9 +142,22 @@ class ShareMembership:
     def _check_poll_interval(self, now_ms: int) -> None:
         if self._until_poll_deadline(now_ms) > 0:
             return
+        if self.state is not MemberState.STALE:
+            self._events.warn(Area.GROUP, "poll overdue", f"{self._leaving} {self._overdue}")
         self._handle(MemberEvent.POLL_OVERDUE)
         self._drop_assignment()
         self._timer.now()
+
+    @property
+    def _leaving(self) -> str:
+        return f"Member {self.identity.member_id} leaves the share group {self.identity.group_id}:"
+
+    @property
+    def _overdue(self) -> str:
+        return (
+            f"the program did not call poll() for {self._max_poll_interval_ms} ms (max.poll.interval.ms), so other"
+            " members get its records. Take fewer records at a time (max.poll.records), or raise max.poll.interval.ms."
+        )
 
     def _until_poll_deadline(self, now_ms: int) -> int:
         if self._poll_deadline_ms is None or self.state not in (MemberState.JOINING, MemberState.STABLE):
@@ -199,6 +220,10 @@ class ShareMembership:
         if self.state not in (MemberState.JOINING, MemberState.STABLE) or self._joins_anew(sent):
             self._timer.now()  # left, stale, or fenced and back in between: this answer is of the life before
             return
+        if self.state is MemberState.JOINING:
+            identity = self.identity
+            joined = f"Member {identity.member_id} joined the share group {identity.group_id}"
+            self._events.note(Area.GROUP, f"{joined} with epoch {response.member_epoch}.")
         self._handle(MemberEvent.ACCEPTED)
         self.epoch = response.member_epoch
         if response.assignment is not None:
@@ -241,6 +266,7 @@ class ShareMembership:
         self.epoch = LEAVE_EPOCH if self.state is MemberState.STALE else JOIN_EPOCH
         if self.state is MemberState.LEAVING:
             self._handle(MemberEvent.LEFT)
+            self._events.note(Area.GROUP, f"{self._leaving} it unsubscribed or is being closed.")
 
     def _failed(self, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
         reaction = _REACTIONS.get(response.error_code, ShareMembership._refused)
@@ -251,7 +277,13 @@ class ShareMembership:
         self._topics_to_send = True
         self._timer.again(now_ms)
 
-    def _fenced(self, _response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
+    def _fenced(self, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
+        self._events.warn(
+            Area.GROUP,
+            "fenced",
+            f"The coordinator does not know member {self.identity.member_id} with epoch {self.epoch} of the share group"
+            f" {self.identity.group_id} ({response.error_code.name}); the member joins again.",
+        )
         self._handle(MemberEvent.FENCED)
         self.epoch = JOIN_EPOCH
         self._may_be_member = False

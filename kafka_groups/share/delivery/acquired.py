@@ -310,6 +310,11 @@ class AcquiredRecords:
         return len(before) - sum(before.count(mark) for mark in _NOT_CHANGEABLE)
 
     @property
+    def open_count(self) -> int:
+        """How many acquired records were not acknowledged yet."""
+        return self.marks.count(m.OPEN)
+
+    @property
     def has_open(self) -> bool:
         """Whether an acquired record was not acknowledged yet."""
         return m.OPEN in self.marks

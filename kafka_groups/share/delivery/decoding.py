@@ -1,9 +1,10 @@
 """From the bytes of a fetch response to deliveries: check sums, gaps, control batches, deserialisers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
+from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RecordDeserializationError
 from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, Record, RecordBatch, iter_batches
 from kafka_groups.share.delivery import marks as m
@@ -22,6 +23,7 @@ class Decoder:
         check_crcs: Whether the checksum of every batch is compared (`check.crcs`).
         key_deserializer: Makes keys out of bytes, or None to leave them as they are.
         value_deserializer: Makes values out of bytes, or None to leave them as they are.
+        events: Where the log's lines go.
         raise_errors: Whether a record that cannot be deserialised ends the delivery with its error, as Kafka's
             own client has it, instead of being delivered with its bytes and the error.
     """
@@ -30,6 +32,7 @@ class Decoder:
     key_deserializer: Deserializer | None = None
     value_deserializer: Deserializer | None = None
     raise_errors: bool = False
+    events: Events = field(factory=Events)
 
     def decode(self, acquired: AcquiredRecords, blob: bytes | None) -> list[AcquiredRecords | KafkaGroupsError]:
         """The deliveries that an application gets, in order, with the errors that are to be raised between them.
@@ -116,7 +119,14 @@ class Decoder:
                 return
             current = rest
         current.hand_out_deserialized(records)
+        self._warn([record.error for record in records if record.error is not None])
         yield current
+
+    def _warn(self, errors: Sequence[RecordDeserializationError]) -> None:
+        if errors:
+            failed = f"{counted(len(errors), 'record')} of {errors[0].topic}-{errors[0].partition}"
+            text = f"Could not decode {failed}; the first: {errors[0]}. They are released unless you acknowledge them."
+            self.events.warn(Area.RECORDS, f"undecodable {errors[0].topic}", text)
 
     def _deserialize_one(self, raw: Record, acquired: AcquiredRecords) -> DeserializedRecord:
         try:

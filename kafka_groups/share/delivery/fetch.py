@@ -12,6 +12,7 @@ from attrs import define
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.events import Area, counted, listed
 from kafka_groups.client.membership.share import ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
@@ -72,6 +73,7 @@ class ShareFetchManager:
         self._search = self._backoff()
         self._closing = False
         self._noted_poll_ms: int | None = None
+        self._noted_assignment: frozenset[TopicIdPartition] = frozenset()
         self._settlement = Settlement(config, around.metadata, around.errors, around.inbox, around.metrics)
         self._renewer = Renewer(config, around.errors, around.inbox, around.metrics)
 
@@ -176,7 +178,21 @@ class ShareFetchManager:
         self._wanted = self._by_leader(assignment)
         for node_id in self._wanted:
             self._leader(node_id)
+        self._note_assignment(assignment)
         self._settlement.withdraw_moved()
+
+    def _note_assignment(self, assignment: frozenset[TopicIdPartition]) -> None:
+        """Tell the log of an assignment that is new, once the names of its topics are known."""
+        name_of = self._around.metadata.metadata.name_of
+        names = [(name_of(tip.topic_id), tip.partition) for tip in assignment]
+        is_member = self._around.membership.state is MemberState.STABLE
+        if not is_member or assignment == self._noted_assignment or any(name is None for name, _ in names):
+            return
+        self._noted_assignment = assignment
+        partitions = listed(f"{name}-{partition}" for name, partition in sorted(names, key=str)) or "none"
+        identity = self._around.membership.identity
+        text = f"Member {identity.member_id} of the share group {identity.group_id}"
+        self._inbox.events.note(Area.GROUP, f"{text} is assigned {counted(len(names), 'partition')}: {partitions}.")
 
     def _by_leader(self, assignment: Iterable[TopicIdPartition]) -> dict[int, tuple[TopicIdPartition, ...]]:
         metadata = self._around.metadata.metadata

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
+from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
 
@@ -35,6 +36,7 @@ class Inbox:
     """The hand-over between a fetch manager and the application that it fetches for.
 
     Attributes:
+        events: Lines for the log, of both sides.
         on_ready: Called on the loop's side when something came for an application that waits.
         is_waiting: Whether the application waits in a poll.
         waits_until_ms: Until when it waits; None for as long as it takes.
@@ -49,10 +51,11 @@ class Inbox:
         records_handed_over: How many records the application has been given.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, events: Events | None = None) -> None:
         self.ready: deque[Fetched] = deque()
         self.outbox: deque[PendingAcknowledgement] = deque()
         self.fates: deque[Acknowledged] = deque()
+        self.events = Events() if events is None else events
         self.in_hand: tuple[AcquiredRecords, ...] = ()
         self.set_aside: tuple[AcquiredRecords, ...] = ()
         self.on_ready: Callable[[], None] | None = None
@@ -117,10 +120,22 @@ class Inbox:
             fetched = self.ready.popleft()
             if fetched.acquired.lock_deadline_ms > now_ms:
                 taken.append(fetched)
+            else:
+                self.lost(fetched.acquired, "they waited for a poll for longer than the acquisition lock")
         self._unclaimed = {}
         if taken:
             self.processing_since_ms = now_ms
         return taken
+
+    def lost(self, delivery: AcquiredRecords, why: str) -> None:
+        """The locks of records were lost that were neither acknowledged nor given back."""
+        records = delivery.open_count
+        if records:
+            text = (
+                f"Lost the locks of {counted(records, 'record')} of {delivery.topic_partition} (offsets"
+                f" {delivery.first_offset} to {delivery.last_offset}): {why}. They will be delivered again."
+            )
+            self.events.warn(Area.RECORDS, f"lost locks {delivery.topic_partition}", text)
 
     def polled(self, now_ms: int) -> None:
         """The application came back for more."""

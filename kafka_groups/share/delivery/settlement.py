@@ -1,10 +1,10 @@
 """What the answers of leaders mean: records delivered, acknowledgements settled, sessions lost, leaders moved."""
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from uuid import UUID
 
 from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.events import Area, counted
 from kafka_groups.client.metadata import MetadataManager
 from kafka_groups.client.requests import NEVER_MS, Answer
 from kafka_groups.config.share import ShareConsumerConfig
@@ -29,8 +29,6 @@ from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Settlement"]
-
-_LOG = logging.getLogger(__name__)
 
 _SESSION_LOST = frozenset({
     ErrorCode.SHARE_SESSION_NOT_FOUND,
@@ -132,7 +130,9 @@ class Settlement:
         if code in _REFRESH:
             return not self._follow_leader(tip, data.current_leader, endpoints)
         if code in _ONLY_LOGGED or is_retriable(error_for(code)):
-            _LOG.warning("fetching %s failed with %s %s", tip, code.name, data.error_message or "")
+            topic = self._metadata.metadata.name_of(tip.topic_id) or tip.topic_id
+            text = f"Fetching {topic}-{tip.partition} failed with {code.name}: {data.error_message or 'no message'}."
+            self._inbox.events.warn(Area.RECORDS, f"fetch {tip} {code.name}", f"{text} Retrying.")
         else:
             self._report(error_for(code, data.error_message))
         return True
@@ -214,15 +214,26 @@ class Settlement:
             delivery.renewing = False
             delivery.renewable = False
             self._withdraw(lambda fetched: fetched.acquired is delivery)
-            _LOG.warning("the locks of %r were not renewed: %s", delivery, error)
+            self._inbox.lost(delivery, f"they could not be renewed: {error}")
         self._settled(pending, error)
 
     def _settled(self, pending: PendingAcknowledgement, error: KafkaGroupsError | None) -> None:
         if not pending.is_renewal_in_place:
             self._metrics.acknowledged(pending, failed=error is not None)
             self._inbox.fates.append(pending.fate(error))
+            if error is not None:
+                self._warn(pending, error)
         if pending.ticket is not None:
             pending.ticket.settle(pending.partition, error)
+
+    def _warn(self, pending: PendingAcknowledgement, error: KafkaGroupsError) -> None:
+        records = sum(batch.last_offset - batch.first_offset + 1 for batch in pending.batches)
+        first, last = pending.batches[0].first_offset, pending.batches[-1].last_offset
+        text = (
+            f"Acknowledgements of {counted(records, 'record')} of {pending.partition} (offsets {first} to {last}) did"
+            f" not succeed: {error}. The records may be delivered again."
+        )
+        self._inbox.events.warn(Area.RECORDS, f"acknowledge {pending.partition}", text)
 
     # --------------------------------------------------------------------------------------- failures
 
@@ -257,6 +268,10 @@ class Settlement:
 
     def _end_session(self, leader: Leader, error: KafkaGroupsError) -> None:
         ended = leader.session.id
+        if not leader.ending:
+            for delivery in self._inbox.in_hand:
+                if delivery.session == ended:
+                    self._inbox.lost(delivery, f"the share session with their leader ended: {error}")
         leader.session.lost()
         self._metrics.session_lost_total += 1
         self._withdraw(lambda fetched: fetched.acquired.session == ended)

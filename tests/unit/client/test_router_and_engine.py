@@ -192,6 +192,24 @@ class TestRouter:
 
         simulate(program)
 
+    def test_a_broker_that_cannot_be_reached_where_the_cluster_says_it_is_is_named(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            await TinyBroker("b1").listen(way.network)
+            assert isinstance(await way.ask(look_up()), Answer)
+            way.nodes[2] = Node(2, "kafka", 29092)
+            for _ in range(5):
+                assert isinstance(await way.ask(acknowledge(2)), NetworkError)
+            assert way.router.reachability.unreachable_since_ms is None
+            await way.router.close()
+
+        simulate(program)
+        (said,) = (record.getMessage() for record in caplog.records)
+        assert "kafka:29092" in said
+        assert "advertised.listeners" in said
+
     def test_an_api_that_is_not_served_is_a_failure_that_says_so(self) -> None:
         async def program(simulation: Simulation) -> None:
             way = Way(simulation, "b1")
