@@ -1,5 +1,6 @@
 """How values are read from Python values or from text; each raises `UnfitError` with what is wrong."""
 
+import inspect
 import re
 from collections.abc import Iterable
 
@@ -89,9 +90,11 @@ def read_endpoint_identification(value: object) -> str:
 
 
 def read_callable(value: object) -> object:
-    """Anything that can be called."""
+    """Anything that can be called, and that returns its result at once."""
     if not callable(value):
         raise UnfitError("not a function")
+    if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__):
+        raise UnfitError("it is asynchronous, and deserialisers are called without await: give its synchronous form")
     return value
 
 

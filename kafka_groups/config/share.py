@@ -41,7 +41,7 @@ def _choice(name: str, choices: tuple[str, ...], doc: str) -> Any:
 
 def _deserializer(name: str, doc: str) -> Key:
     form = "a function of the raw bytes"
-    annotation = "Callable[[bytes], object] | None"
+    annotation = "Callable[..., object] | None"
     return Key(
         name=name, type=KeyType.CLASS, default=None, reader=read_callable, form=form, annotation=annotation, doc=doc
     )
@@ -134,13 +134,13 @@ class ShareConsumerConfig:
     on_deserialization_error: str = _choice(
         "on.deserialization.error",
         ("release", "raise"),
-        "release: a record that fails to deserialise carries its raw bytes and the error, and is released unless it "
-        "is acknowledged. raise: poll raises, as in Java.",
+        "release: a record that fails to deserialise has no value; its error and raw_value say why. It is released "
+        "unless you acknowledge it. raise: poll raises, as in Java.",
     )
-    key_deserializer: Callable[[bytes], object] | None = setting(
+    key_deserializer: Callable[..., object] | None = setting(
         _deserializer("key.deserializer", "Makes a record's key from its bytes; without one the key is bytes.")
     )
-    value_deserializer: Callable[[bytes], object] | None = setting(
+    value_deserializer: Callable[..., object] | None = setting(
         _deserializer("value.deserializer", "Makes a record's value from its bytes; without one the value is bytes.")
     )
 

@@ -5,7 +5,7 @@ import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Generic, Self, Unpack
+from typing import Any, Generic, Self, Unpack
 
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.keywords import ShareConsumerKeywords
@@ -41,8 +41,9 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
 
     Args:
         config: Keys by Kafka's dotted names, or confluent-kafka's where the two mean the same.
-        key_deserializer: Makes keys out of their bytes; without one they are bytes. Not called for null.
-        value_deserializer: Makes values out of their bytes; without one they are bytes. Not called for null.
+        key_deserializer: Turns the bytes of a key into an object; without one keys stay bytes. Not called for null.
+        value_deserializer: Turns the bytes of a value into an object; without one values stay bytes. Not called for
+            null. A deserialiser of two parameters gets a `DeserializationContext` as well, so confluent-kafka's work.
         environment: Another network or clock, for tests.
         **keywords: Keys by their Python names, such as `bootstrap_servers`, `group_id`, `acknowledgement_mode`; the
             configuration reference lists them all.
@@ -56,8 +57,8 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
         config: Configuration = None,
         /,
         *,
-        key_deserializer: Callable[[bytes], K] | None = None,
-        value_deserializer: Callable[[bytes], V] | None = None,
+        key_deserializer: Callable[[bytes], K] | Callable[[bytes, Any], K] | None = None,
+        value_deserializer: Callable[[bytes], V] | Callable[[bytes, Any], V] | None = None,
         environment: Environment | None = None,
         **keywords: Unpack[ShareConsumerKeywords],
     ) -> None:

@@ -62,7 +62,7 @@ def configured(config: Configuration, keywords: Mapping[str, object]) -> ShareCo
 
 
 def with_deserializers(
-    keywords: Mapping[str, object], key: Callable[[bytes], object] | None, value: Callable[[bytes], object] | None
+    keywords: Mapping[str, object], key: Callable[..., object] | None, value: Callable[..., object] | None
 ) -> Mapping[str, object]:
     """The keywords of a constructor with the two that it declares, so that they give the records' types."""
     given = {"key_deserializer": key, "value_deserializer": value}

@@ -9,6 +9,7 @@ from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RecordDese
 from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, Record, RecordBatch, iter_batches
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.deserializers import DeserializationContext, takes_context
 from kafka_groups.share.delivery.records import DeserializedRecord, Deserializer
 from kafka_groups.types import AcknowledgeType
 
@@ -22,10 +23,11 @@ class Decoder:
     Attributes:
         check_crcs: Whether the checksum of every batch is compared (`check.crcs`).
         key_deserializer: Makes keys out of bytes, or None to leave them as they are.
-        value_deserializer: Makes values out of bytes, or None to leave them as they are.
+        value_deserializer: Makes values out of bytes, or None to leave them as they are. Either may take a context as
+            well, which is found out once.
         events: Where the log's lines go.
         raise_errors: Whether a record that cannot be deserialised ends the delivery with its error, as Kafka's
-            own client has it, instead of being delivered with its bytes and the error.
+            own client has it, instead of being delivered with the error and without a value.
     """
 
     check_crcs: bool = True
@@ -33,6 +35,16 @@ class Decoder:
     value_deserializer: Deserializer | None = None
     raise_errors: bool = False
     events: Events = field(factory=Events)
+    _key_takes_context: bool = field(init=False)
+    _value_takes_context: bool = field(init=False)
+
+    @_key_takes_context.default
+    def _of_keys(self) -> bool:
+        return takes_context(self.key_deserializer)
+
+    @_value_takes_context.default
+    def _of_values(self) -> bool:
+        return takes_context(self.value_deserializer)
 
     def decode(self, acquired: AcquiredRecords, blob: bytes | None) -> list[AcquiredRecords | KafkaGroupsError]:
         """The deliveries that an application gets, in order, with the errors that are to be raised between them.
@@ -129,21 +141,34 @@ class Decoder:
             self.events.warn(Area.RECORDS, f"undecodable {errors[0].topic}", text)
 
     def _deserialize_one(self, raw: Record, acquired: AcquiredRecords) -> DeserializedRecord:
-        try:
-            key = _apply(self.key_deserializer, raw.key)
-            value = _apply(self.value_deserializer, raw.value)
-        except Exception as cause:
-            return DeserializedRecord(raw, acquired, raw.key, raw.value, _deserialization_error(raw, acquired, cause))
-        return DeserializedRecord(raw, acquired, key, value, None)
+        key, value = raw.key, raw.value
+        error: RecordDeserializationError | None = None
+        if key is not None and self.key_deserializer is not None:
+            try:
+                key = (
+                    self.key_deserializer(key, DeserializationContext(acquired.topic, "key", raw.headers))
+                    if self._key_takes_context
+                    else self.key_deserializer(key)
+                )
+            except Exception as cause:
+                key, error = None, _deserialization_error("key", raw, acquired, cause)
+        if value is not None and self.value_deserializer is not None:
+            try:
+                value = (
+                    self.value_deserializer(value, DeserializationContext(acquired.topic, "value", raw.headers))
+                    if self._value_takes_context
+                    else self.value_deserializer(value)
+                )
+            except Exception as cause:
+                value, error = None, error or _deserialization_error("value", raw, acquired, cause)
+        return DeserializedRecord(raw, acquired, key, value, error)
 
 
-def _apply(deserializer: Deserializer | None, raw: bytes | None) -> object:
-    return raw if raw is None or deserializer is None else deserializer(raw)
-
-
-def _deserialization_error(raw: Record, acquired: AcquiredRecords, cause: Exception) -> RecordDeserializationError:
+def _deserialization_error(
+    what: str, raw: Record, acquired: AcquiredRecords, cause: Exception
+) -> RecordDeserializationError:
     error = RecordDeserializationError(
-        f"the record {acquired.topic_partition}@{raw.offset} cannot be deserialised: {cause!r}",
+        f"the {what} of the record {acquired.topic_partition}@{raw.offset} cannot be deserialised: {cause!r}",
         topic=acquired.topic,
         partition=acquired.partition,
         offset=raw.offset,

@@ -22,7 +22,7 @@ K = TypeVar("K", default=bytes)
 V = TypeVar("V", default=bytes)
 """What values are: bytes, or what the value deserialiser makes of them."""
 
-Deserializer = Callable[[bytes], Any]
+Deserializer = Callable[..., Any]
 """From the bytes of a key or value to what the application works with; not called for null."""
 
 
@@ -31,7 +31,8 @@ class ShareRecord(Generic[K, V]):
 
     Attributes:
         offset: Offset in the partition.
-        value: The value, deserialised when a deserialiser is configured, else bytes; None when null.
+        value: The value, deserialised when a deserialiser is configured, else bytes; None when null, or when it could
+            not be deserialised (see `error`).
         acquired: The delivery that the record came with.
     """
 
@@ -47,12 +48,12 @@ class ShareRecord(Generic[K, V]):
 
     @property
     def key(self) -> K | None:
-        """The key, deserialised when a deserialiser is configured, else bytes; None when null."""
+        """The key, deserialised when a deserialiser is configured, else bytes; None when null or not deserialised."""
         return cast("K | None", self._raw.key)
 
     @property
     def error(self) -> RecordDeserializationError | None:
-        """Why key or value could not be deserialised, or None; both are the raw bytes then."""
+        """Why key or value could not be deserialised, or None; what could not be is None, `raw_value` has its bytes."""
         return None
 
     @property
@@ -126,7 +127,7 @@ class DeserializedRecord(ShareRecord[Any, Any]):
 
     @property
     def key(self) -> Any:
-        """The deserialised key, or its bytes when there is an error."""
+        """The deserialised key; None when null, or when it could not be deserialised."""
         return self._key
 
     @property

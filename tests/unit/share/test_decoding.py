@@ -1,16 +1,21 @@
 """From bytes to deliveries: gaps, control batches, corruption, what was cut off, compressions, deserialisers."""
 
+import json
+from functools import partial
 from typing import Any
 
 import pytest
+from confluent_kafka.serialization import MessageField, StringDeserializer
 
-from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RecordDeserializationError
+from kafka_groups.config.share import share_consumer_config
+from kafka_groups.errors import ConfigurationError, CorruptRecordError, KafkaGroupsError, RecordDeserializationError
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import crc32c
-from kafka_groups.protocol.record_builder import build_control_batch
+from kafka_groups.protocol.record_builder import NewRecord, build_batch, build_control_batch
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.deserializers import DeserializationContext, takes_context
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.deliveries import acquired, batch, types_of
 
@@ -157,10 +162,11 @@ def test_keys_and_values_are_deserialised_and_nulls_are_left_alone() -> None:
     ]
 
 
-def test_a_record_that_fails_is_delivered_with_its_bytes_and_error_and_released() -> None:
+def test_a_record_that_fails_is_delivered_with_its_error_and_without_a_value_and_released() -> None:
     delivery = decode_one(acquired((0, 3)), batch(0, 3), value_deserializer=picky)
     records = list(delivery)
-    assert [record.value for record in records] == [0, 1, b"v2", b"v3"]
+    assert [record.value for record in records] == [0, 1, None, None]
+    assert [record.raw_value for record in records] == [b"v0", b"v1", b"v2", b"v3"]
     error = records[2].error
     assert isinstance(error, RecordDeserializationError)
     assert (error.topic, error.partition, error.offset) == ("orders", 0, 2)
@@ -219,3 +225,73 @@ def test_an_unreadable_batch_with_deserialisers_is_an_error_after_the_good_recor
     result = Decoder(value_deserializer=number).decode(delivery, unreadable(0, 1) + batch(2, 4))
     assert outline(result) == [[2, 3, 4], "corrupt"]
     assert decided(delivery) == {0: REJECT, 1: REJECT}
+
+
+def test_a_key_that_fails_is_none_and_the_value_is_still_there() -> None:
+    def no(raw: bytes) -> int:
+        raise ValueError(raw)
+
+    (record,) = decode_one(acquired((0, 0)), batch(0, 0), key_deserializer=no, value_deserializer=number)
+    assert (record.key, record.raw_key, record.value) == (None, b"k", 0)
+    assert "the key of the record orders-0@0" in str(record.error)
+
+
+# ------------------------------------------------------------------------------- how deserialisers are called
+
+
+class Confluent:
+    """Called as confluent-kafka calls its deserialisers."""
+
+    def __call__(self, data: bytes | None, ctx: Any = None) -> tuple[object, ...]:
+        return (data, ctx.topic, ctx.field, ctx.headers)
+
+
+def required(data: bytes, where: DeserializationContext) -> tuple[object, ...]:
+    return (data, where.topic, where.field, where.headers)
+
+
+@pytest.mark.parametrize("deserializer", [Confluent(), required, partial(required)])
+def test_a_deserialiser_of_two_parameters_gets_topic_field_and_headers(deserializer: Any) -> None:
+    log = build_batch([NewRecord(value=b"v", key=b"k", headers=[("id", b"7")])], 0)
+    (record,) = decode_one(acquired((0, 0)), log, value_deserializer=deserializer, key_deserializer=deserializer)
+    assert record.value == (b"v", "orders", "value", [("id", b"7")])
+    assert record.key == (b"k", "orders", "key", [("id", b"7")])
+
+
+def with_encoding(data: bytes, encoding: str = "utf-8") -> str:
+    return data.decode(encoding)
+
+
+def starred(*data: bytes) -> str:
+    return data[0].decode()
+
+
+@pytest.mark.parametrize("deserializer", [bytes.decode, str, with_encoding, starred, lambda raw: raw.decode()])
+def test_every_other_deserialiser_gets_the_bytes_alone(deserializer: Any) -> None:
+    (record,) = decode_one(acquired((0, 0)), batch(0, 0), value_deserializer=deserializer)
+    assert record.value in ("v0", "b'v0'")
+    assert not takes_context(deserializer)
+    assert not takes_context(int)
+    assert not takes_context(json.loads)
+
+
+def test_confluent_kafkas_own_deserialisers_are_called_with_a_context() -> None:
+    assert takes_context(StringDeserializer())
+    (record,) = decode_one(acquired((0, 0)), batch(0, 0), value_deserializer=StringDeserializer())
+    assert record.value == "v0"
+    assert str(MessageField.KEY) == DeserializationContext("t", "key", []).field
+
+
+async def later(raw: bytes) -> bytes:
+    return raw
+
+
+class Later:
+    async def __call__(self, raw: bytes) -> bytes:
+        return raw
+
+
+@pytest.mark.parametrize("deserializer", [later, Later()])
+def test_an_asynchronous_deserialiser_is_refused(deserializer: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"value_deserializer.*asynchronous.*synchronous form"):
+        share_consumer_config(None, bootstrap_servers="b:1", group_id="g", value_deserializer=deserializer)

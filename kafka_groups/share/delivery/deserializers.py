@@ -1,0 +1,50 @@
+"""How deserialisers are called: with the bytes alone, or with a context, as confluent-kafka's are."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from attrs import frozen
+
+from kafka_groups.types import Header
+
+__all__ = ["DeserializationContext", "takes_context"]
+
+_NAMES = ("ctx", "context")
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@frozen
+class DeserializationContext:
+    """Where the bytes come from; what a deserialiser of two parameters gets as its second.
+
+    It has the attributes of confluent-kafka's `SerializationContext`, so that deserialisers made for that work.
+
+    Attributes:
+        topic: Name of the topic.
+        field: "key" or "value".
+        headers: The record's headers, in the producer's order.
+    """
+
+    topic: str
+    field: Literal["key", "value"]
+    headers: Sequence[Header]
+
+
+def takes_context(deserializer: Any) -> bool:
+    """Whether a deserialiser is to be called with a context as well.
+
+    It is if it cannot be called with one argument, or if its second parameter is called `ctx` or `context`. So a second
+    parameter with a default of its own, such as the encoding of `bytes.decode`, stays as it is.
+    """
+    if deserializer is None:
+        return False
+    try:
+        parameters = inspect.signature(deserializer).parameters.values()
+    except (TypeError, ValueError):  # a type or function written in C, which does not tell: `int`
+        return False
+    positional = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
+    if len(positional) < 2:
+        return False
+    second = positional[1]
+    return second.default is inspect.Parameter.empty or second.name in _NAMES
