@@ -110,8 +110,8 @@ class ShareConsumerKeywords(TypedDict, total=False):
     run out (KIP-1222). Explicit mode only."""
 
     on_deserialization_error: Literal["release", "raise"]
-    """`on.deserialization.error`: release: a record that fails to deserialise carries its raw bytes and the error, and
-    is released unless it is acknowledged. raise: poll raises, as in Java."""
+    """`on.deserialization.error`: release: a record that fails to deserialise has no value; its error and raw_value say
+    why. It is released unless you acknowledge it. raise: poll raises, as in Java."""
 
     unknown_config: Literal["raise", "warn"]
     """`unknown.config`: What happens with keys that a share consumer does not have. raise: one error names all of them.

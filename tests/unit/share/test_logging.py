@@ -150,4 +150,4 @@ def test_records_that_cannot_be_decoded_are_told_once_a_batch(log: pytest.LogCap
 
     simulate(program)
     (said,) = lines(log, logging.WARNING, "records")
-    assert said.startswith("Could not decode 2 records of orders-0; the first: the record orders-0@1 cannot be")
+    assert said.startswith("Could not decode 2 records of orders-0; the first: the value of the record orders-0@1")
