@@ -1,1 +1,1 @@
-"""The embedded reference broker: a Kafka 4.4 as far as share groups need it."""
+"""The embedded reference broker: the parts of Kafka 4.4 that share groups need."""

@@ -247,7 +247,7 @@ class EmbeddedCluster:
         """
         known = self.metadata.topic(topic)
         if known is None:
-            raise LookupError(f"there is no topic '{topic}'")
+            raise LookupError(f"Topic '{topic}' does not exist.")
         return known.partitions[partition].leader_id
 
     def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:

@@ -331,7 +331,7 @@ class ClusterMetadata:
     def _known(self, name: str) -> TopicMetadata:
         topic = self._by_name.get(name)
         if topic is None:
-            raise UnknownTopicOrPartitionError(f"there is no topic '{name}'")
+            raise UnknownTopicOrPartitionError(f"Topic '{name}' does not exist.")
         return topic
 
     def _store(self, topic: TopicMetadata) -> TopicMetadata:

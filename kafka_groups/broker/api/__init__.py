@@ -1,1 +1,1 @@
-"""One handler module per API, each opening with what it does, which versions, which errors."""
+"""One handler module per API. Each docstring describes what the API does, its versions and its errors."""

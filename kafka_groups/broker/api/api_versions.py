@@ -1,10 +1,10 @@
-"""ApiVersions (key 18), v0-v4: what this broker serves (KIP-35, KIP-511, KIP-584).
+"""ApiVersions (key 18), v0-v4: lists the APIs and versions that this broker serves (KIP-35, KIP-511, KIP-584).
 
-Only APIs with a handler are advertised. From v3 on the client gives its software's name and version, and hears the
-supported and the finalised features.
+Only APIs with a handler are advertised. From v3, the request contains the name and version of the client's software,
+and the response contains the supported and the finalised features.
 
-Errors: INVALID_REQUEST for a software name or version that is not made of letters, digits, `-` and `.`;
-UNSUPPORTED_VERSION, in version 0 and with the versions of this API alone, for a version that is not served.
+Errors: INVALID_REQUEST if the software name or version has characters other than letters, digits, `-` and `.`;
+UNSUPPORTED_VERSION if the version is not served. That response has version 0 and lists only the versions of this API.
 """
 
 import re
@@ -31,10 +31,10 @@ _FEATURES_EPOCH = 0
 
 
 class ApiVersionsHandler:
-    """The handler for a set of served APIs.
+    """Return the handler for a set of served APIs.
 
     Args:
-        served: The APIs with a handler; this one is added.
+        served: The APIs with a handler. This API is added to them.
     """
 
     def __init__(self, served: Iterable[ApiKey]) -> None:
@@ -42,7 +42,7 @@ class ApiVersionsHandler:
         self._api_keys = tuple(_api_version(key) for key in keys)
 
     async def __call__(self, request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
-        """What the broker serves."""
+        """Return the APIs and features of the broker."""
         if context.version >= _FIRST_WITH_SOFTWARE and not _is_valid(request):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         features = context.services.metadata.features
@@ -55,7 +55,7 @@ class ApiVersionsHandler:
 
 
 def unsupported_version() -> ApiVersionsResponse:
-    """The answer to a version of ApiVersions that is not served; goes out in version 0 (KIP-511)."""
+    """Return the response to a version of ApiVersions that is not served. It is sent in version 0 (KIP-511)."""
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=(_api_version(ApiKey.API_VERSIONS),))
 
 

@@ -1,4 +1,4 @@
-"""Manual assignment of partitions to brokers, as CreateTopics and CreatePartitions carry it."""
+"""Manual assignment of partitions to brokers, used by CreateTopics and CreatePartitions."""
 
 from collections.abc import Collection, Iterable
 
@@ -8,26 +8,28 @@ __all__ = ["checked_replicas"]
 
 
 def checked_replicas(lists: Iterable[Collection[int]], alive: Collection[int], factor: int) -> list[tuple[int, ...]]:
-    """The replicas of each partition.
+    """Validate the replicas of each partition and return them.
 
     Args:
-        lists: Node ids of each partition's replicas, the leader first.
-        alive: Node ids of the brokers that are up.
-        factor: How many replicas each partition must have.
+        lists: Node ids of each partition's replicas. The leader is first.
+        alive: Node ids of the running brokers.
+        factor: Number of replicas that each partition must have.
 
     Raises:
-        InvalidReplicaAssignmentError: A list has another length, names a broker twice, or one that is not up.
+        InvalidReplicaAssignmentError: A list has another length, contains a broker twice, or one that is not running.
     """
     checked = [tuple(replicas) for replicas in lists]
     for replicas in checked:
         if not replicas or len(replicas) != factor:
             raise InvalidReplicaAssignmentError(
-                f"The manual partition assignment {list(replicas)} has not the replication factor {factor}."
+                f"The manual partition assignment {list(replicas)} does not have the replication factor {factor}."
             )
         if len(set(replicas)) != len(replicas):
-            raise InvalidReplicaAssignmentError(f"The manual partition assignment {list(replicas)} names a node twice.")
+            raise InvalidReplicaAssignmentError(
+                f"The manual partition assignment {list(replicas)} contains a broker twice."
+            )
         if not set(replicas) <= set(alive):
             raise InvalidReplicaAssignmentError(
-                f"The manual partition assignment {list(replicas)} names a broker that is not registered."
+                f"The manual partition assignment {list(replicas)} contains a broker that is not registered."
             )
     return checked

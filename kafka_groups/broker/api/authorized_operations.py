@@ -1,9 +1,9 @@
-"""The operations that a client may do, as bit fields: all that a resource has, as there is no authoriser."""
+"""The operations that a client may perform, as bit fields: all of them, because there is no authorizer."""
 
 __all__ = ["CLUSTER_OPERATIONS", "GROUP_OPERATIONS", "NOT_ASKED", "TOPIC_OPERATIONS"]
 
 NOT_ASKED = -(2**31)
-"""What a response says when the request did not ask."""
+"""The value in a response if the request did not ask for authorized operations."""
 
 _READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE = 3, 4, 5, 6, 7, 8
 _CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE = 9, 10, 11, 12

@@ -1,4 +1,4 @@
-"""Configs as responses tell them: the value in effect, where it comes from, and what it hides (its synonyms)."""
+"""Configs in responses: the effective value, its source, and the values it overrides (its synonyms)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -40,12 +40,12 @@ _BROKER_NAME_OF_TOPIC_KEY: Mapping[str, str] = {
     "retention.bytes": "log.retention.bytes",
     "segment.bytes": "log.segment.bytes",
 }
-"""Synonyms as Kafka tells them; the keys that are left out take the broker's value in other units, without synonym."""
+"""Synonyms as in Kafka. Keys that are missing take the broker's value in other units, without a synonym."""
 
 
 @frozen
 class ConfigValue:
-    """A value that a key has somewhere; `source` is Kafka's number of the place, no `name` means no synonym."""
+    """A value of a key at one level. `source` is Kafka's number for the level; without a `name` it is not a synonym."""
 
     name: str | None
     value: str | None
@@ -54,7 +54,7 @@ class ConfigValue:
 
 @frozen
 class ConfigEntry:
-    """One config of a resource; `values` has the one in effect first, then those that it hides, at last the default."""
+    """One config of a resource. `values` has the effective value first, then those it overrides, then the default."""
 
     key: Key
     values: tuple[ConfigValue, ...]
@@ -67,17 +67,17 @@ class ConfigEntry:
 
     @property
     def value(self) -> str | None:
-        """The value in effect."""
+        """The effective value."""
         return self.values[0].value
 
     @property
     def source(self) -> int:
-        """Where the value in effect comes from."""
+        """The source of the effective value."""
         return self.values[0].source
 
 
 def topic_entries(services: BrokerServices, overrides: Mapping[str, str]) -> list[ConfigEntry]:
-    """The configs of a topic on which something was set, or is about to be."""
+    """Return the configs of a topic that were set, or are about to be."""
     return _resource_entries(services, TopicConfig, overrides, TOPIC_CONFIG, _BROKER_NAME_OF_TOPIC_KEY.get)
 
 
@@ -88,7 +88,7 @@ def group_entries(services: BrokerServices, group_id: str) -> list[ConfigEntry]:
 
 
 def broker_entries(services: BrokerServices) -> list[ConfigEntry]:
-    """The configs of the broker that answers."""
+    """Return the configs of the responding broker."""
     entries = (
         ConfigEntry(key, tuple(_broker_values(services, key.name)), key.name not in DYNAMIC_BROKER_KEYS)
         for _, key in _BROKER_KEYS
@@ -97,7 +97,7 @@ def broker_entries(services: BrokerServices) -> list[ConfigEntry]:
 
 
 def default_broker_entries(services: BrokerServices) -> list[ConfigEntry]:
-    """What was set for all brokers while they run, and nothing else."""
+    """Return the dynamic configs that were set for all brokers."""
     overrides = services.metadata.configs.overrides(BROKER_RESOURCE, ALL_BROKERS)
     return [
         ConfigEntry(

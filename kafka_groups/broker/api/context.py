@@ -1,4 +1,4 @@
-"""What a handler is given besides the request."""
+"""What a handler receives in addition to the request."""
 
 import random
 from typing import TYPE_CHECKING
@@ -23,11 +23,11 @@ __all__ = ["BrokerServices", "ConnectionInfo", "RequestContext"]
 
 @frozen
 class ConnectionInfo:
-    """Where a request came from.
+    """The origin of a request.
 
     Attributes:
-        id: Number of the connection, unique within the broker's life.
-        host: The client's address, as the coordinator shows it for a member (`/127.0.0.1` in Kafka's manner).
+        id: Number of the connection, unique while the broker runs.
+        host: The client's address as the coordinator shows it for a member (`/127.0.0.1`, as in Kafka).
     """
 
     id: int
@@ -36,7 +36,7 @@ class ConnectionInfo:
 
 @frozen
 class BrokerServices:
-    """What one broker consists of; `metadata`, `logs` and `share_state` are those of the whole cluster."""
+    """The parts of one broker. `metadata`, `logs` and `share_state` belong to the whole cluster."""
 
     node_id: int
     clock: Clock
@@ -53,7 +53,7 @@ class BrokerServices:
 
 @frozen
 class RequestContext:
-    """One request's surroundings."""
+    """The context of one request."""
 
     header: RequestHeader
     connection: ConnectionInfo
@@ -66,10 +66,10 @@ class RequestContext:
 
     @property
     def now_ms(self) -> int:
-        """The broker's monotonic clock, now."""
+        """The current time of the broker's monotonic clock."""
         return self.services.clock.now_ms()
 
     @property
     def wall_ms(self) -> int:
-        """The broker's wall clock, now."""
+        """The current time of the broker's wall clock."""
         return self.services.clock.wall_ms()

@@ -1,7 +1,7 @@
-"""CreatePartitions (key 37), v0-v3: grows topics, or with `validate_only` says whether it would.
+"""CreatePartitions (key 37), v0-v3: adds partitions to topics, or with `validate_only` only checks the request.
 
 Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not an increase), INVALID_REPLICA_ASSIGNMENT,
-INVALID_REQUEST (named twice).
+INVALID_REQUEST (topic listed twice).
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ __all__ = ["handle"]
 
 
 async def handle(request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
-    """One result per topic."""
+    """Return one result for each topic."""
     times = Counter(topic.name for topic in request.topics)
     results: dict[str, CreatePartitionsTopicResult] = {}
     for topic in request.topics:

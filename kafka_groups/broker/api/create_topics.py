@@ -1,10 +1,11 @@
-"""CreateTopics (key 19), v2-v7: creates topics, or with `validate_only` says whether it would.
+"""CreateTopics (key 19), v2-v7: creates topics, or with `validate_only` only checks the request.
 
--1 for partitions or replicas takes the broker's defaults (`num.partitions`, `default.replication.factor`); with a
-manual assignment both must be -1. From v5 the response tells the topic's size and configs.
+If the number of partitions or replicas is -1, the broker's defaults apply (`num.partitions`,
+`default.replication.factor`). With a manual assignment, both must be -1. From v5, the response contains the topic's
+size and configs.
 
 Errors per topic: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR,
-INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST (named twice; numbers beside an assignment).
+INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST (topic listed twice; numbers together with an assignment).
 """
 
 from collections import Counter
@@ -35,7 +36,7 @@ _DEFAULT = -1
 
 @frozen
 class _Plan:
-    """A topic to be created, with the defaults filled in."""
+    """A topic to create, with the defaults filled in."""
 
     num_partitions: int
     replication_factor: int
@@ -44,7 +45,7 @@ class _Plan:
 
 
 async def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
-    """One result per topic."""
+    """Return one result for each topic."""
     times = Counter(topic.name for topic in request.topics)
     results: list[CreatableTopicResult] = []
     for topic in request.topics:

@@ -1,4 +1,4 @@
-"""DeleteGroups (key 42), v0-v2: deletes groups without members, with the state of their share-partitions.
+"""DeleteGroups (key 42), v0-v2: deletes groups without members, and the state of their share-partitions.
 
 Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
 """
@@ -17,7 +17,7 @@ __all__ = ["handle"]
 
 
 async def handle(request: DeleteGroupsRequest, context: RequestContext) -> DeleteGroupsResponse:
-    """One result per group; a group that is named twice is deleted once."""
+    """Return one result for each group. A group that is listed twice is deleted once."""
     results = tuple(_delete(group_id, context) for group_id in dict.fromkeys(request.groups_names))
     return DeleteGroupsResponse(results=results)
 

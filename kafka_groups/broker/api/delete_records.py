@@ -1,4 +1,4 @@
-"""DeleteRecords (key 21), v0-v2: moves the start of partitions' logs forward; offset -1 stands for the end.
+"""DeleteRecords (key 21), v0-v2: moves the start of partitions' logs forward. Offset -1 means the end of the log.
 
 Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE (beyond the end of the
 log), POLICY_VIOLATION (the topic is compacted only), INVALID_TOPIC_EXCEPTION (internal topics).
@@ -23,7 +23,7 @@ _UNKNOWN_LOW_WATERMARK = -1
 
 
 async def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
-    """The new start of each log."""
+    """Return the new start of each log."""
     topics = (
         DeleteRecordsTopicResult(
             name=topic.name,
@@ -52,10 +52,10 @@ def _delete(name: str, wanted: DeleteRecordsPartition, context: RequestContext) 
     services = context.services
     topic = topic_by_id_or_name(services.metadata, None, name)
     if topic.is_internal:
-        raise InvalidTopicError(f"records of the internal topic '{name}' cannot be deleted")
+        raise InvalidTopicError(f"Cannot delete records of the internal topic '{name}'.")
     led_partition(services, topic, wanted.partition_index)
     if services.metadata.configs.config_value(TOPIC_RESOURCE, name, "cleanup.policy") == "compact":
-        raise PolicyViolationError(f"topic '{name}' is compacted and deletes no records")
+        raise PolicyViolationError(f"Cannot delete records of topic '{name}', because it is compacted.")
     low_watermark = services.logs.get(topic.topic_id, wanted.partition_index).delete_records(wanted.offset)
     services.purgatory.notify(topic.topic_id_partition(wanted.partition_index))
     return low_watermark

@@ -1,7 +1,7 @@
-"""DeleteTopics (key 20), v1-v6: deletes topics with their logs, by name, or by id (v6).
+"""DeleteTopics (key 20), v1-v6: deletes topics and their logs, by name or by id (v6).
 
-Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, or by both name and id,
-or by neither), TOPIC_DELETION_DISABLED (INVALID_REQUEST before v3), INVALID_TOPIC_EXCEPTION (internal topics).
+Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (listed twice, or with both name and id,
+or with neither), TOPIC_DELETION_DISABLED (INVALID_REQUEST before v3), INVALID_TOPIC_EXCEPTION (internal topics).
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ _FIRST_WITH_DELETION_DISABLED = 3
 
 
 async def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
-    """One result per topic."""
+    """Return one result for each topic."""
     wanted = request.topics or tuple(DeleteTopicState(name=name) for name in request.topic_names)
     metadata = context.services.metadata
     times = Counter(_identity(topic, metadata) for topic in wanted)
@@ -36,7 +36,7 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
 
 
 def _identity(wanted: DeleteTopicState, metadata: ClusterMetadata) -> DeleteTopicState | UUID:
-    # A topic may be named by its name and by its id in one request; that is twice, too.
+    # If a request lists a topic once by name and once by id, it lists the topic twice.
     if (wanted.name is None) is (wanted.topic_id is None):
         return wanted
     topic = metadata.topic(wanted.name) if wanted.name is not None else None
@@ -72,7 +72,7 @@ def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) ->
         raise InvalidRequestError("Duplicate topic name.")
     topic = topic_by_id_or_name(services.metadata, wanted.topic_id, wanted.name or "")
     if topic.is_internal:
-        raise InvalidTopicError(f"the internal topic '{topic.name}' cannot be deleted")
+        raise InvalidTopicError(f"Cannot delete the internal topic '{topic.name}'.")
     return topic
 
 

@@ -1,6 +1,6 @@
-"""DescribeCluster (key 60), v0-v2: cluster id, controller and brokers.
+"""DescribeCluster (key 60), v0-v2: returns the cluster id, the controller and the brokers.
 
-Errors of the request: MISMATCHED_ENDPOINT_TYPE (v1: controllers are asked for, and this is a broker),
+Errors of the request: MISMATCHED_ENDPOINT_TYPE (v1: the request asks a broker for controllers),
 UNSUPPORTED_ENDPOINT_TYPE.
 """
 
@@ -20,7 +20,7 @@ _CONTROLLERS = 2
 
 
 async def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
-    """Cluster id, controller and brokers."""
+    """Return the cluster id, the controller and the brokers."""
     metadata = context.services.metadata
     if request.endpoint_type != _BROKERS:
         return _refusal(request, metadata.cluster_id)

@@ -1,9 +1,9 @@
-"""DescribeConfigs (key 32), v1-v4: the configs of topics, brokers and groups, with where their values come from.
+"""DescribeConfigs (key 32), v1-v4: returns the configs of topics, brokers and groups with their sources.
 
-A broker tells its own configs, under its node id; the empty name stands for what was set for all brokers.
+A broker returns only its own configs, for its node id. The empty name means the configs of all brokers.
 
 Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, a group
-without a name, a resource type that has no configs here).
+without a name, a resource type without configs).
 """
 
 from kafka_groups.broker.api.config_entries import (
@@ -32,7 +32,7 @@ __all__ = ["handle"]
 
 
 async def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
-    """The configs of each resource."""
+    """Return the configs of each resource."""
     results = (_describe_or_refuse(resource, request, context.services) for resource in request.resources)
     return DescribeConfigsResponse(results=tuple(results))
 

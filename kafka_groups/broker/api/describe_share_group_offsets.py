@@ -1,8 +1,8 @@
-"""DescribeShareGroupOffsets (key 90), v0-v1: start offsets of share-partitions, and their lag (v1, KIP-1226).
+"""DescribeShareGroupOffsets (key 90), v0-v1: returns start offsets of share-partitions and their lag (v1, KIP-1226).
 
-The lag is the log's end offset, less the start offset, less the records behind it whose delivery is complete; -1 when
-one of them is not known. As in Kafka, a group, topic or partition without share state is no error: its start offset
-is -1. Errors per group: UNSUPPORTED_VERSION (share.version=0), NOT_COORDINATOR.
+The lag is the end offset of the log, minus the start offset, minus the records after it whose delivery is complete. It
+is -1 if one of them is unknown. As in Kafka, a group, topic or partition without share state is not an error; its start
+offset is -1. Errors per group: UNSUPPORTED_VERSION (share.version=0), NOT_COORDINATOR.
 """
 
 from collections.abc import Iterable
@@ -25,13 +25,13 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
 __all__ = ["handle"]
 
 _UNKNOWN = -1
-_FIRST_LEADER_EPOCH = 0  # what Kafka shows of a state that no leader has read yet
+_FIRST_LEADER_EPOCH = 0  # what Kafka returns for a state that no leader has read yet
 
 
 async def handle(
     request: DescribeShareGroupOffsetsRequest, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponse:
-    """One answer per group."""
+    """Return one result for each group."""
     return DescribeShareGroupOffsetsResponse(
         groups=tuple(_describe_or_refuse(group, context.services) for group in request.groups)
     )

@@ -1,10 +1,10 @@
-"""DescribeTopicPartitions (key 75), v0: topics with their leaders in pages (KIP-966).
+"""DescribeTopicPartitions (key 75), v0: returns topics with their leaders, page by page (KIP-966).
 
-Topics come in the order of their names: those of the request, or all when it names none. A page ends at the
-request's limit of partitions (2,000 at most); its cursor says where the next one begins.
+Topics are sorted by name. If the request lists no topics, the response has all of them. A page ends at the request's
+limit of partitions (2,000 at most). Its cursor marks the beginning of the next page.
 
 Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (a cursor with a negative
-partition, or at a topic that the request does not name). Errors per partition: LEADER_NOT_AVAILABLE.
+partition, or with a topic that the request does not list). Errors per partition: LEADER_NOT_AVAILABLE.
 """
 
 from collections.abc import Collection, Sequence
@@ -28,7 +28,7 @@ _MAX_PARTITIONS = 2_000  # max.request.partition.size.limit
 
 
 async def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> DescribeTopicPartitionsResponse:
-    """One page of topics."""
+    """Return one page of topics."""
     metadata = context.services.metadata
     asked_for = [topic.name for topic in request.topics]
     if not _is_valid(request.cursor, asked_for):

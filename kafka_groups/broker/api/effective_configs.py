@@ -1,4 +1,4 @@
-"""The configuration in effect: what was set while the cluster runs, over the settings that the broker started with."""
+"""The effective configuration: dynamic configs override the settings that the broker started with."""
 
 from collections.abc import Mapping
 
@@ -9,14 +9,14 @@ from kafka_groups.broker.metadata import BROKER_RESOURCE, TOPIC_RESOURCE
 __all__ = ["ALL_BROKERS", "DYNAMIC_BROKER_KEYS", "append_rules", "broker_overrides"]
 
 ALL_BROKERS = ""
-"""Name of the BROKER resource whose values are the default of all brokers."""
+"""Name of the BROKER resource whose values are the defaults of all brokers."""
 DYNAMIC_BROKER_KEYS = frozenset({"message.max.bytes", "producer.id.expiration.ms"})
-"""The broker's keys that take effect while it runs."""
+"""The broker's keys that can change while it runs."""
 _TIMESTAMP_AFTER_MAX_MS = 3_600_000
 
 
 def broker_overrides(services: BrokerServices) -> Mapping[str, str]:
-    """What was set for this broker while it runs, over what was set for all brokers."""
+    """Return this broker's dynamic configs, which override those of all brokers."""
     configs = services.metadata.configs
     for_all = configs.overrides(BROKER_RESOURCE, ALL_BROKERS)
     for_this = configs.overrides(BROKER_RESOURCE, str(services.node_id))
@@ -24,9 +24,9 @@ def broker_overrides(services: BrokerServices) -> Mapping[str, str]:
 
 
 def append_rules(services: BrokerServices, topic: str) -> AppendRules:
-    """What a topic's configuration says about appends.
+    """Return the topic's configuration for appends.
 
-    Reads the few values that count for every produce request, unparsed: they were checked when they were set.
+    Every produce request reads these few values. They need no parsing here, because they were validated when set.
     """
     of_topic = services.metadata.configs.overrides(TOPIC_RESOURCE, topic)
     of_broker = broker_overrides(services)

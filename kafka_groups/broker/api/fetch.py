@@ -1,9 +1,10 @@
-"""Fetch (key 1), v4-v18: whole record batches of partitions, with incremental sessions (KIP-227, v7).
+"""Fetch (key 1), v4-v18: returns whole record batches of partitions, with incremental sessions (KIP-227, v7).
 
-Waits until `min_bytes` are there, a partition has an error, or `max_wait_ms` are over. A response holds at most
-`max_bytes` (and `fetch.max.bytes` of the broker), a partition at most its own limit; but the first partition with
-data gives at least one batch. Topics come by name up to v12 and by id from v13 on. Both isolation levels read up to
-the end of the log, as there are no transactions. Replicas are not served: a fetch is always a consumer's.
+Waits until `min_bytes` are available, a partition has an error, or `max_wait_ms` have passed. A response contains at
+most `max_bytes` (and at most the broker's `fetch.max.bytes`), and at most its own limit for each partition. The first
+partition with data always returns at least one batch. Topics are identified by name up to v12 and by id from v13. Both
+isolation levels read up to the end of the log, because there are no transactions. Replicas are not supported: every
+fetch is from a consumer.
 
 Errors of the request: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
@@ -46,7 +47,7 @@ Answers = list[tuple[FetchTarget, PartitionData]]
 
 
 async def handle(request: FetchRequest, context: RequestContext) -> FetchResponse:
-    """The batches."""
+    """Return the batches."""
     services = context.services
     try:
         plan = services.fetch_sessions.plan(
@@ -86,7 +87,7 @@ def _partition_key(target: FetchTarget, services: BrokerServices) -> TopicIdPart
     try:
         topic = topic_by_id_or_name(services.metadata, target.topic_id, target.topic)
     except BrokerError:
-        return None  # answered with this error as soon as the partitions are read
+        return None  # returned as this error as soon as the partitions are read
     return topic.topic_id_partition(target.request.partition)
 
 
@@ -98,7 +99,7 @@ def _can_answer(targets: Sequence[FetchTarget], min_bytes: int, services: Broker
         try:
             available = _log_of(target, services).available_bytes(target.request.fetch_offset)
         except BrokerError:
-            return True  # an error is told at once
+            return True  # an error is returned at once
         missing -= min(available, target.request.partition_max_bytes)
     return missing <= 0
 

@@ -1,7 +1,7 @@
-"""Incremental fetch sessions (KIP-227): the broker remembers what a client fetches, and tells only what changed.
+"""Incremental fetch sessions (KIP-227): the broker remembers what a client fetches and returns only changes.
 
-A full request (epoch 0) names all partitions and opens a session; each following one names what changed, in the
-next epoch. Epoch -1 closes the session, or says that there is none.
+A full request (epoch 0) lists all partitions and opens a session. Each of the following requests has the next epoch and
+lists only changes. Epoch -1 closes the session, or means that there is none.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ _Seen = tuple[int, int]
 
 @frozen
 class FetchTarget:
-    """One partition to fetch, by topic id (v13 on) or by name."""
+    """One partition to fetch, by topic id (from v13) or by name."""
 
     topic_id: UUID | None
     topic: str
@@ -40,7 +40,7 @@ class FetchTarget:
 
     @property
     def key(self) -> TargetKey:
-        """What tells it from the others of a session."""
+        """The key of the partition in its session."""
         return (self.topic if self.topic_id is None else self.topic_id, self.request.partition)
 
 
@@ -50,17 +50,17 @@ class _Session:
     uses_topic_ids: bool
     next_epoch: int
     targets: dict[TargetKey, FetchTarget]
-    seen: dict[TargetKey, _Seen]  # high watermark and log start offset that the client was told
+    seen: dict[TargetKey, _Seen]  # high watermark and log start offset that were last sent to the client
     last_used_ms: int
 
 
 @frozen
 class FetchPlan:
-    """What one request fetches, and in which session.
+    """The partitions and session of one request.
 
     Attributes:
-        targets: The partitions, in the order in which they are to be read.
-        session_id: What the response says; 0 without a session.
+        targets: The partitions, in the order in which to read them.
+        session_id: The session id for the response; 0 without a session.
     """
 
     targets: tuple[FetchTarget, ...]
@@ -69,9 +69,9 @@ class FetchPlan:
     _is_incremental: bool = False
 
     def to_tell(self, answers: Iterable[tuple[FetchTarget, PartitionData]]) -> list[tuple[FetchTarget, PartitionData]]:
-        """The answers that belong into the response: all of them, or in a running session those with news.
+        """Return the results for the response: all of them, or those with changes if the session already exists.
 
-        A partition that gave records goes to the end of the session's order, so that no partition starves.
+        A partition that returned records moves to the end of the session's order, so that no partition starves.
         """
         answers = list(answers)
         session = self._session
@@ -88,19 +88,19 @@ class FetchSessions:
     """The fetch sessions of one broker."""
 
     def __init__(self) -> None:
-        self._sessions: dict[int, _Session] = {}  # in the order of last use
+        self._sessions: dict[int, _Session] = {}  # least recently used first
         self._last_id = NO_SESSION
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def plan(self, request: FetchRequest, *, uses_topic_ids: bool, max_sessions: int, now_ms: int) -> FetchPlan:
-        """What a request fetches; opens, continues or closes its session.
+        """Open, continue or close the session of a request and return what the request fetches.
 
         Raises:
-            FetchSessionIdNotFoundError: The session is not known (any more).
+            FetchSessionIdNotFoundError: The session does not exist (any more).
             InvalidFetchSessionEpochError: The epoch is not the next one.
-            FetchSessionTopicIdError: The session names topics by id and the request does not, or the other way round.
+            FetchSessionTopicIdError: The session uses topic ids and the request does not, or the other way round.
         """
         if request.session_epoch in (_INITIAL_EPOCH, _FINAL_EPOCH):
             return self._full(request, uses_topic_ids=uses_topic_ids, max_sessions=max_sessions, now_ms=now_ms)
@@ -119,13 +119,15 @@ class FetchSessions:
     def _incremental(self, request: FetchRequest, *, uses_topic_ids: bool, now_ms: int) -> FetchPlan:
         session = self._sessions.get(request.session_id)
         if session is None:
-            raise FetchSessionIdNotFoundError(f"there is no fetch session {request.session_id}")
+            raise FetchSessionIdNotFoundError(f"Fetch session {request.session_id} does not exist.")
         if request.session_epoch != session.next_epoch:
             raise InvalidFetchSessionEpochError(
-                f"fetch session {session.id} expects epoch {session.next_epoch}, not {request.session_epoch}"
+                f"Fetch session {session.id} expects epoch {session.next_epoch}, not {request.session_epoch}."
             )
         if session.uses_topic_ids is not uses_topic_ids:
-            raise FetchSessionTopicIdError(f"fetch session {session.id} names topics in the other way")
+            raise FetchSessionTopicIdError(
+                f"Fetch session {session.id} mixes topic names and topic ids: use the same in all requests."
+            )
         return self._continued(session, request, now_ms)
 
     def _continued(self, session: _Session, request: FetchRequest, now_ms: int) -> FetchPlan:
@@ -163,7 +165,7 @@ def _update(session: _Session, request: FetchRequest) -> None:
 
 
 def _note(session: _Session, target: FetchTarget, data: PartitionData) -> bool:
-    # An error is told each time, until it is over; then the client must hear of the partition again.
+    # An error is returned each time until it is over. The next response must then include the partition again.
     key = target.key
     if data.error_code is not ErrorCode.NONE:
         session.seen.pop(key, None)

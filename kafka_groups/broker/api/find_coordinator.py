@@ -1,8 +1,8 @@
-"""FindCoordinator (key 10), v0-v6: which broker coordinates a group, a transaction or a share-partition's state.
+"""FindCoordinator (key 10), v0-v6: finds the coordinator of a group, a transaction or a share-partition's state.
 
-Key types: 0 group, 1 transaction, 2 share-partition, as `groupId:topicId:partition` (v6; KIP-932). v4 and later ask
-for several keys at once. Errors per key: INVALID_REQUEST (unknown key type, share key before v6 or malformed),
-COORDINATOR_NOT_AVAILABLE (no broker is up).
+Key types: 0 group, 1 transaction, 2 share-partition, as `groupId:topicId:partition` (v6; KIP-932). From v4, a request
+can contain several keys. Errors per key: INVALID_REQUEST (unknown key type, share key before v6, malformed share key),
+COORDINATOR_NOT_AVAILABLE (no broker is running).
 """
 
 import base64
@@ -27,7 +27,7 @@ _UUID_BYTES = 16
 
 
 class CoordinatorType(enum.IntEnum):
-    """What a key stands for."""
+    """The meaning of a key."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -35,7 +35,7 @@ class CoordinatorType(enum.IntEnum):
 
 
 async def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
-    """One coordinator per key, or the only one in the fields of the first versions."""
+    """Return one coordinator for each key; the first versions have fields for a single one."""
     if context.version >= _FIRST_WITH_MANY_KEYS:
         found = tuple(_find_or_refuse(request.key_type, key, context) for key in request.coordinator_keys)
         return FindCoordinatorResponse(coordinators=found)
@@ -75,17 +75,17 @@ def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
 def _check_key(key_type: int, key: str, version: int) -> None:
     if key_type == CoordinatorType.SHARE:
         if version < _FIRST_WITH_SHARE_KEYS:
-            raise InvalidRequestError(f"Share-partition keys need version {_FIRST_WITH_SHARE_KEYS}.")
+            raise InvalidRequestError(f"Share-partition keys require version {_FIRST_WITH_SHARE_KEYS}.")
         _check_share_key(key)
     elif key_type not in (CoordinatorType.GROUP, CoordinatorType.TRANSACTION):
         raise InvalidRequestError(f"Unknown key type {key_type}.")
 
 
 def _check_share_key(key: str) -> None:
-    """A group id may hold colons itself, so the key is read from its end."""
+    """Parse a share key. A group id may contain colons, so the key is parsed from its end."""
     group_id, topic_id, partition = ["", "", *key.rsplit(":", 2)][-3:]
     if not group_id or not _is_uuid(topic_id) or not partition.removeprefix("-").isdecimal():
-        raise InvalidRequestError(f"A share-partition's key is groupId:topicId:partition, not '{key}'.")
+        raise InvalidRequestError(f"Invalid share-partition key '{key}': expected groupId:topicId:partition.")
 
 
 def _is_uuid(text: str) -> bool:

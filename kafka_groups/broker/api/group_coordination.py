@@ -1,4 +1,4 @@
-"""What the handlers of group requests check first."""
+"""Checks that all handlers of group requests make first."""
 
 from kafka_groups.broker.api.context import BrokerServices
 from kafka_groups.errors import NotCoordinatorError, UnsupportedVersionError
@@ -9,12 +9,12 @@ _SHARE_FEATURE = "share.version"
 
 
 def coordinates(services: BrokerServices, group_id: str) -> bool:
-    """Whether this broker is the coordinator of a group."""
+    """Return whether this broker coordinates a group."""
     return services.metadata.coordinator_of(group_id) == services.node_id
 
 
 def check_coordinator(services: BrokerServices, group_id: str) -> None:
-    """Refuse a request that belongs to another broker.
+    """Raise an error if another broker coordinates the group.
 
     Raises:
         NotCoordinatorError: Another broker coordinates the group.
@@ -24,10 +24,10 @@ def check_coordinator(services: BrokerServices, group_id: str) -> None:
 
 
 def check_share_groups_enabled(services: BrokerServices) -> None:
-    """Refuse a request about share groups in a cluster that has them switched off.
+    """Raise an error if share groups are disabled in the cluster.
 
     Raises:
         UnsupportedVersionError: The feature share.version is at level 0.
     """
     if services.metadata.features.get(_SHARE_FEATURE, 0) < 1:
-        raise UnsupportedVersionError("share groups are switched off: the feature share.version is at level 0")
+        raise UnsupportedVersionError("Share groups are disabled: the feature share.version is at level 0.")

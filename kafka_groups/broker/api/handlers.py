@@ -1,4 +1,4 @@
-"""The table of handlers: what is not in it is not served and not advertised."""
+"""The table of handlers. An API that is not in the table is neither served nor advertised."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
@@ -34,7 +34,7 @@ from kafka_groups.protocol.apis import ApiKey
 __all__ = ["HANDLERS", "Handler"]
 
 Handler = Callable[[Any, RequestContext], Awaitable[Any]]
-"""Handles the requests of one API: the response, or None when there is none."""
+"""Handles a request of one API. Returns the response, or None if the request gets no response."""
 
 _HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.PRODUCE: produce.handle,
@@ -61,4 +61,4 @@ _HANDLERS: Mapping[ApiKey, Handler] = {
 }
 
 HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType({ApiKey.API_VERSIONS: ApiVersionsHandler(_HANDLERS), **_HANDLERS})
-"""By API; ApiVersions tells clients of these and no others."""
+"""The handlers by API. ApiVersions lists exactly these APIs."""

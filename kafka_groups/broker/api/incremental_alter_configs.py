@@ -1,13 +1,13 @@
-"""IncrementalAlterConfigs (key 44), v0-v1: sets and takes back configs of topics, brokers and groups.
+"""IncrementalAlterConfigs (key 44), v0-v1: sets and resets configs of topics, brokers and groups.
 
-Operations: SET, DELETE, and for lists APPEND and SUBTRACT. A resource is altered as a whole or not at all; with
-`validate_only` it is only checked. Groups need not exist. Of a broker's configs only some can be altered while it
-runs (`effective_configs.DYNAMIC_BROKER_KEYS`); an empty name stands for all brokers.
+Operations: SET, DELETE, and for lists APPEND and SUBTRACT. All changes to a resource are applied, or none. With
+`validate_only` the request is only checked. Groups need not exist. Only some of a broker's configs can change while it
+runs (`effective_configs.DYNAMIC_BROKER_KEYS`). An empty broker name means all brokers.
 
-Errors per resource: INVALID_CONFIG (unknown name, a value that does not fit or lies outside the broker's bounds, a
-list operation on something else), INVALID_REQUEST (resource or config named twice, SET without a value, unknown
-operation or resource type, unknown broker, topic or group without a name; a broker's value that does not fit or cannot
-change while it runs), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
+Errors per resource: INVALID_CONFIG (unknown key, a value that is invalid or outside the broker's bounds, a list
+operation on a key that is not a list), INVALID_REQUEST (resource or config listed twice, SET without a value, unknown
+operation or resource type, unknown broker, topic or group without a name; a broker's value that is invalid or cannot
+change while the broker runs), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ SUBTRACT = 3
 
 @frozen
 class _ResourceKind:
-    """How resources of one type are altered: do they exist, which keys they have, what values go together."""
+    """How to alter resources of one type: whether they exist, their keys, and which values are valid together."""
 
     check_resource: Callable[[str, BrokerServices], None]
     keys: Callable[[], Mapping[str, Key]]
@@ -50,7 +50,7 @@ class _ResourceKind:
 
 
 async def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> IncrementalAlterConfigsResponse:
-    """One answer per resource."""
+    """Return one result for each resource."""
     times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
     responses: list[AlterConfigsResourceResponse] = []
     for resource in request.resources:
@@ -110,13 +110,13 @@ def _changed(config: AlterableConfig, keys: Mapping[str, Key], current: Mapping[
         return config.value
     key = keys.get(config.name)
     if key is None:
-        raise InvalidConfigError(f"there is no configuration {config.name} of this resource")
+        raise InvalidConfigError(f"Unknown configuration key '{config.name}' for this resource.")
     return _changed_list(key, config.value, current.get(config.name), adds=config.config_operation == APPEND)
 
 
 def _changed_list(key: Key, items: str, current: str | None, *, adds: bool) -> str:
     if key.type is not KeyType.LIST:
-        raise InvalidConfigError(f"Can't append to or subtract from {key.name}, as its type is not LIST.")
+        raise InvalidConfigError(f"Can't append to or subtract from {key.name}, because its type is not LIST.")
     before = _items(current if current is not None else key.format(key.default) or "")
     named = _items(items)
     if adds:
@@ -157,7 +157,7 @@ def _check_broker(name: str, services: BrokerServices) -> None:
 
 
 def _check_broker_values(services: BrokerServices, values: Mapping[str, str]) -> None:
-    # As in Kafka: names that it does not know are kept, for plug-ins may; and its complaints are INVALID_REQUEST.
+    # As in Kafka: unknown keys are kept, because plug-ins may use them, and errors are INVALID_REQUEST.
     fixed = sorted((values.keys() & broker_keys().keys()) - DYNAMIC_BROKER_KEYS)
     if fixed:
         raise InvalidRequestError(f"Cannot update these configs dynamically: {', '.join(fixed)}")

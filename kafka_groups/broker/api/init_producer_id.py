@@ -1,8 +1,8 @@
-"""InitProducerId (key 22), v0-v5: hands out an id to an idempotent producer, always a new one with epoch 0.
+"""InitProducerId (key 22), v0-v5: assigns an id to an idempotent producer. The id is always new and has epoch 0.
 
-There are no transactions: a transactional id is answered with UNSUPPORTED_VERSION. The Java producer takes that for
-fatal and reports it at once, librdkafka when `init_transactions` times out. An empty transactional id is an
-INVALID_REQUEST, as in Kafka.
+Transactions are not supported: a transactional id gets UNSUPPORTED_VERSION. The Java producer treats this error as
+fatal and reports it at once; librdkafka reports it when `init_transactions` times out. As in Kafka, an empty
+transactional id gets INVALID_REQUEST.
 """
 
 from kafka_groups.broker.api.context import RequestContext
@@ -16,7 +16,7 @@ _NO_EPOCH = -1
 
 
 async def handle(request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
-    """A producer id."""
+    """Return a producer id."""
     if request.transactional_id is None:
         producer_id = context.services.logs.new_producer_id()
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=_FIRST_EPOCH)

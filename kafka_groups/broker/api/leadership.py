@@ -1,4 +1,4 @@
-"""Which partition a request means, whether this broker leads it, and where the leader is if not (KIP-951)."""
+"""Finds the partition of a request and checks that this broker leads it, or finds its leader (KIP-951)."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -17,39 +17,41 @@ from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndp
 __all__ = ["NO_EPOCH", "current_leader", "led_partition", "node_endpoints", "partition_of", "topic_by_id_or_name"]
 
 NO_EPOCH = -1
-"""Leader epoch in a request whose sender does not know it."""
+"""Leader epoch in a request if the client does not know it."""
 
 
 def topic_by_id_or_name(metadata: ClusterMetadata, topic_id: UUID | None, name: str) -> TopicMetadata:
-    """The topic that a request names by id, or by name when it has no id.
+    """Return the topic for an id, or for a name if there is no id.
 
     Raises:
-        UnknownTopicIdError: There is none of that id.
-        UnknownTopicOrPartitionError: There is none of that name.
+        UnknownTopicIdError: No topic has that id.
+        UnknownTopicOrPartitionError: No topic has that name.
     """
     topic = metadata.topic(name) if topic_id is None else metadata.topic_by_id(topic_id)
     if topic is not None:
         return topic
     if topic_id is None and name:
-        raise UnknownTopicOrPartitionError(f"there is no topic '{name}'")
-    raise UnknownTopicIdError(f"there is no topic with id {topic_id}")
+        raise UnknownTopicOrPartitionError(f"Topic '{name}' does not exist.")
+    raise UnknownTopicIdError(f"Topic with id {topic_id} does not exist.")
 
 
 def partition_of(topic: TopicMetadata, index: int) -> PartitionMetadata:
-    """One partition of a topic.
+    """Return one partition of a topic.
 
     Raises:
         UnknownTopicOrPartitionError: The topic has no such partition.
     """
     if not 0 <= index < topic.num_partitions:
-        raise UnknownTopicOrPartitionError(f"topic '{topic.name}' has {topic.num_partitions} partitions, no {index}")
+        raise UnknownTopicOrPartitionError(
+            f"Topic '{topic.name}' has {topic.num_partitions} partition(s), but no partition {index}."
+        )
     return topic.partitions[index]
 
 
 def led_partition(
     services: BrokerServices, topic: TopicMetadata, index: int, leader_epoch: int = NO_EPOCH
 ) -> PartitionMetadata:
-    """One partition that this broker leads, in the epoch that the client knows.
+    """Return one partition after checking that this broker leads it in the client's leader epoch.
 
     Raises:
         UnknownTopicOrPartitionError: The topic has no such partition.
@@ -59,16 +61,16 @@ def led_partition(
     """
     partition = partition_of(topic, index)
     if leader_epoch != NO_EPOCH and leader_epoch < partition.leader_epoch:
-        raise FencedLeaderEpochError(f"leader epoch {leader_epoch} is older than {partition.leader_epoch}")
+        raise FencedLeaderEpochError(f"Leader epoch {leader_epoch} is older than {partition.leader_epoch}.")
     if leader_epoch > partition.leader_epoch:
-        raise UnknownLeaderEpochError(f"leader epoch {leader_epoch} is newer than {partition.leader_epoch}")
+        raise UnknownLeaderEpochError(f"Leader epoch {leader_epoch} is newer than {partition.leader_epoch}.")
     if partition.leader_id != services.node_id:
-        raise NotLeaderOrFollowerError(f"broker {services.node_id} does not lead partition {topic.name}-{index}")
+        raise NotLeaderOrFollowerError(f"Broker {services.node_id} does not lead partition {topic.name}-{index}.")
     return partition
 
 
 def current_leader(topic: TopicMetadata | None, index: int) -> LeaderIdAndEpoch:
-    """The leader of a partition, to be told to a client that asked another broker."""
+    """Return the leader of a partition, for a client that asked another broker."""
     if topic is None or not 0 <= index < topic.num_partitions:
         return LeaderIdAndEpoch()
     partition = topic.partitions[index]
@@ -76,7 +78,7 @@ def current_leader(topic: TopicMetadata | None, index: int) -> LeaderIdAndEpoch:
 
 
 def node_endpoints(metadata: ClusterMetadata, leaders: Iterable[LeaderIdAndEpoch]) -> tuple[NodeEndpoint, ...]:
-    """The addresses of the leaders that a response names."""
+    """Return the addresses of the leaders in a response."""
     brokers = metadata.brokers
     found = (brokers.get(node_id) for node_id in sorted({leader.leader_id for leader in leaders}))
     return tuple(

@@ -1,6 +1,6 @@
-"""ListGroups (key 16), v0-v5: the groups that this broker coordinates, by state (v4) and type (v5).
+"""ListGroups (key 16), v0-v5: lists the groups that this broker coordinates, filtered by state (v4) and type (v5).
 
-All groups are share groups. Filters do not mind case, and a name that no state or type has fits no group.
+All groups are share groups. Filters ignore case. An unknown state or type matches no group.
 Errors: none.
 """
 
@@ -17,7 +17,7 @@ _SHARE = "share"
 
 
 async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
-    """The groups that fit both filters; an empty filter fits all."""
+    """Return the groups that match both filters. An empty filter matches all groups."""
     services = context.services
     groups = (
         ListedGroup(group_id=group_id, protocol_type=_SHARE, group_state=group.state, group_type=_SHARE)

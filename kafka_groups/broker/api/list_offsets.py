@@ -1,11 +1,11 @@
-"""ListOffsets (key 2), v1-v11: offsets of partitions by time.
+"""ListOffsets (key 2), v1-v11: finds offsets of partitions by timestamp.
 
-Timestamps: -1 the end of the log, -2 and (v8) -4 its start, (v7) -3 the record with the largest timestamp, (v9) -5
-and (v11) -6 for tiered storage, which is not there and so has no offset; others find the first record of that time
-or later. No such record is offset -1 without an error.
+Special timestamps: -1 is the end of the log, -2 and (v8) -4 its start, (v7) -3 the record with the largest timestamp,
+(v9) -5 and (v11) -6 tiered storage, which is not supported and so has no offset. Any other timestamp finds the first
+record at or after that time. If there is no such record, the offset is -1, without an error.
 
 Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH
-(v4), UNSUPPORTED_VERSION (a negative timestamp that the version does not have).
+(v4), UNSUPPORTED_VERSION (a negative timestamp that the version does not support).
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ _FIRST_VERSION: Mapping[int, int] = {
 
 
 async def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
-    """The offsets."""
+    """Return the offsets."""
     topics = (
         ListOffsetsTopicResponse(
             name=topic.name,
@@ -74,7 +74,9 @@ def _find(name: str, wanted: ListOffsetsPartition, context: RequestContext) -> O
     topic = topic_by_id_or_name(services.metadata, None, name)
     partition = led_partition(services, topic, wanted.partition_index, wanted.current_leader_epoch)
     if wanted.timestamp < 0 and context.version < _FIRST_VERSION.get(wanted.timestamp, context.version + 1):
-        raise UnsupportedVersionError(f"ListOffsets v{context.version} has no timestamp {wanted.timestamp}")
+        raise UnsupportedVersionError(
+            f"ListOffsets v{context.version} does not support the timestamp {wanted.timestamp}."
+        )
     return _search(services.logs.get(topic.topic_id, wanted.partition_index), wanted.timestamp, partition)
 
 

@@ -1,11 +1,11 @@
-"""Metadata (key 3), v0-v13: brokers, controller, and topics with their leaders.
+"""Metadata (key 3), v0-v13: returns the brokers, the controller, and topics with their leaders.
 
-Topics come by name, or by id (v12). All topics are told for null (v1) or an empty list (v0). A topic of an unknown,
-legal name is created when the request allows it (always before v4) and `auto.create.topics.enable` is set; the
-response then has it at once, where Kafka lets the client ask again.
+Topics are identified by name, or by id (v12). Null (v1) or an empty list (v0) means all topics. A topic with an unknown
+but valid name is created if the request allows it (always before v4) and `auto.create.topics.enable` is set. The
+response contains the new topic at once, whereas Kafka's client has to ask again.
 
 Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION, INVALID_REPLICATION_FACTOR
-(of an automatic creation), INVALID_REQUEST (an id before v12, or neither name nor id).
+(of an automatic creation), INVALID_REQUEST (an id before v12, or neither a name nor an id).
 Errors per partition: LEADER_NOT_AVAILABLE.
 """
 
@@ -37,7 +37,7 @@ _FIRST_WITH_TOPIC_IDS = 12
 
 
 async def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
-    """Brokers and topics."""
+    """Return brokers and topics."""
     metadata = context.services.metadata
     return MetadataResponse(
         brokers=tuple(_broker(broker) for broker in metadata.brokers.values()),
@@ -79,9 +79,9 @@ def _find_or_refuse(
 def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, may_create: bool) -> TopicMetadata:
     services = context.services
     if context.version < _FIRST_WITH_TOPIC_IDS and (wanted.topic_id is not None or wanted.name is None):
-        raise InvalidRequestError(f"Metadata v{context.version} names topics by name")
+        raise InvalidRequestError(f"Metadata v{context.version} does not support topic ids.")
     if wanted.topic_id is None and wanted.name is None:
-        raise InvalidRequestError("a topic has neither name nor id")
+        raise InvalidRequestError("A topic has neither a name nor an id.")
     if wanted.topic_id is None:
         check_topic_name(wanted.name or "")
     try:

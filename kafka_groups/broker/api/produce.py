@@ -1,7 +1,7 @@
-"""Produce (key 0), v3-v13: appends one record batch to each partition that the request names.
+"""Produce (key 0), v3-v13: appends one record batch to each partition in the request.
 
-Topics come by name up to v12 and by id from v13 on. There are no replicas, so acks of 1 and of -1 mean the same;
-with acks=0 there is no response at all. A partition that another broker leads is answered with the leader (v10).
+Topics are identified by name up to v12 and by id from v13. There are no replicas, so acks=1 and acks=-1 mean the same.
+With acks=0 there is no response. If another broker leads a partition, the response contains that leader (v10).
 
 Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), NOT_LEADER_OR_FOLLOWER,
 INVALID_TOPIC_EXCEPTION (internal topics), INVALID_REQUIRED_ACKS, INVALID_RECORD (not exactly one batch of format 2),
@@ -43,7 +43,7 @@ _NO_OFFSET = -1
 
 
 async def handle(request: ProduceRequest, context: RequestContext) -> ProduceResponse | None:
-    """Append the batches; the response, or None when the producer wants none."""
+    """Append the batches and return the response, or None if the producer wants no response."""
     responses = tuple(_append_topic(data, request.acks, context) for data in request.topic_data)
     if request.acks == _NO_RESPONSE:
         return None
@@ -61,7 +61,7 @@ def _append_or_refuse(
 ) -> PartitionProduceResponse:
     try:
         if acks not in _ACKS:
-            raise InvalidRequiredAcksError(f"acks is -1, 0 or 1, not {acks}")
+            raise InvalidRequiredAcksError(f"Invalid acks {acks}: allowed values are -1, 0 and 1.")
         appended = _append(topic_by_id_or_name(context.services.metadata, topic.topic_id, topic.name), data, context)
     except BrokerError as error:
         return _refusal(topic, data.index, error, context.services)
@@ -76,7 +76,7 @@ def _append_or_refuse(
 def _append(topic: TopicMetadata, data: PartitionProduceData, context: RequestContext) -> AppendResult:
     services = context.services
     if topic.is_internal:
-        raise InvalidTopicError(f"clients do not write to the internal topic '{topic.name}'")
+        raise InvalidTopicError(f"Clients can't write to the internal topic '{topic.name}'.")
     partition = led_partition(services, topic, data.index)
     if context.version < _FIRST_WITH_ZSTD:
         _refuse_zstd(data.records)
@@ -89,7 +89,7 @@ def _append(topic: TopicMetadata, data: PartitionProduceData, context: RequestCo
 
 def _refuse_zstd(records: bytes | None) -> None:
     if sole_batch(records).header.attributes & 7 == Compression.ZSTD:
-        raise UnsupportedCompressionTypeError("zstd needs Produce v7")
+        raise UnsupportedCompressionTypeError("zstd compression requires Produce v7.")
 
 
 def _refusal(

@@ -1,14 +1,15 @@
-"""ShareAcknowledge (key 79), v1-v2: acknowledges records of a share session, without fetching (KIP-932).
+"""ShareAcknowledge (key 79), v1-v2: acknowledges records of a share session without fetching (KIP-932).
 
-Epoch -1 closes the session after the acknowledgements and gives back what its member has still acquired. With
-`is_renew_ack` (v2) locks may be renewed (KIP-1222). The acknowledgements of one partition are taken as a whole or not
-at all; a partition without any is not named in the response.
+Epoch -1 closes the session after the acknowledgements and releases all records that the member still holds. With
+`is_renew_ack` (v2) a request can renew locks (KIP-1222). The acknowledgements of one partition are applied all together
+or not at all. The response does not contain partitions without acknowledgements.
 
-Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, bad member id),
+Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, invalid member id),
 SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH (also epoch 0).
 Errors per partition: INVALID_REQUEST (malformed batches, offsets past the acquired records, renewal without
-`is_renew_ack`), INVALID_RECORD_STATE (not acquired by this member, lock ended, renewal switched off),
-UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION (also: nothing was fetched of it), NOT_LEADER_OR_FOLLOWER with the leader.
+`is_renew_ack`), INVALID_RECORD_STATE (not acquired by this member, lock expired, renewal disabled),
+UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION (also if nothing was fetched from it), NOT_LEADER_OR_FOLLOWER with the
+leader.
 """
 
 from uuid import UUID
@@ -39,7 +40,7 @@ _FIRST_WITH_LOCK_TIMEOUT = 2
 
 
 async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> ShareAcknowledgeResponse:
-    """What became of the acknowledgements of each partition."""
+    """Return the result of the acknowledgements of each partition."""
     try:
         key = session_key(request.group_id, request.member_id, context.services)
         context.services.share.begin_acknowledge(key, request.share_session_epoch)

@@ -1,17 +1,18 @@
-"""ShareFetch (key 78), v1-v2: acquires records for a member of a share group, and acknowledges others (KIP-932).
+"""ShareFetch (key 78), v1-v2: acquires records for a member of a share group and acknowledges others (KIP-932).
 
-Epoch 0 opens a share session with the partitions listed, the following epochs add partitions and forget them, -1
-closes it and gives back what its member has acquired. Acknowledgements are taken first; the fetch then waits like any
-other until `min_bytes` can be read or `max_wait_ms` are over, so their result comes with the response. A partition that
-is listed and forgotten in one request is only acknowledged. With `is_renew_ack` (v2, KIP-1222) nothing is fetched.
+Epoch 0 opens a share session with the listed partitions. The following epochs add and remove partitions. Epoch -1
+closes the session and releases all records that the member holds. Acknowledgements are applied first. The fetch then
+waits, like any other fetch, until `min_bytes` can be read or `max_wait_ms` have passed, so the response also contains
+the result of the acknowledgements. A partition that a request both lists and removes is only acknowledged. With
+`is_renew_ack` (v2, KIP-1222) nothing is fetched.
 
-The partitions of a session are read in an order that goes round with the epoch; `max_bytes` is divided evenly over
-those that have records, `max_records` is for all of them together: softly, by whole batches, or strictly with
-`share_acquire_mode` 1 (v2, KIP-1206). Only the first response of a session names every partition.
+The order in which the partitions of a session are read rotates with the epoch. `max_bytes` is divided evenly between
+the partitions that have records. `max_records` applies to all of them together: as a hint, by whole batches, or
+strictly with `share_acquire_mode` 1 (v2, KIP-1206). Only the first response of a session contains every partition.
 
-Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, bad member id,
+Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, invalid member id,
 acknowledgements with epoch 0, renewal with limits other than 0, unknown acquire mode), SHARE_SESSION_NOT_FOUND,
-INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED (after `max_wait_ms`, so that clients do not retry at once).
+INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED (after `max_wait_ms`, so that clients don't retry at once).
 Errors per partition: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER with the leader,
 UNKNOWN_SERVER_ERROR (its state is not initialised). Errors of acknowledgements: as for ShareAcknowledge.
 """
@@ -51,7 +52,7 @@ Outcomes = Mapping[TopicIdPartition, BrokerError | None]
 
 
 async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFetchResponse:
-    """The acquired records, and what became of the acknowledgements."""
+    """Return the acquired records and the results of the acknowledgements."""
     services = context.services
     try:
         fetching = _begin(request, context)
@@ -98,13 +99,15 @@ def _check_renewal(request: ShareFetchRequest) -> None:
     limits = (request.max_wait_ms, request.min_bytes, request.max_bytes, request.max_records)
     if request.is_renew_ack and any(limits):
         raise InvalidRequestError(
-            "a share fetch that renews locks has MaxWaitMs, MinBytes, MaxBytes and MaxRecords of 0"
+            "A share fetch that renews locks must have MaxWaitMs, MinBytes, MaxBytes and MaxRecords of 0."
         )
 
 
 def _limits(request: ShareFetchRequest, services: BrokerServices) -> FetchLimits:
     if request.share_acquire_mode not in _ACQUIRE_MODES:
-        raise InvalidRequestError(f"share acquire mode is 0 or 1, not {request.share_acquire_mode}")
+        raise InvalidRequestError(
+            f"Invalid share acquire mode {request.share_acquire_mode}: allowed values are 0 and 1."
+        )
     return FetchLimits(
         min_bytes=request.min_bytes,
         max_bytes=min(request.max_bytes, services.settings.fetch_max_bytes),
@@ -118,14 +121,14 @@ async def _wait_for_bytes(fetching: ShareFetching, max_wait_ms: int, context: Re
     services = context.services
     if not fetching.order or max_wait_ms <= 0:
         return
-    # Records come by Produce, which notifies the partition; or back from another member, at the share-partition.
+    # New records notify the partition; records that another member releases notify the share-partition.
     keys = [
         key for partition in fetching.order for key in (partition, SharePartitionKey(fetching.key.group_id, partition))
     ]
 
     def has_enough() -> bool:
         enough = services.share.has_enough(fetching, context.now_ms)
-        notify_changed(services)  # looking gives back expired locks, which others may wait for too
+        notify_changed(services)  # checking releases expired locks, which other fetches may wait for
         return enough
 
     await services.purgatory.wait(keys, has_enough, context.now_ms + max_wait_ms)

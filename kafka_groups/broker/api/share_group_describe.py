@@ -1,4 +1,4 @@
-"""ShareGroupDescribe (key 77), v1: members, assignments, epochs and state of share groups (KIP-932).
+"""ShareGroupDescribe (key 77), v1: returns members, assignments, epochs and state of share groups (KIP-932).
 
 Errors per group: UNSUPPORTED_VERSION (share.version=0), NOT_COORDINATOR, INVALID_GROUP_ID (empty),
 GROUP_ID_NOT_FOUND.
@@ -21,7 +21,7 @@ __all__ = ["handle"]
 
 
 async def handle(request: ShareGroupDescribeRequest, context: RequestContext) -> ShareGroupDescribeResponse:
-    """One description per group that is asked for, also when it is asked for twice."""
+    """Return one description for each requested group, even if the request lists a group twice."""
     groups = tuple(_describe_or_refuse(group_id, context) for group_id in request.group_ids)
     if request.include_authorized_operations:
         groups = tuple(_with_operations(group) for group in groups)

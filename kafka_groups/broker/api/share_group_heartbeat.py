@@ -1,8 +1,8 @@
-"""ShareGroupHeartbeat (key 76), v1: a member of a share group joins, stays or leaves (KIP-932).
+"""ShareGroupHeartbeat (key 76), v1: lets a member of a share group join, stay or leave (KIP-932).
 
 Errors: UNSUPPORTED_VERSION (share.version=0), NOT_COORDINATOR, INVALID_REQUEST (member id empty or longer than 36
 characters, group id or rack empty, epoch below -1, join without topics), GROUP_ID_NOT_FOUND (no such group, and the
-member does not join), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED.
+member is not joining), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED.
 """
 
 from kafka_groups.broker.api.context import RequestContext
@@ -19,7 +19,7 @@ __all__ = ["handle"]
 
 
 async def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -> ShareGroupHeartbeatResponse:
-    """The member's epoch and, when it has to know it, its assignment."""
+    """Return the member's epoch and, if it changed or the member may have lost it, its assignment."""
     try:
         return _heartbeat(request, context)
     except BrokerError as error:

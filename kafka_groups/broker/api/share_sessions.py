@@ -1,4 +1,4 @@
-"""What the handlers of ShareFetch and ShareAcknowledge have in common."""
+"""Code that the handlers of ShareFetch and ShareAcknowledge share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -30,7 +30,7 @@ _ZERO_ID = UUID(int=0)
 
 
 class ListedPartition(Protocol):
-    """A partition in a request of either kind."""
+    """A partition in a request of either API."""
 
     @property
     def partition_index(self) -> int:
@@ -44,7 +44,7 @@ class ListedPartition(Protocol):
 
 
 class ListedTopic(Protocol):
-    """A topic in a request of either kind."""
+    """A topic in a request of either API."""
 
     @property
     def topic_id(self) -> UUID | None:
@@ -58,24 +58,24 @@ class ListedTopic(Protocol):
 
 
 def session_key(group_id: str | None, member_id: str | None, services: BrokerServices) -> SessionKey:
-    """Whose session a request is about.
+    """Return the group and member of a request's session.
 
     Raises:
         UnsupportedVersionError: The feature share.version is at level 0.
-        InvalidRequestError: There is no group id, or the member id is missing, empty or longer than 36 characters.
+        InvalidRequestError: The group id is missing, or the member id is missing, empty or longer than 36 characters.
     """
     check_share_groups_enabled(services)
     if group_id is None:
-        raise InvalidRequestError("the request has no group id")
+        raise InvalidRequestError("The request has no group id.")
     if not member_id or len(member_id) > _MAX_MEMBER_ID_LENGTH:
         raise InvalidRequestError(
-            f"a member id has 1 to {_MAX_MEMBER_ID_LENGTH} characters, not {len(member_id or '')}"
+            f"Invalid member id: expected 1 to {_MAX_MEMBER_ID_LENGTH} characters, got {len(member_id or '')}."
         )
     return SessionKey(group_id, member_id)
 
 
 def partition_of(services: BrokerServices, topic_id: UUID | None, partition: int) -> TopicIdPartition:
-    """A partition by its topic's id, with the topic's name if there is such a topic."""
+    """Return a partition by its topic's id, with the topic's name if the topic exists."""
     topic = None if topic_id is None else services.metadata.topic_by_id(topic_id)
     return TopicIdPartition(topic_id or _ZERO_ID, partition, None if topic is None else topic.name)
 
@@ -83,7 +83,7 @@ def partition_of(services: BrokerServices, topic_id: UUID | None, partition: int
 def listed_partitions(
     topics: Iterable[ListedTopic], services: BrokerServices
 ) -> dict[TopicIdPartition, tuple[AcknowledgementBatch, ...]]:
-    """The partitions of a request, with their acknowledgements."""
+    """Return the partitions of a request with their acknowledgements."""
     return {
         partition_of(services, topic.topic_id, partition.partition_index): partition.acknowledgement_batches
         for topic in topics
@@ -92,14 +92,14 @@ def listed_partitions(
 
 
 def leader_hint(partition: TopicIdPartition, error: BrokerError | None, services: BrokerServices) -> LeaderIdAndEpoch:
-    """Where the leader is, for a client that asked the wrong broker (KIP-951)."""
+    """Return the leader, for a client that asked the wrong broker (KIP-951)."""
     if not isinstance(error, NotLeaderOrFollowerError | FencedLeaderEpochError):
         return LeaderIdAndEpoch()
     return current_leader(services.metadata.topic_by_id(partition.topic_id), partition.partition)
 
 
 def by_topic(answers: Mapping[TopicIdPartition, P]) -> dict[UUID, tuple[P, ...]]:
-    """The answers of partitions, as responses group them."""
+    """Return the results of partitions, grouped by topic as in responses."""
     topics: dict[UUID, list[P]] = {}
     for partition, answer in answers.items():
         topics.setdefault(partition.topic_id, []).append(answer)
@@ -107,6 +107,6 @@ def by_topic(answers: Mapping[TopicIdPartition, P]) -> dict[UUID, tuple[P, ...]]
 
 
 def notify_changed(services: BrokerServices) -> None:
-    """Let share fetches look again at the share-partitions that changed."""
+    """Let waiting share fetches check the share-partitions that changed."""
     for key in services.share.take_changed():
         services.purgatory.notify(key)

@@ -66,7 +66,7 @@ class LedSharePartitions:
         """
         topic = self._partitions.topic_by_id(partition.topic_id)
         if topic is None:
-            raise UnknownTopicIdError(f"there is no topic with id {partition.topic_id}")
+            raise UnknownTopicIdError(f"Topic with id {partition.topic_id} does not exist.")
         if not 0 <= partition.partition < len(topic.partitions):
             raise UnknownTopicOrPartitionError(f"topic '{topic.name}' has no partition {partition.partition}")
         led = topic.partitions[partition.partition]
