@@ -1,18 +1,48 @@
-"""What all tests share: the fixtures of the test kit that users get too."""
+"""What all tests share: the fixtures of the test kit that users get too, and how `pytest -n` deals tests out."""
 
 import gc
+import json
+import signal
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.support.processes import GroupScheduling, groups_of, longest_first
+
 pytest_plugins = ["kafka_groups.testing.pytest_plugin", "pytester"]
+
+_GROUPS_FILE = "kafka_groups_groups_file"
+_directory = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How thorough the simulation and the runs with faults are."""
-    parser.addoption("--seeds", type=int, default=8, help="seeds of the simulation (8; CI runs 200)")
-    parser.addoption("--fault-seeds", type=int, default=1, help="seeds of faults for each design (1; CI runs 20)")
-    parser.addoption("--fault-brokers", default="embedded", help="where they run (embedded; CI: embedded,kafka)")
-    parser.addoption("--slow", action="store_true", help="also the tests marked slow, which take minutes")
+    parser.addoption("--seeds", type=int, default=8, help="seeds of the simulation (8)")
+    parser.addoption("--fault-seeds", type=int, default=1, help="seeds of faults for each design (1)")
+    parser.addoption("--fault-brokers", default="embedded", help="where they run (embedded), such as embedded,kafka")
+    parser.addoption("--slow", action="store_true", help="also run the tests marked slow, which take minutes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have Ctrl-C end this process and its children even if the shell that started it in the background ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.stash[_directory] = tempfile.TemporaryDirectory(prefix="kafka-groups-tests-")
+    config.add_cleanup(config.stash[_directory].cleanup)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell each process of `pytest -n` where the groups of tests are to be written."""
+    node.workerinput[_GROUPS_FILE] = str(_groups_file(node.config))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupScheduling | None:
+    """Keep the tests that share a Spark session or a real Kafka in one process, unless `--dist` says otherwise."""
+    return GroupScheduling(config, log, _groups_file(config)) if config.getoption("dist") == "load" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -21,9 +51,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         slow = [item for item in items if item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
+    if hasattr(config, "workerinput"):
+        longest_first(items)
 
 
-def pytest_collection_finish() -> None:
+# First, as pytest-xdist's main process goes on as soon as it hears of the end of the collection.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Spare the garbage collector what lives until the end: tests that collect garbage take half a second less."""
+    worker = getattr(session.config, "workerinput", {})
+    if worker.get("workerid") == "gw0":
+        Path(worker[_GROUPS_FILE]).write_text(json.dumps(groups_of(session.items)), encoding="utf-8")
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what tests recorded as `to_show`, from whichever process."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in report.user_properties:
+            if name == "to_show":
+                terminalreporter.write_line(f"\n{value}")
+
+
+def _groups_file(config: pytest.Config) -> Path:
+    return Path(config.stash[_directory].name) / "groups.json"

@@ -1,13 +1,14 @@
 """The designs under faults that are drawn from seeds: nothing is lost, and no record is used up by us."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
 from tests.faults.conftest import Struck
 from tests.faults.drivers import Drivers
 from tests.faults.harness import run_plan
-from tests.faults.plan import classes_of, draw
+from tests.faults.plan import DESIGNS, classes_of, draw
 from tests.faults.report import Report, table
 from tests.faults.targets import Target
 
@@ -32,14 +33,16 @@ def test_nothing_is_lost_whatever_strikes(
 
 
 def test_every_class_of_fault_struck(
-    struck: Struck, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
+    fault_broker: str,
+    struck: Struck,
+    pytestconfig: pytest.Config,
+    record_property: Callable[[str, object], None],
 ) -> None:
     """In the seeds before, where there were enough of them for every class to be a main fault."""
     few = pytestconfig.getoption("--fault-seeds") < 20
     missing = []
-    with capsys.disabled():
-        for (broker, design), counts in struck.items():
-            classes = classes_of(design, broker)
-            print(f"\nfaults that struck {design} on {broker}:\n{table(counts, classes)}")  # noqa: T201 - asked for
-            missing += [f"{broker} {design}: {kind}" for kind in classes if not counts[kind]]
+    for design in DESIGNS:
+        counts, classes = struck.get((fault_broker, design), Counter()), classes_of(design, fault_broker)
+        record_property("to_show", f"faults that struck {design} on {fault_broker}:\n{table(counts, classes)}")
+        missing += [f"{fault_broker} {design}: {kind}" for kind in classes if not counts[kind]]
     assert few or not missing, missing

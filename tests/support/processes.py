@@ -1,0 +1,78 @@
+"""Which tests have to run in one process when `pytest -n` runs them in several, and which start first.
+
+A Spark session and a real Kafka take seconds to start, so the tests that share one are a group: a group runs in one
+process. All other tests go one by one to whichever process is free, the long ones first, so that the processes end at
+about the same time.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+__all__ = ["GroupScheduling", "groups_of", "longest_first"]
+
+_LONG_FIRST = ("integration", "docs", "conformance", "simulation", "properties")
+"""Folders by how long one of their tests takes; the others come after these."""
+
+_USUAL_TIMEOUT_S = 120
+
+
+class GroupScheduling(LoadScopeScheduling):
+    """Gives each process one group of tests after the other, the largest first, and then single tests.
+
+    pytest-xdist's own groups (`--dist loadgroup`) come as part of the tests' ids, which do not change in pytest 9.
+
+    Args:
+        config: Of the process that runs no tests.
+        log: Where pytest-xdist wants it to log.
+        groups: The file into which the first process writes what `groups_of` says.
+    """
+
+    def __init__(self, config: pytest.Config, log: Producer, groups: Path) -> None:
+        super().__init__(config, log)
+        self._file = groups
+        self._groups: Mapping[str, str] | None = None
+
+    def _split_scope(self, nodeid: str) -> str:
+        if self._groups is None:
+            self._groups = json.loads(self._file.read_text(encoding="utf-8"))
+        return self._groups.get(nodeid, nodeid)
+
+
+def groups_of(items: Iterable[pytest.Item]) -> dict[str, str]:
+    """The group of each test that is in one, by the test's id."""
+    return {item.nodeid: group for item in items for group in [next(_groups(item), None)] if group is not None}
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Put the tests in the order in which they should start."""
+    items.sort(key=_urgency)
+
+
+def _groups(item: pytest.Item) -> Iterator[str]:
+    """Groups that the test could be in; the first of them counts."""
+    kafka = item.get_closest_marker("real_kafka") is not None
+    fixtures: tuple[str, ...] = getattr(item, "fixturenames", ())
+    if item.get_closest_marker("faults"):
+        yield "faults on Kafka" if kafka else "faults"
+    if item.get_closest_marker("simulation"):
+        yield "simulation"
+    if "spark_or_skip" in fixtures:
+        yield "Spark"
+    if item.get_closest_marker("container"):
+        yield "container"
+    if kafka:
+        yield "Kafka"
+
+
+def _urgency(item: pytest.Item) -> tuple[float, int]:
+    timeout = item.get_closest_marker("timeout")
+    folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
+    return (
+        -float(timeout.args[0]) if timeout is not None else -_USUAL_TIMEOUT_S,
+        _LONG_FIRST.index(folder) if folder in _LONG_FIRST else len(_LONG_FIRST),
+    )
