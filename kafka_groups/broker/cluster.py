@@ -38,23 +38,23 @@ _NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 
 
 class EmbeddedCluster:
-    """Brokers that live in this process and serve share groups, topics and records as Kafka 4.4 does.
+    """Kafka brokers in this process that serve share groups, topics and records like Kafka 4.4.
 
-    A context manager of both kinds. `with` runs the brokers on a thread of their own, so that the program may block;
-    `async with` runs them on the program's event loop. Nothing is opened before. The data is in memory and gone at the
-    end. The methods without `async` may be called in both forms, unless they say otherwise.
+    Use it as a context manager. `with` runs the brokers on their own thread, so that your program may block.
+    `async with` runs them on your event loop. The constructor opens nothing. The cluster keeps its data in memory and
+    drops it when it stops. You can call the methods without `async` in both forms, unless they say otherwise.
 
     Args:
-        brokers: How many brokers; their node ids count from 1.
-        network: How clients reach them; TCP on loopback when it is not given.
-        port: Port of the first broker, the next ones have the ports after it; 0 picks free ones.
-        settings: The brokers' settings, by Kafka's dotted names or as `BrokerSettings`.
-        clock: The brokers' clocks; it must run with the event loop's time. The system's when it is not given.
-        seed: Seed of all randomness (ids).
+        brokers: Number of brokers. Their node ids start at 1.
+        network: The network on which clients reach the brokers. The default is TCP on loopback.
+        port: Port of the first broker. The other brokers use the ports after it. 0 picks free ports.
+        settings: The brokers' settings, with Kafka's dotted names or as `BrokerSettings`.
+        clock: The brokers' clock, which must agree with the event loop's time. The default is the system's clock.
+        seed: Seed of all randomness, which is used for ids.
 
     Raises:
-        InvalidConfigError: A setting is unknown or has a bad value.
-        ValueError: Fewer than one broker.
+        InvalidConfigError: A setting is unknown or its value is invalid.
+        ValueError: `brokers` is less than 1.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class EmbeddedCluster:
         seed: int = 0,
     ) -> None:
         if brokers < 1:
-            raise ValueError(f"a cluster has at least one broker, not {brokers}")
+            raise ValueError(f"Invalid number of brokers {brokers}: a cluster has at least one.")
         given = settings if isinstance(settings, BrokerSettings) else broker_settings(settings)
         network = network or TcpNetwork(max_frame_bytes=given.socket_request_max_bytes)
         self._core = _Core(brokers, port, _parts(network, clock or SystemClock(), given, seed))
@@ -83,7 +83,12 @@ class EmbeddedCluster:
             return
         # After a fork the child holds a copy of an object that the parent still uses.
         if self._thread is None or self._thread.is_running:
-            warnings.warn(f"{self!r} was never stopped", ResourceWarning, source=self, stacklevel=2)
+            warnings.warn(
+                f"{self!r} was never stopped. Use it in a with statement, or call stop().",
+                ResourceWarning,
+                source=self,
+                stacklevel=2,
+            )
         if self._thread is not None:
             self._thread.stop(last=self._core.stop())
 
@@ -110,11 +115,11 @@ class EmbeddedCluster:
         self._core.raise_failures(exc)
 
     def start(self) -> None:
-        """Start the brokers on a thread of their own; blocks until they can be reached.
+        """Start the brokers on their own thread and wait until clients can connect.
 
         Raises:
-            NetworkError: An address cannot be bound.
-            IllegalStateError: Started before.
+            NetworkError: A port is not available.
+            IllegalStateError: The cluster was started before.
         """
         self._must_be("not started")
         thread = LoopThread("embedded-cluster")
@@ -128,10 +133,10 @@ class EmbeddedCluster:
         self._state = "running"
 
     def stop(self) -> None:
-        """Stop the brokers that `start` started; blocks until nothing is left of them.
+        """Stop the brokers that `start` started and wait until they have stopped.
 
         Raises:
-            ExceptionGroup: Something failed in a broker that must not; see `unexpected_errors`.
+            ExceptionGroup: A broker had an internal error. See `unexpected_errors`.
         """
         self._stop_on_thread()
         self._core.raise_failures(None)
@@ -140,8 +145,8 @@ class EmbeddedCluster:
         """Start the brokers on the running event loop.
 
         Raises:
-            NetworkError: An address cannot be bound.
-            IllegalStateError: Started before.
+            NetworkError: A port is not available.
+            IllegalStateError: The cluster was started before.
         """
         self._must_be("not started")
         await self._core.start()
@@ -151,7 +156,7 @@ class EmbeddedCluster:
         """Stop the brokers that `start_async` started.
 
         Raises:
-            ExceptionGroup: Something failed in a broker that must not; see `unexpected_errors`.
+            ExceptionGroup: A broker had an internal error. See `unexpected_errors`.
         """
         await self._stop_on_loop()
         self._core.raise_failures(None)
@@ -168,7 +173,7 @@ class EmbeddedCluster:
     async def _stop_on_loop(self) -> None:
         if self._state == "running":
             if self._thread is not None:
-                raise IllegalStateError("the cluster was started by start(); stop() ends it")
+                raise IllegalStateError("The cluster was started by start(). Stop it with stop().")
             self._state = "stopped"
             await self._core.stop()
 
@@ -176,7 +181,7 @@ class EmbeddedCluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port` of every broker, with commas between them; also of brokers that are down at the moment."""
+        """`host:port` of every broker, separated by commas. Includes brokers that are stopped at the moment."""
         return ",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in self._core.endpoints.values())
 
     @property
@@ -186,22 +191,22 @@ class EmbeddedCluster:
 
     @property
     def metadata(self) -> ClusterMetadata:
-        """Topics, leaders and configs; in the `with` form, read it only."""
+        """Topics, leaders and configs. In the `with` form, only read them."""
         return self._core.parts.metadata
 
     @property
     def faults(self) -> Faults:
-        """What the brokers are told to do wrong."""
+        """The faults that the brokers inject."""
         return self._core.parts.faults
 
     @property
     def unexpected_errors(self) -> tuple[BaseException, ...]:
-        """What failed in the brokers and must not have: a defect of this package; raised when the cluster stops."""
+        """Internal errors of the brokers, which are bugs in this package. Raised when the cluster stops."""
         return tuple(self._core.failures)
 
     @property
     def open_connections(self) -> int:
-        """How many connections clients have to the brokers."""
+        """Number of open connections from clients to the brokers."""
         return sum(node.open_connections for node in self._core.nodes.values())
 
     # ------------------------------------------------------------------------------------------- actions
@@ -217,33 +222,33 @@ class EmbeddedCluster:
         """Create a topic.
 
         Raises:
-            BrokerError: As for a CreateTopics request; the configs are taken as they are.
+            BrokerError: As for a CreateTopics request. The configs are not validated.
         """
         metadata = self.metadata
         return self._on_loop(lambda: metadata.create_topic(name, partitions, replication_factor, configs))
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic with its records.
+        """Delete a topic and its records.
 
         Raises:
-            UnknownTopicOrPartitionError: There is no such topic.
+            UnknownTopicOrPartitionError: The topic does not exist.
         """
         self._on_loop(lambda: self.metadata.delete_topic(name))
 
     def move_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Let another broker lead a partition, with the next leader epoch.
+        """Make another broker the leader of a partition, with the next leader epoch.
 
         Raises:
-            UnknownTopicOrPartitionError: There is no such partition.
-            ValueError: There is no such broker, or it is down.
+            UnknownTopicOrPartitionError: The partition does not exist.
+            ValueError: The broker does not exist or is stopped.
         """
         self._on_loop(lambda: self.metadata.move_leader(TopicPartition(topic, partition), node_id))
 
     def leader_of(self, topic: str, partition: int) -> int:
-        """Node id of a partition's leader, -1 when there is none.
+        """Return the node id of a partition's leader, or -1 if it has no leader.
 
         Raises:
-            LookupError: There is no such partition.
+            LookupError: The partition does not exist.
         """
         known = self.metadata.topic(topic)
         if known is None:
@@ -251,43 +256,43 @@ class EmbeddedCluster:
         return known.partitions[partition].leader_id
 
     def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:
-        """Set dynamic configs of a group, such as `share.auto.offset.reset`; None takes one back to its default.
+        """Set dynamic configs of a group, such as `share.auto.offset.reset`. None resets a config to its default.
 
         Raises:
-            InvalidConfigError: A key is unknown, or a value is bad or outside the brokers' bounds.
+            InvalidConfigError: A key is unknown, or a value is invalid or outside the brokers' bounds.
         """
         self._on_loop(lambda: self._core.alter_group_configs(group_id, changes))
 
     def stop_broker(self, node_id: int) -> None:
-        """Take a broker down; for the `with` form, blocks until it is."""
+        """Stop a broker and wait until it has stopped. For the `with` form."""
         self._own_thread().run(self._core.stop_node(node_id))
 
     def start_broker(self, node_id: int) -> None:
-        """Bring a broker back on its old address; for the `with` form, blocks until it is there."""
+        """Restart a broker on its old address and wait until clients can connect. For the `with` form."""
         self._own_thread().run(self._core.start_node(node_id))
 
     async def stop_broker_async(self, node_id: int) -> None:
-        """Take a broker down; for the `async with` form."""
+        """Stop a broker. For the `async with` form."""
         await self._core.stop_node(node_id)
 
     async def start_broker_async(self, node_id: int) -> None:
-        """Bring a broker back on its old address; for the `async with` form."""
+        """Restart a broker on its old address. For the `async with` form."""
         await self._core.start_node(node_id)
 
     # ------------------------------------------------------------------------------------------- insides
 
     def _must_be(self, state: str) -> None:
         if self._state != state:
-            raise IllegalStateError(f"{self!r} cannot be started: a cluster is used once")
+            raise IllegalStateError(f"Cannot start {self!r} again. Create a new EmbeddedCluster.")
 
     def _own_thread(self) -> LoopThread:
         if self._thread is None:
-            raise IllegalStateError(f"{self!r} has no thread of its own: use the method that ends in _async")
+            raise IllegalStateError(f"{self!r} runs on your event loop. Use the method that ends in _async.")
         return self._thread
 
     def _on_loop(self, action: Callable[[], T]) -> T:
         if self._state != "running":
-            raise IllegalStateError(f"{self!r} must be running for that")
+            raise IllegalStateError(f"{self!r} is not running.")
         return action() if self._thread is None else self._thread.run(_awaitable(action))
 
     def _addresses(self) -> str:
@@ -295,7 +300,7 @@ class EmbeddedCluster:
 
 
 class _Core:
-    """What runs on the event loop; knows nothing of threads and does not hold the object that users hold."""
+    """The part that runs on the event loop. It has no threads and no reference to the user's `EmbeddedCluster`."""
 
     def __init__(self, size: int, port: int, parts: ClusterParts) -> None:
         self.size = size
@@ -304,8 +309,8 @@ class _Core:
         self.failures = parts.failures
         self.nodes: dict[int, BrokerNode] = {}
         self.endpoints: dict[int, BrokerEndpoint] = {}
-        # All brokers share one group coordinator, so that a group outlives its broker as it does in Kafka; which of
-        # them answers for a group is in the metadata.
+        # All brokers share one group coordinator, so that a group outlives its broker, as in Kafka. The metadata
+        # determines which broker responds for a group.
         self._runtime = BrokerRuntime(parts.clock, (parts.groups,), parts.failures.append)
 
     async def start(self) -> None:
@@ -326,7 +331,9 @@ class _Core:
 
     async def start_node(self, node_id: int) -> None:
         if node_id in self.nodes or not 1 <= node_id <= self.size:
-            raise ValueError(f"broker {node_id} is up, or there is none: brokers {sorted(self.nodes)} are up")
+            raise ValueError(
+                f"Cannot start broker {node_id}: it is running or does not exist. Running: {sorted(self.nodes)}."
+            )
         known = self.endpoints.get(node_id)
         first_choice = self._port + node_id - 1 if self._port else 0
         node = BrokerNode(node_id, self.parts, self._runtime.touch)
@@ -336,7 +343,7 @@ class _Core:
     async def stop_node(self, node_id: int) -> None:
         node = self.nodes.pop(node_id, None)
         if node is None:
-            raise ValueError(f"broker {node_id} is not up: brokers {sorted(self.nodes)} are")
+            raise ValueError(f"Broker {node_id} is not running. Running brokers: {sorted(self.nodes)}.")
         await node.stop()
 
     def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:
@@ -349,10 +356,10 @@ class _Core:
         failures, self.failures[:] = list(self.failures), []
         errors = [error for error in failures if isinstance(error, Exception)]
         if errors and raised is None:
-            raise ExceptionGroup("the embedded cluster failed in a way that it must not", errors)
+            raise ExceptionGroup("The embedded cluster had internal errors.", errors)
         for error in errors:
-            # The program's own error goes first; it may well follow from this one.
-            cast(BaseException, raised).add_note(f"the embedded cluster failed before: {error!r}")
+            # The program's own error takes precedence; this one may be its cause.
+            cast(BaseException, raised).add_note(f"The embedded cluster had an internal error: {error!r}")
 
     def _metadata_changed(self, event: MetadataEvent) -> None:
         if isinstance(event, PartitionDeleted) and event.partition.partition == 0:  # once for the topic

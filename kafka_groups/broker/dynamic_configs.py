@@ -1,4 +1,4 @@
-"""Configs that were set while the cluster runs, by resource."""
+"""Dynamic configs by resource: configs that were set while the cluster runs."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,18 +8,18 @@ __all__ = ["BROKER_RESOURCE", "GROUP_RESOURCE", "TOPIC_RESOURCE", "DynamicConfig
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
 GROUP_RESOURCE = 32
-"""Kafka's numbers of the resource types that have dynamic configs here."""
+"""Kafka's numbers of the resource types that can have dynamic configs."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class DynamicConfigs:
-    """Values that were set by resource type, resource name and key; what was never set is absent.
+    """Values by resource type, resource name and key. Values that were never set are absent.
 
-    The resource name is the topic, the group id, or the node id as text (the empty text for all brokers).
+    The resource name is the topic, the group id, or the node id as text (empty for all brokers).
 
     Attributes:
-        version: Another number after every change.
+        version: A number that is different after every change.
     """
 
     def __init__(self) -> None:
@@ -27,20 +27,20 @@ class DynamicConfigs:
         self._values: dict[tuple[int, str], dict[str, str]] = {}
 
     def config_value(self, resource_type: int, name: str, key: str) -> str | None:
-        """The value that was set, or None."""
+        """Return the value that was set, or None."""
         return self._values.get((resource_type, name), _NOTHING).get(key)
 
     def overrides(self, resource_type: int, name: str) -> Mapping[str, str]:
-        """All values that were set on a resource: a live, read-only view."""
+        """Return a live, read-only view of all values that were set on a resource."""
         values = self._values.get((resource_type, name))
         return MappingProxyType(values) if values else _NOTHING
 
     def names(self, resource_type: int) -> tuple[str, ...]:
-        """The resources of a type on which something is set."""
+        """Return the resources of a type that have values."""
         return tuple(name for kind, name in self._values if kind == resource_type)
 
     def alter(self, resource_type: int, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set values; None takes one back to its default."""
+        """Set values. None resets a value to its default."""
         self.version += 1
         values = self._values.setdefault((resource_type, name), {})
         values.update({key: value for key, value in changes.items() if value is not None})
@@ -50,6 +50,6 @@ class DynamicConfigs:
             del self._values[(resource_type, name)]
 
     def forget(self, resource_type: int, name: str) -> None:
-        """Take all values of a resource back."""
+        """Remove all values of a resource."""
         self.version += 1
         self._values.pop((resource_type, name), None)

@@ -1,6 +1,6 @@
-"""Faults on request: what a broker does with some requests instead of answering them as it should.
+"""Fault injection: makes a broker mishandle some requests.
 
-`faults.on(ApiKey.SHARE_FETCH, DROP_CONNECTION, times=1)` is one line in a test; every rule counts how often it struck.
+In a test, call `faults.on(ApiKey.SHARE_FETCH, DROP_CONNECTION, times=1)`. Every rule counts how often it was applied.
 """
 
 import enum
@@ -36,53 +36,53 @@ __all__ = [
 
 
 class Drop(enum.Enum):
-    """Actions without a parameter; each has a constant of its own."""
+    """Actions without a parameter. Each has its own constant."""
 
-    CONNECTION = "the connection breaks, the request is not handled"
-    LOSE_RESPONSE = "the request is handled, then the connection breaks"
-    RESPONSE = "the request is handled, neither it nor a later one on this connection is answered"
-    REPEAT = "the request is handled twice, the second response is sent"
+    CONNECTION = "break the connection without handling the request"
+    LOSE_RESPONSE = "handle the request, then break the connection"
+    RESPONSE = "handle the request, but send no more responses on this connection"
+    REPEAT = "handle the request twice and send the second response"
 
 
 DROP_CONNECTION = Drop.CONNECTION
-"""The connection breaks and the request is not handled."""
+"""Break the connection without handling the request."""
 LOSE_RESPONSE = Drop.LOSE_RESPONSE
-"""The request is handled, then the connection breaks before the response leaves."""
+"""Handle the request, then break the connection before sending the response."""
 DROP_RESPONSE = Drop.RESPONSE
-"""The request is handled and never answered, and neither is a later one on this connection: the client times out."""
+"""Handle the request, but send no response to it or to later ones on this connection, so that the client times out."""
 REPEAT = Drop.REPEAT
-"""The request is handled twice, as when a client tries again because the first response was lost."""
+"""Handle the request twice, as if the client had retried because the first response was lost."""
 
 
 @frozen
 class Delay:
-    """The request is handled later; those behind it on the connection wait."""
+    """Handle the request late. Later requests on the connection wait."""
 
     ms: int
 
 
 @frozen
 class Answer:
-    """The request is not handled; the response is made from it by the function."""
+    """Do not handle the request. The function creates the response from it."""
 
     response_to: Callable[[Any], object]
 
 
 Action = Drop | Delay | Answer
-"""What a rule does."""
+"""The action of a rule."""
 
 
 def delay(ms: int) -> Delay:
-    """Handle the request `ms` milliseconds late."""
+    """Return an action that handles the request `ms` milliseconds late."""
     return Delay(ms)
 
 
 def answer(response: object) -> Answer:
-    """Answer with this response without handling the request.
+    """Return an action that sends this response without handling the request.
 
     Args:
-        response: A response message, a function from the request to one, or a `BrokerError` or `ErrorCode` for APIs
-            whose response has an error code at the top.
+        response: A response message, a function that creates one from the request, or, for APIs whose response has a
+            top-level error code, a `BrokerError` or `ErrorCode`.
     """
     if isinstance(response, BrokerError):
         return _error_answer(ErrorCode(response.code), str(response))
@@ -94,10 +94,10 @@ def answer(response: object) -> Answer:
 
 
 class FaultRule:
-    """One rule; made by `Faults.on`.
+    """A rule that `Faults.on` created.
 
     Attributes:
-        hits: How often it struck.
+        hits: How often the rule was applied.
     """
 
     def __init__(
@@ -117,11 +117,11 @@ class FaultRule:
 
     @property
     def is_spent(self) -> bool:
-        """Whether it struck as often as it may."""
+        """Whether the rule was applied as often as it may be."""
         return self.hits >= self._times
 
     def strikes(self, node_id: int, key: int, request: object) -> bool:
-        """Whether it applies to this request; counted if so."""
+        """Return whether the rule applies to this request, and count it if so."""
         if self._key not in (None, key) or self._node_id not in (None, node_id):
             return False
         if self.is_spent or not self._when(request):
@@ -131,7 +131,7 @@ class FaultRule:
 
 
 class Faults:
-    """The rules of a cluster, tried in the order in which they were made."""
+    """The fault rules of a cluster, tried in the order in which they were created."""
 
     def __init__(self) -> None:
         self._rules: list[FaultRule] = []
@@ -141,7 +141,7 @@ class Faults:
 
     @property
     def active(self) -> bool:
-        """Whether there is any rule."""
+        """Return whether there are any rules."""
         return bool(self._rules)
 
     def on(
@@ -153,33 +153,33 @@ class Faults:
         when: Callable[[Any], bool] = lambda _request: True,
         node_id: int | None = None,
     ) -> FaultRule:
-        """Let an action strike requests.
+        """Add a rule that applies an action to requests.
 
         Args:
-            key: The API; None for all.
+            key: The API. None means all APIs.
             action: One of this module's actions.
-            times: How often at most.
-            when: Called with the request message; False spares it.
-            node_id: The broker; None for all.
+            times: Maximum number of requests to apply it to.
+            when: Called with the request message. If it returns False, the rule does not apply.
+            node_id: The broker. None means all brokers.
         """
         rule = FaultRule(key, action, times, when, node_id)
         self._rules.append(rule)
         return rule
 
     def slow_down(self, node_id: int, ms: int) -> FaultRule:
-        """Handle every request of a broker late; `remove` the rule to end that."""
+        """Add a rule that handles every request of a broker late. To stop, `remove` the rule."""
         return self.on(None, Delay(ms), node_id=node_id)
 
     def remove(self, rule: FaultRule) -> None:
-        """Take a rule back."""
+        """Remove a rule."""
         self._rules.remove(rule)
 
     def clear(self) -> None:
-        """Take all rules back."""
+        """Remove all rules."""
         self._rules.clear()
 
     def action_for(self, node_id: int, key: int, request: object) -> Action | None:
-        """The action of the first rule that applies to a request."""
+        """Return the action of the first rule that applies to a request."""
         for rule in self._rules:
             if rule.strikes(node_id, key, request):
                 return rule.action
@@ -196,7 +196,7 @@ def _error_response(request: object, code: ErrorCode, message: str | None) -> ob
     response_class = api_of(type(request)).response_class
     fields = attrs.fields_dict(response_class)
     if "error_code" not in fields:
-        raise TypeError(f"{response_class.__name__} has no error code at the top; give the whole response to answer()")
+        raise TypeError(f"{response_class.__name__} has no top-level error code. Pass a whole response to answer().")
     values: dict[str, object] = {"error_code": code}
     if "error_message" in fields:
         values["error_message"] = message

@@ -1,4 +1,4 @@
-"""The configuration in effect of every share group, computed when it changes and not for every heartbeat."""
+"""The effective configuration of every share group, computed when it changes instead of for every heartbeat."""
 
 from kafka_groups.broker.dynamic_configs import GROUP_RESOURCE, DynamicConfigs
 from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig, share_group_config
@@ -10,8 +10,8 @@ class GroupConfigs:
     """A function from a group id to the group's configuration.
 
     Args:
-        settings: The brokers' settings, with the defaults and the bounds.
-        configs: What was set for groups while the cluster runs.
+        settings: The brokers' settings, which contain the defaults and bounds.
+        configs: The dynamic configs of groups.
     """
 
     def __init__(self, settings: BrokerSettings, configs: DynamicConfigs) -> None:
@@ -24,7 +24,7 @@ class GroupConfigs:
         return f"<GroupConfigs: {len(self._computed)} groups>"
 
     def __call__(self, group_id: str) -> ShareGroupConfig:
-        """The configuration in effect for a group."""
+        """Return the effective configuration of a group."""
         if self._version != self._configs.version:
             self._computed.clear()
             self._version = self._configs.version

@@ -1,7 +1,7 @@
-"""What the cluster knows about its brokers, topics, leaders and dynamic configs.
+"""The cluster's metadata: brokers, topics, leaders and dynamic configs.
 
-A store and nothing more: whether a config value is allowed is decided by the handler that alters it. All brokers
-of an embedded cluster share one `ClusterMetadata`; changes are visible at once and are told to the listeners.
+This is only a store: the handler that changes a config decides whether the value is valid. All brokers of an embedded
+cluster share one `ClusterMetadata`. Changes are visible at once, and listeners are notified of them.
 """
 
 import base64
@@ -49,22 +49,22 @@ __all__ = [
 ]
 
 NO_LEADER = -1
-"""Leader id of a partition none of whose replicas is up."""
+"""Leader id of a partition if none of its replicas is running."""
 
 _INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 FINALIZED_FEATURES: Mapping[str, int] = MappingProxyType({
     "group.version": 1,
     "metadata.version": 33,  # 4.4-IV2
-    "share.version": 1,  # 2 is for dead letters (KIP-1191), which are not served
-    "streams.version": 0,  # streams groups are not served
+    "share.version": 1,  # 2 is for dead-letter queues (KIP-1191), which are not supported
+    "streams.version": 0,  # streams groups are not supported
     "transaction.version": 2,
 })  # fmt: skip
 
 
 @frozen
 class BrokerEndpoint:
-    """Where clients reach a broker."""
+    """The address of a broker for clients."""
 
     node_id: int
     host: str
@@ -74,7 +74,7 @@ class BrokerEndpoint:
 
 @frozen
 class PartitionMetadata:
-    """One partition: its leader (`NO_LEADER` when there is none), how often the leader changed, its replicas."""
+    """One partition: its leader (or `NO_LEADER`), its leader epoch, and its replicas."""
 
     partition: int
     leader_id: int
@@ -84,7 +84,7 @@ class PartitionMetadata:
 
 @frozen
 class TopicMetadata:
-    """One topic; `partitions[i]` is partition i."""
+    """One topic. `partitions[i]` is partition i."""
 
     name: str
     topic_id: UUID
@@ -93,17 +93,17 @@ class TopicMetadata:
 
     @property
     def num_partitions(self) -> int:
-        """How many partitions the topic has."""
+        """Number of partitions of the topic."""
         return len(self.partitions)
 
     def topic_id_partition(self, partition: int) -> TopicIdPartition:
-        """The partition by topic id, with the topic's name for people."""
+        """Return the partition by topic id, with the topic's name for display."""
         return TopicIdPartition(self.topic_id, partition, self.name)
 
 
 @frozen
 class PartitionCreated:
-    """A partition came into being."""
+    """A partition was created."""
 
     partition: TopicIdPartition
     leader_id: int
@@ -111,7 +111,7 @@ class PartitionCreated:
 
 @frozen
 class PartitionDeleted:
-    """A partition went with its topic."""
+    """A partition was deleted with its topic."""
 
     partition: TopicIdPartition
     leader_id: int
@@ -119,7 +119,7 @@ class PartitionDeleted:
 
 @frozen
 class LeaderMoved:
-    """Another broker leads the partition, or the same one with a new epoch."""
+    """The leader or the leader epoch of a partition changed."""
 
     partition: TopicIdPartition
     old_leader_id: int
@@ -128,17 +128,17 @@ class LeaderMoved:
 
 
 MetadataEvent = PartitionCreated | PartitionDeleted | LeaderMoved
-"""What listeners are told."""
+"""The changes that listeners receive."""
 
 
 class ClusterMetadata:
     """Brokers, topics and configs of one cluster.
 
     Args:
-        rng: Source of the cluster id and the topic ids.
+        rng: Random generator for the cluster id and the topic ids.
 
     Attributes:
-        cluster_id: 22 characters, as Kafka's.
+        cluster_id: 22 characters, as in Kafka.
         configs: Dynamic configs of topics, brokers and groups.
         features: Finalised feature levels.
     """
@@ -149,7 +149,7 @@ class ClusterMetadata:
         self.features: Mapping[str, int] = MappingProxyType(dict(features))
         self.configs = DynamicConfigs()
         self._brokers: dict[int, BrokerEndpoint] = {}
-        self._node_ids: list[int] = []  # of all brokers that ever were, also of those that are down
+        self._node_ids: list[int] = []  # of all brokers that ever ran, including stopped ones
         self._by_name: dict[str, TopicMetadata] = {}
         self._by_id: dict[UUID, TopicMetadata] = {}
         self._listeners: list[Callable[[MetadataEvent], None]] = []
@@ -162,16 +162,16 @@ class ClusterMetadata:
 
     @property
     def brokers(self) -> Mapping[int, BrokerEndpoint]:
-        """The brokers that are up, by node id."""
+        """The running brokers by node id."""
         return MappingProxyType(self._brokers)
 
     @property
     def controller_id(self) -> int:
-        """Node id that clients are told as the controller's: the lowest that is up, -1 when none is."""
+        """Node id that clients see as the controller: the lowest running one, or -1 if no broker is running."""
         return min(self._brokers, default=-1)
 
     def register_broker(self, endpoint: BrokerEndpoint) -> None:
-        """Add a broker, or bring one back; partitions without a leader that it is a replica of are led by it."""
+        """Add a broker, or bring it back. It becomes the leader of its partitions that have no leader."""
         self._brokers[endpoint.node_id] = endpoint
         if endpoint.node_id not in self._node_ids:
             self._node_ids = sorted([*self._node_ids, endpoint.node_id])
@@ -180,16 +180,16 @@ class ClusterMetadata:
                 self._lead(topic, partition, endpoint.node_id)
 
     def unregister_broker(self, node_id: int) -> None:
-        """Take a broker out: each partition that it leads goes to the next replica that is up, or has no leader."""
+        """Remove a broker. The next running replica leads each of its partitions; if there is none, nobody does."""
         self._brokers.pop(node_id, None)
         for topic, partition in self._partitions_led_by(node_id):
             alive = (replica for replica in partition.replicas if replica in self._brokers)
             self._lead(topic, partition, next(alive, NO_LEADER))
 
     def coordinator_of(self, group_id: str) -> int:
-        """Node id of the broker that coordinates a group; -1 when no broker is up.
+        """Return the node id of the broker that coordinates a group, or -1 if no broker is running.
 
-        A group stays where it is as long as its broker is up, whatever happens to the others.
+        A group keeps its coordinator as long as that broker runs, regardless of the other brokers.
         """
         first = zlib.crc32(group_id.encode()) % max(len(self._node_ids), 1)
         order = self._node_ids[first:] + self._node_ids[:first]
@@ -198,19 +198,19 @@ class ClusterMetadata:
     # ------------------------------------------------------------------------------------------- topics
 
     def topic(self, name: str) -> TopicMetadata | None:
-        """The topic of that name."""
+        """Return the topic with that name."""
         return self._by_name.get(name)
 
     def topic_by_id(self, topic_id: UUID) -> TopicMetadata | None:
-        """The topic of that id."""
+        """Return the topic with that id."""
         return self._by_id.get(topic_id)
 
     def topics(self) -> Iterable[TopicMetadata]:
-        """All topics, in the order of their creation."""
+        """All topics, in the order in which they were created."""
         return tuple(self._by_name.values())
 
     def partition(self, topic_id: UUID, index: int) -> PartitionMetadata | None:
-        """One partition by its topic's id."""
+        """Return one partition by its topic's id."""
         topic = self._by_id.get(topic_id)
         return topic.partitions[index] if topic is not None and 0 <= index < len(topic.partitions) else None
 
@@ -222,21 +222,21 @@ class ClusterMetadata:
         configs: Mapping[str, str] = MappingProxyType({}),
         assignment: Sequence[tuple[int, ...]] = (),
     ) -> TopicMetadata:
-        """Create a topic; leaders go round the brokers, from topic to topic and from partition to partition.
+        """Create a topic. Its leaders rotate over the brokers, by topic and by partition.
 
         Args:
-            name: The topic.
-            num_partitions: How many partitions it gets.
-            replication_factor: How many replicas each of them gets.
-            configs: What is set on the topic.
-            assignment: The replicas of each partition, the leader first, in place of a choice; the two numbers
-                must be those of the assignment.
+            name: Name of the topic.
+            num_partitions: Number of partitions.
+            replication_factor: Number of replicas of each partition.
+            configs: Configs of the topic.
+            assignment: The replicas of each partition, the leader first. The two numbers must match it. Without an
+                assignment, the cluster chooses one.
 
         Raises:
-            InvalidTopicError: The name is not legal, or differs from another topic's only in `.` and `_`.
-            TopicAlreadyExistsError: There is a topic of that name.
-            InvalidPartitionsError: Fewer than one partition.
-            InvalidReplicationFactorError: Less than 1 or more than there are brokers.
+            InvalidTopicError: The name is invalid, or differs from another topic's name only in `.` and `_`.
+            TopicAlreadyExistsError: The topic already exists.
+            InvalidPartitionsError: `num_partitions` is less than 1.
+            InvalidReplicationFactorError: `replication_factor` is less than 1 or greater than the number of brokers.
         """
         self.check_new_topic(name, num_partitions, replication_factor)
         replicas = assignment or [self._next_replicas(replication_factor) for _ in range(num_partitions)]
@@ -246,7 +246,7 @@ class ClusterMetadata:
         return topic
 
     def check_new_topic(self, name: str, num_partitions: int, replication_factor: int) -> None:
-        """Raise what `create_topic` would raise, and change nothing (validate-only requests)."""
+        """Raise the errors of `create_topic` without creating anything, for validate-only requests."""
         check_topic_name(name)
         if name in self._by_name:
             raise TopicAlreadyExistsError(f"Topic '{name}' already exists.")
@@ -258,11 +258,11 @@ class ClusterMetadata:
         self._check_replication_factor(replication_factor)
 
     def create_partitions(self, name: str, count: int, assignment: Sequence[tuple[int, ...]] = ()) -> TopicMetadata:
-        """Grow a topic to `count` partitions; `assignment` names the replicas of the new ones, if it names any.
+        """Increase the partitions of a topic to `count`. `assignment` can list the replicas of the new ones.
 
         Raises:
-            UnknownTopicOrPartitionError: There is no such topic.
-            InvalidPartitionsError: It has that many or more already.
+            UnknownTopicOrPartitionError: The topic does not exist.
+            InvalidPartitionsError: The topic already has that many partitions or more.
         """
         topic = self._known(name)
         self.check_new_partitions(name, count)
@@ -274,7 +274,7 @@ class ClusterMetadata:
         return topic
 
     def check_new_partitions(self, name: str, count: int) -> None:
-        """Raise what `create_partitions` would raise, and change nothing (validate-only requests)."""
+        """Raise the errors of `create_partitions` without changing anything, for validate-only requests."""
         current = self._known(name).num_partitions
         if count == current:
             raise InvalidPartitionsError(f"Topic already has {current} partition(s).")
@@ -284,10 +284,10 @@ class ClusterMetadata:
             )
 
     def delete_topic(self, name: str) -> TopicMetadata:
-        """Delete a topic with its configs; returns what it was.
+        """Delete a topic and its configs, and return the topic.
 
         Raises:
-            UnknownTopicOrPartitionError: There is no such topic.
+            UnknownTopicOrPartitionError: The topic does not exist.
         """
         topic = self._known(name)
         del self._by_name[name]
@@ -301,20 +301,22 @@ class ClusterMetadata:
         """Make a broker the leader of a partition, with the next leader epoch.
 
         Raises:
-            UnknownTopicOrPartitionError: There is no such partition.
-            ValueError: There is no such broker, or it is down.
+            UnknownTopicOrPartitionError: The partition does not exist.
+            ValueError: The broker does not exist or is stopped.
         """
         topic = self._known(partition.topic)
         if not 0 <= partition.partition < topic.num_partitions:
-            raise UnknownTopicOrPartitionError(f"there is no partition {partition}")
+            raise UnknownTopicOrPartitionError(f"Partition {partition} does not exist.")
         if node_id not in self._brokers:
-            raise ValueError(f"broker {node_id} cannot lead {partition}: brokers {sorted(self._brokers)} are up")
+            raise ValueError(
+                f"Broker {node_id} cannot lead {partition}: it is not running. Running: {sorted(self._brokers)}."
+            )
         return self._lead(topic, topic.partitions[partition.partition], node_id)
 
     # ---------------------------------------------------------------------------------------- listeners
 
     def on_change(self, listener: Callable[[MetadataEvent], None]) -> Callable[[], None]:
-        """Tell a listener of every change from now on, after it was made; returns how to stop that."""
+        """Call a listener after every change from now on. Returns a function that stops it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -377,7 +379,7 @@ def _partitions(replicas: Sequence[tuple[int, ...]], *, first: int) -> tuple[Par
 def _led_by(partition: PartitionMetadata, node_id: int) -> PartitionMetadata:
     replicas = partition.replicas
     if node_id != NO_LEADER and node_id not in replicas:
-        # All brokers see the same log, so a test may send a leader anywhere; it takes the old leader's place.
+        # All brokers share the log, so a test may move a leader to any broker. It replaces the old leader.
         replicas = tuple(node_id if replica == partition.leader_id else replica for replica in replicas)
         replicas = replicas if node_id in replicas else (node_id, *replicas[1:])
     return attrs.evolve(partition, leader_id=node_id, leader_epoch=partition.leader_epoch + 1, replicas=replicas)

@@ -1,4 +1,4 @@
-"""One broker of a cluster: its services, its server and its runtime, put together."""
+"""One broker of a cluster: its services, its server and its runtime."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ __all__ = ["BrokerNode", "ClusterParts"]
 
 @frozen
 class ClusterParts:
-    """What the brokers of a cluster share."""
+    """The parts that all brokers of a cluster share."""
 
     network: Network
     clock: Clock
@@ -43,12 +43,12 @@ class ClusterParts:
 
 
 class BrokerNode:
-    """One broker; made anew whenever it starts, as its memory does not survive a stop.
+    """One broker. A restarted broker is a new object, because its memory does not survive a stop.
 
     Args:
-        node_id: Its number.
-        parts: What it shares with the others.
-        on_request_done: Called after every request, for what the brokers share.
+        node_id: Its node id.
+        parts: The parts that it shares with the other brokers.
+        on_request_done: Called after every request, on behalf of the shared parts.
     """
 
     def __init__(self, node_id: int, parts: ClusterParts, on_request_done: Callable[[], None]) -> None:
@@ -68,14 +68,14 @@ class BrokerNode:
 
     @property
     def open_connections(self) -> int:
-        """How many clients are connected."""
+        """Number of connected clients."""
         return self._server.open_connections
 
     async def start(self, host: str, port: int) -> BrokerEndpoint:
-        """Listen and join the cluster; port 0 picks a free one.
+        """Listen and join the cluster. Port 0 picks a free port.
 
         Raises:
-            NetworkError: The address cannot be bound.
+            NetworkError: The port is not available.
         """
         listener = await self._server.start(self._parts.network, host, port)
         endpoint = BrokerEndpoint(self.node_id, listener.host, listener.port)
@@ -85,7 +85,7 @@ class BrokerNode:
         return endpoint
 
     async def stop(self) -> None:
-        """Leave the cluster, break all connections and forget what is only in memory."""
+        """Leave the cluster, break all connections and drop everything that is only in memory."""
         self._parts.metadata.unregister_broker(self.node_id)
         self._stop_listening()
         self._services.purgatory.close()
@@ -94,7 +94,7 @@ class BrokerNode:
 
     def _metadata_changed(self, event: MetadataEvent) -> None:
         if isinstance(event, LeaderMoved | PartitionDeleted):
-            # Whoever waits for the partition here must look again: it is led elsewhere, or gone.
+            # Fetches that wait for the partition must check again: its leader moved, or it was deleted.
             self._services.purgatory.notify(event.partition)
             _notify(self._services, self._services.share.leadership_lost(event.partition))
 
@@ -103,13 +103,13 @@ class BrokerNode:
         self._on_request_done()
 
     def _connection_closed(self, info: ConnectionInfo) -> None:
-        """Share sessions end with their connection."""
+        """End the share sessions of a connection."""
         services = self._services
         _notify(services, services.share.connection_closed(info.id, services.clock.now_ms()))
 
 
 class _ShareLocks:
-    """The acquisition locks of a broker, as its runtime sees them."""
+    """The acquisition locks of a broker, for its runtime."""
 
     def __init__(self, services: BrokerServices) -> None:
         self._services = services

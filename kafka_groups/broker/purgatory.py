@@ -1,4 +1,4 @@
-"""Where a request waits until something that it needs comes, or its time is up."""
+"""Requests that wait until their condition holds or their time is up."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
@@ -9,17 +9,17 @@ __all__ = ["Purgatory"]
 
 
 class Purgatory:
-    """Requests that wait, by the keys whose change may satisfy them.
+    """Waiting requests, by the keys whose change may satisfy them.
 
-    A key is any hashable value that the notifying and the waiting side agree upon, such as a `TopicIdPartition`.
+    A key is any hashable value that both sides agree on, such as a `TopicIdPartition`.
 
     Args:
-        clock: The clock of the deadlines; its `now_ms` must run with the event loop's time.
+        clock: The clock for deadlines. Its `now_ms` must agree with the event loop's time.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        # By key, in the order of their coming: a set of futures would wake them in an order that no seed repeats.
+        # By key, in order of arrival: a set of futures would wake them in an order that no seed reproduces.
         self._waiting: dict[Hashable, dict[asyncio.Future[bool], None]] = {}
         self._closed = False
 
@@ -30,10 +30,10 @@ class Purgatory:
         return len(set().union(*self._waiting.values()))
 
     async def wait(self, keys: Iterable[Hashable], satisfied: Callable[[], bool], deadline_ms: int) -> bool:
-        """Wait until `satisfied()` holds, which is asked at the start and after every notification of a key.
+        """Wait until `satisfied()` returns True. It is called first and after every notification of a key.
 
         Returns:
-            Whether it holds; False when the deadline came first or the broker stops.
+            True if it is satisfied, False if the deadline passed first or the broker stops.
         """
         keys = tuple(keys)
         while not satisfied():
@@ -42,12 +42,12 @@ class Purgatory:
         return True
 
     def notify(self, key: Hashable) -> None:
-        """Let the requests that wait for this key look again."""
+        """Make the requests that wait for this key check again."""
         for waiter in self._waiting.get(key, ()):
             _end(waiter, notified=True)
 
     def close(self) -> None:
-        """Let all requests go."""
+        """End all waits."""
         self._closed = True
         for waiters in self._waiting.values():
             for waiter in waiters:

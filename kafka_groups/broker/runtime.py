@@ -1,4 +1,4 @@
-"""Lets time pass in one broker: expires what is due, sleeps until something is due again."""
+"""Expires what is due in one broker, and sleeps until the next deadline."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,24 +12,24 @@ _NEVER = float("inf")
 
 
 class Expiring(Protocol):
-    """Something with deadlines of its own."""
+    """An object with deadlines."""
 
     def next_deadline_ms(self) -> int | None:
-        """When something is due next; None when nothing is. Asked after every request, so cheap."""
+        """Return the next deadline, or None. Must be cheap, because it is called after every request."""
         ...
 
     def expire(self, now_ms: int) -> object:
-        """Do what is due; the result is not used."""
+        """Do what is due. The result is not used."""
         ...
 
 
 class BrokerRuntime:
-    """One task that calls `expire` when a deadline has come.
+    """A task that calls `expire` when a deadline has passed.
 
     Args:
-        clock: The clock of the deadlines; its `now_ms` must run with the event loop's time.
-        expiring: What has deadlines.
-        on_failure: Gets an error that `expire` raised; the runtime has stopped then.
+        clock: The clock for deadlines. Its `now_ms` must agree with the event loop's time.
+        expiring: The objects with deadlines.
+        on_failure: Called with an error that `expire` raised. The runtime has stopped by then.
     """
 
     def __init__(self, clock: Clock, expiring: Sequence[Expiring], on_failure: Callable[[BaseException], None]) -> None:
@@ -50,14 +50,14 @@ class BrokerRuntime:
         self._task.add_done_callback(self._ended)
 
     async def stop(self) -> None:
-        """End the task; nothing expires any more."""
+        """Stop the task. Nothing expires after that."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
             await asyncio.wait((task,))
 
     def touch(self) -> None:
-        """Look whether there is an earlier deadline now; called whenever a request was handled."""
+        """Check for an earlier deadline. Called after every request."""
         if self._sleeper is not None and self._next_deadline_ms() < self._wake_up_ms:
             _wake(self._sleeper)
 

@@ -1,4 +1,4 @@
-"""One broker's connections: frames in, requests to their handlers one at a time and in order, responses out."""
+"""One broker's connections: reads frames, passes requests to handlers one at a time, and writes responses."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ __all__ = ["BrokerServer"]
 
 _log = logging.getLogger(__name__)
 
-# A client that sends more requests than it waits for is not read any further until these are handled.
+# If a client has this many requests waiting, the broker reads no more from it until they are handled.
 _MOST_QUEUED = 32
 
 
@@ -27,9 +27,9 @@ class BrokerServer:
     """Serves the connections of one broker.
 
     Args:
-        services: What the handlers are given.
-        handlers: By API; an API without a handler is not served.
-        faults: Looked up for every request.
+        services: The services for the handlers.
+        handlers: The handlers by API. An API without a handler is not served.
+        faults: The fault rules, which are checked for every request.
     """
 
     def __init__(self, services: BrokerServices, handlers: Mapping[ApiKey, Handler], faults: Faults) -> None:
@@ -39,7 +39,7 @@ class BrokerServer:
         self.on_request_done: Callable[[], None] = lambda: None
         self.on_connection_closed: Callable[[ConnectionInfo], None] = lambda _info: None
         self.on_failure: Callable[[BaseException], None] = lambda _error: None
-        self._connections: dict[_Connection, None] = {}  # in the order of their coming, so that runs can be repeated
+        self._connections: dict[_Connection, None] = {}  # in order of arrival, so that runs can be reproduced
         self._connection_count = 0
         self._listener: Listener | None = None
 
@@ -49,14 +49,14 @@ class BrokerServer:
 
     @property
     def open_connections(self) -> int:
-        """How many connections are open."""
+        """Number of open connections."""
         return len(self._connections)
 
     async def start(self, network: Network, host: str, port: int) -> Listener:
-        """Listen; port 0 picks a free one.
+        """Listen for connections. Port 0 picks a free port.
 
         Raises:
-            NetworkError: The address cannot be bound.
+            NetworkError: The port is not available.
         """
         self._listener = await network.listen(host, port, self._accept)
         return self._listener
@@ -71,7 +71,7 @@ class BrokerServer:
             await asyncio.wait(tasks)
 
     def ended(self, connection: "_Connection", error: BaseException | None) -> None:
-        """Called by a connection whose task has ended; the error is one that nobody expected."""
+        """Remove a connection whose task has ended. The error, if any, is unexpected."""
         self._connections.pop(connection, None)
         if error is not None:
             _log.error("broker %d: connection %s", self.services.node_id, connection.info, exc_info=error)
@@ -88,7 +88,7 @@ class BrokerServer:
 
 
 class _Connection:
-    """One connection: a queue of frames and the task that works on them."""
+    """One connection: a queue of frames and the task that handles them."""
 
     def __init__(self, server: BrokerServer, transport: FrameTransport, info: ConnectionInfo) -> None:
         self._server = server
@@ -136,14 +136,14 @@ class _Connection:
         self._arrival = None
         self._transport.abort()
 
-    # A timer for each request would cost more than the request: one looks again when the time may be up.
+    # A timer per request would cost more than the request, so one timer checks again when the time may be up.
     def _check_idle_in(self, wait_ms: int) -> None:
         if self._idle_ms >= 0:
             self._idle_check = asyncio.get_running_loop().call_later(wait_ms / 1000, self._check_idle)
 
     def _check_idle(self) -> None:
         idle_ms = self._server.services.clock.now_ms() - self._used_ms
-        if self._arrival is None:  # at work for its client
+        if self._arrival is None:  # handling a request
             self._check_idle_in(self._idle_ms)
             return
         if idle_ms < self._idle_ms:
@@ -162,7 +162,7 @@ class _Connection:
             try:
                 await self._serve_one(self._frames.popleft())
             except (MalformedFrameError, UnknownApiError) as error:
-                # As Kafka does: who sends this cannot be answered in a way that it is sure to understand.
+                # As in Kafka: no response is certain to be understood by this client.
                 _log.debug("broker %d closes %s: %s", self._server.services.node_id, self.info, error)
                 self._drop()
                 return
@@ -183,7 +183,7 @@ class _Connection:
             return encode_response(unsupported_version(), 0, header.correlation_id)
         handler = self._server.handlers.get(header.api_key)
         if handler is None:
-            raise UnknownApiError(f"API key {header.api_key} is not served")
+            raise UnknownApiError(f"API key {header.api_key} is not supported")
         request = decode_request(frame, header)
         context = RequestContext(header, self.info, self._server.services)
         if self._server.faults.active:
@@ -225,7 +225,7 @@ class _Connection:
         self._server.ended(self, error)
 
     def _finish_queue(self) -> BaseException | None:
-        # A client may send and close, as with acks=0: what came before the end is handled, as far as it need not wait.
+        # A client may send and then close, as with acks=0: earlier requests are still handled if they need not wait.
         while self._frames:
             error = _run_without_waiting(self._response_to(self._frames.popleft()))
             if error is not None:
@@ -239,6 +239,6 @@ def _run_without_waiting(coroutine: Coroutine[Any, Any, object]) -> BaseExceptio
     except StopIteration:
         return None
     except Exception as error:
-        return error  # for the done callback, out of which it could not be raised
+        return error  # for the done callback, which could not raise it
     coroutine.close()
     return None

@@ -1,4 +1,4 @@
-"""Which topic names Kafka takes."""
+"""The rules for topic names in Kafka."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def check_topic_name(name: str) -> None:
-    """Refuse a topic name that Kafka refuses.
+    """Raise an error if Kafka would refuse a topic name.
 
     Raises:
         InvalidTopicError: Empty, `.`, `..`, longer than 249 characters, or with characters other than
@@ -35,8 +35,8 @@ def check_topic_name(name: str) -> None:
 
 
 def colliding_name(name: str, others: Iterable[str]) -> str | None:
-    """The topic among `others` from which the name differs in `.` and `_` alone, or None."""
-    # Kafka's metric names turn "." into "_", so two topics must not differ in these alone.
+    """Return the topic in `others` whose name differs only in `.` and `_`, or None."""
+    # Kafka's metric names replace "." with "_", so two topics must not differ only in these.
     if "." not in name and "_" not in name:
         return None
     plain = name.replace(".", "_")

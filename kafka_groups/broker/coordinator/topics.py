@@ -29,11 +29,11 @@ class TopicsImage(Protocol):
     """The topics of the cluster; `ClusterMetadata` is one."""
 
     def topic(self, name: str) -> TopicImage | None:
-        """The topic of that name."""
+        """Return the topic with that name."""
         ...
 
     def topic_by_id(self, topic_id: UUID) -> TopicImage | None:
-        """The topic of that id."""
+        """Return the topic with that id."""
         ...
 
 

@@ -103,5 +103,5 @@ class Partitions(Protocol):
     """The partitions of the cluster."""
 
     def topic_by_id(self, topic_id: UUID) -> TopicOfPartitions | None:
-        """The topic of that id."""
+        """Return the topic with that id."""
         ...

@@ -169,7 +169,7 @@ def test_start_to_first_answer_is_quick() -> None:
 def test_cluster_is_used_once() -> None:
     cluster = EmbeddedCluster()
     assert repr(cluster) == "<EmbeddedCluster of 1: not started>"
-    with pytest.raises(IllegalStateError, match="must be running"):
+    with pytest.raises(IllegalStateError, match="is not running"):
         cluster.create_topic("t")
     cluster.stop()
     with cluster:
@@ -194,7 +194,7 @@ def test_cluster_that_was_left_open_warns_and_ends_its_thread() -> None:
 
 @pytest.mark.parametrize("count", [0, -1])
 def test_cluster_has_a_broker(count: int) -> None:
-    with pytest.raises(ValueError, match="at least one broker"):
+    with pytest.raises(ValueError, match="Invalid number of brokers"):
         EmbeddedCluster(count)
 
 
@@ -232,12 +232,12 @@ def test_leaders_move_and_brokers_go_and_come_back() -> None:
         response = metadata_over_tcp(cluster)
         assert [b.node_id for b in response.brokers] == [1]
         assert [(p.leader_id, p.leader_epoch) for p in response.topics[0].partitions] == [(1, 2), (1, 1)]
-        with pytest.raises(ValueError, match="not up"):
+        with pytest.raises(ValueError, match="not running"):
             cluster.stop_broker(2)
         cluster.start_broker(2)
         assert cluster.bootstrap_servers == before
         assert len(metadata_over_tcp(cluster, broker=1).brokers) == 2
-        with pytest.raises(ValueError, match="is up"):
+        with pytest.raises(ValueError, match="is running or does not exist"):
             cluster.start_broker(2)
 
 

@@ -53,7 +53,7 @@ def test_rules_are_taken_back() -> None:
 
 def test_error_needs_a_place_in_the_response() -> None:
     produce = ProduceRequest(acks=1, timeout_ms=1, topic_data=())
-    with pytest.raises(TypeError, match="ProduceResponse has no error code at the top"):
+    with pytest.raises(TypeError, match="ProduceResponse has no top-level error code"):
         answer(ErrorCode.NOT_CONTROLLER).response_to(produce)
 
 

@@ -126,7 +126,7 @@ def test_moved_leader_has_the_next_epoch_and_is_told() -> None:
     assert events == [LeaderMoved(topic.topic_id_partition(1), 1, 2, 1)]
     with pytest.raises(UnknownTopicOrPartitionError):
         metadata.move_leader(TopicPartition("t", 2), 0)
-    with pytest.raises(ValueError, match="broker 9"):
+    with pytest.raises(ValueError, match="Broker 9"):
         metadata.move_leader(TopicPartition("t", 0), 9)
 
 
