@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from attrs import define, fields
 
-from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
+from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.aio import CommitResult
 from kafka_groups.share.delivery import marks as m
@@ -18,7 +18,6 @@ from kafka_groups.types import TopicIdPartition
 __all__ = ["Acknowledger", "Committer", "Tally"]
 
 _LOG = logging.getLogger(__name__)
-_TRIES = 3
 _ERROR_CHARACTERS = 4_000
 _COUNTED = {m.ACCEPT: "accepted", m.RELEASE: "released", m.REJECT: "rejected"}
 
@@ -47,16 +46,21 @@ class Tally:
         self.error = text[-_ERROR_CHARACTERS:]
         self.failed = self.failed or failed
 
+    @property
+    def last_error(self) -> str:
+        """The last line of the last error; empty without one."""
+        return self.error.strip().splitlines()[-1] if self.error else ""
+
     def values(self) -> dict[str, Any]:
         """Name → value."""
         return {entry.name: getattr(self, entry.name) for entry in fields(Tally)}
 
 
 class Committer(Protocol):
-    """What sends acknowledgements; `KafkaShareConsumer`."""
+    """What sends acknowledgements; `Poller`."""
 
-    def commit_sync(self) -> CommitResult:
-        """Send what was acknowledged, and wait."""
+    def commit(self) -> CommitResult | None:
+        """Send what was acknowledged, and wait; None if the answer is not known."""
         ...
 
 
@@ -74,30 +78,18 @@ class Acknowledger:
         self._tally = tally
         self._clock = clock
 
-    def send(self, records: AnyRecords) -> bool:
-        """Send what was decided about the records of a poll; whether the consumer is fit to go on.
+    def send(self, records: AnyRecords) -> None:
+        """Send what was decided about the records of a poll.
 
-        A refusal (the lock was lost, the leader moved) is counted and nothing else: those records are delivered again.
+        A refusal (the lock was lost, the leader moved) is counted and nothing else: the broker redelivers the records.
         """
         decided = _decided(records)
         if not decided:
-            return True
+            return
         started_ms = self._clock.now_ms()
-        results = self._confirmed()
+        results = self._committer.commit()
         self._tally.ack_ms += self._clock.now_ms() - started_ms
         self._count(decided, results or {})
-        return results is not None
-
-    def _confirmed(self) -> CommitResult | None:
-        for _ in range(_TRIES):
-            try:
-                return self._committer.commit_sync()
-            except OperationTimeoutError as error:
-                self._tally.note_error(error, failed=False)
-                return None
-            except KafkaGroupsError as error:  # an error of the background: nothing was sent yet
-                self._tally.note_error(error, failed=True)
-        return None
 
     def _count(self, decided: Mapping[TopicIdPartition, Counter[str]], results: CommitResult) -> None:
         for partition, counts in decided.items():

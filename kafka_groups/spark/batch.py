@@ -65,6 +65,11 @@ class _Poll:
         for delivery, first, last in self._runs(rows):
             delivery.mark_open(first, last, AcknowledgeType.ACCEPT)
 
+    def reopen(self, rows: Any) -> None:
+        """Take back what was decided about the records at these rows, as far as it was not sent."""
+        for delivery, first, last in self._runs(rows):
+            delivery.reopen_range(first, last)
+
     def _runs(self, rows: Any) -> Iterator[tuple[AcquiredRecords, int, int]]:
         """The runs of neighbouring offsets among these rows, which ascend: delivery, first and last offset."""
         before = 0
@@ -265,6 +270,14 @@ class ShareBatch:
             return
         for delivery in self._poll.records.deliveries:
             delivery.mark_open(delivery.first_offset, delivery.last_offset, AcknowledgeType.ACCEPT)
+
+    def reopen(self) -> None:
+        """Take back what `process` decided before it raised."""
+        if self._rows is not None:
+            self._poll.reopen(self._rows)
+            return
+        for delivery in self._poll.records.deliveries:
+            delivery.reopen_range(delivery.first_offset, delivery.last_offset)
 
     def rejected(self) -> list[AnyRecord]:
         """The records that were rejected."""

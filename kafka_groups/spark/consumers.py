@@ -27,7 +27,7 @@ __all__ = ["ConsumerSpec", "HeldConsumer", "close_idle", "leased"]
 _LOG = logging.getLogger(__name__)
 _CLOSE_SECONDS = 10.0
 _FIRST_BACKOFF_MS = 200
-_LONGEST_BACKOFF_MS = 10_000
+_LONGEST_BACKOFF_MS = 5_000
 
 Process = Callable[[ShareBatch], object]
 

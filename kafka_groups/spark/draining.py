@@ -11,17 +11,10 @@ import pyarrow as pa
 from attrs import frozen
 
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.errors import (
-    BootstrapError,
-    ConfigurationError,
-    CorruptRecordError,
-    IllegalStateError,
-    KafkaGroupsError,
-)
+from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGroupsError
 from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
-from kafka_groups.share.delivery.renewal import NO_RENEWAL
 from kafka_groups.share.parts import Environment
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
@@ -32,6 +25,7 @@ from kafka_groups.spark.drain_options import DRAIN_RULES, DrainOptions
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_settings, notes_on
 from kafka_groups.spark.keywords import DrainKeywords
 from kafka_groups.spark.policy import DeliveryPolicy
+from kafka_groups.spark.polling import Poller, no_fetch_answered
 from kafka_groups.spark.record_keys import keys_table, mask_of_keys
 from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
 from kafka_groups.spark.schema import RECORD_DDL
@@ -43,7 +37,6 @@ __all__ = ["Drain", "DrainedBatch", "LockLostError", "drain"]
 
 _LOG = logging.getLogger(__name__)
 _CLOSE_SECONDS = 10.0
-_FROM_CONSUMER = {"bytes": "bytes-consumed-total", "renewed": "renewals-send-total"}
 
 
 class LockLostError(KafkaGroupsError):
@@ -94,7 +87,8 @@ def drain(
         A context manager for one `with` block, which gives a `DrainedBatch`.
 
     Raises:
-        ConfigurationError: A key or a value is bad.
+        ConfigurationError: A key or a value is bad. Entering the block raises `OperationTimeoutError` if no fetch was
+            answered within `max_seconds`, because then nobody knows whether there are records.
     """
     options, keys = options_and_keys(DrainOptions, keywords)
     given = {**(config or {}), **keys}
@@ -215,6 +209,7 @@ class Drain:
         self._clock = (source.environment or Environment()).clock
         self._tally = Tally()
         self._consumer: KafkaShareConsumer | None = None
+        self._poller: Poller | None = None
         self._batch: ShareBatch | None = None
         self._notes: tuple[str, ...] = ()
         self._figures: dict[str, Any] = {}
@@ -236,13 +231,14 @@ class Drain:
             raise IllegalStateError("this drain was used: call drain() again")
         limit = self._learn_about_the_group()
         self._consumer = self._source.consumer()
+        self._poller = Poller(self._consumer, self._notice)
         try:
             self._consumer.subscribe(self._source.topics)
-            records, stopped_by = self._acquire(self._consumer)
+            records, stopped_by = self._acquire(self._consumer, self._poller)
             self._consumer.pause()
             self._batch = ShareBatch(records, self._consumer.renew)
             drained = DrainedBatch(self._spark, self._batch, stopped_by)
-            self._note_unreadable(records)
+            self._note_unreadable(self._poller, records)
             self._look_after_last_deliveries(self._batch, DeliveryPolicy(limit))
         except BaseException:
             self._consumer.close(_CLOSE_SECONDS)  # which releases all
@@ -252,10 +248,10 @@ class Drain:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._consumer is None or self._batch is None:
+        if self._consumer is None or self._poller is None or self._batch is None:
             return
         try:
-            self._settle(self._consumer, self._batch, error)
+            self._settle(self._poller, self._batch, error)
         finally:
             self._figures = self._figures_of(self._consumer)
             self._consumer.close(_CLOSE_SECONDS)
@@ -263,17 +259,17 @@ class Drain:
         if error is None and self._tally.lock_lost and self._options.on_lock_lost == "raise":
             raise LockLostError(self.result)
 
-    def _settle(self, consumer: KafkaShareConsumer, batch: ShareBatch, error: BaseException | None) -> None:
+    def _settle(self, poller: Poller, batch: ShareBatch, error: BaseException | None) -> None:
         if error is None:
             batch.accept_open()
         else:
             batch.release()  # what was rejected too: the exception may be what says that it should not have been
         batch.end()
-        Acknowledger(consumer, self._tally, self._clock).send(batch.records)
+        Acknowledger(poller, self._tally, self._clock).send(batch.records)
 
     # -------------------------------------------------------------------------------------- acquiring
 
-    def _acquire(self, consumer: KafkaShareConsumer) -> tuple[AnyRecords, StoppedBy]:
+    def _acquire(self, consumer: KafkaShareConsumer, poller: Poller) -> tuple[AnyRecords, StoppedBy]:
         options, clock = self._options, self._clock
         limits = DrainLimits(
             max_records=options.max_records,
@@ -285,38 +281,33 @@ class Drain:
         deliveries: list[AcquiredRecords] = []
         while (timeout_ms := budget.next_timeout_ms(clock.now_ms())) is not None:
             consumer.fetches_ahead = budget.expects_another
-            is_ready = bool(consumer.assignment()) and consumer.metrics()["fetch-total"] > 0
-            polled = self._polled(consumer, timeout_ms)
+            is_ready = bool(consumer.assignment()) and consumer.has_fetched
+            polled = self._polled(poller, timeout_ms)
             deliveries += polled.deliveries
-            fetched_bytes = round(consumer.metrics()["bytes-consumed-total"])
-            budget.polled(len(polled), fetched_bytes, is_ready=is_ready)
+            budget.polled(len(polled), consumer.counts().fetched_bytes, is_ready=is_ready)
+        if not consumer.has_fetched:
+            is_assigned = bool(consumer.assignment())
+            raise no_fetch_answered(self._source.config, options.max_seconds, is_assigned=is_assigned)
         return ShareRecords(deliveries), budget.stopped_by(clock.now_ms())
 
-    def _polled(self, consumer: KafkaShareConsumer, timeout_ms: int) -> AnyRecords:
+    def _polled(self, poller: Poller, timeout_ms: int) -> AnyRecords:
         started_ms = self._clock.now_ms()
-        try:
-            records: AnyRecords = consumer.poll(timeout_ms / 1000, hold=True)
-        except KafkaGroupsError as error:
-            self._survive(error, has_fetched=consumer.metrics()["fetch-total"] > 0)
-            records = ShareRecords()
+        records = poller.poll(timeout_ms, hold=True)
         self._tally.polls += 1
         self._tally.poll_ms += self._clock.now_ms() - started_ms
         self._tally.acquired += len(records)
         return records
 
-    def _survive(self, error: KafkaGroupsError, *, has_fetched: bool) -> None:
-        """Note an error that the drain goes on after; raise any other."""
-        is_passing = isinstance(error, BootstrapError) and has_fetched
-        if not is_passing and not isinstance(error, CorruptRecordError) and str(error) != NO_RENEWAL:
-            raise error
+    def _notice(self, error: KafkaGroupsError) -> None:
+        """Log and count an error that the drain goes on after."""
         _LOG.warning("%r goes on: %s", self, error)
         self._tally.note_error(error, failed=False)
 
-    def _note_unreadable(self, records: AnyRecords) -> None:
+    def _note_unreadable(self, poller: Poller, records: AnyRecords) -> None:
         """Making the table showed which batches of the log cannot be read; their records are rejected."""
         for delivery in records.deliveries:
             if delivery.undecodable is not None:
-                self._survive(delivery.undecodable, has_fetched=True)
+                poller.survive(delivery.undecodable)
 
     # -------------------------------------------------------------------------------------- deliveries
 
@@ -345,6 +336,5 @@ class Drain:
         self._tally.dead_lettered += letters.copy(records, "on one of its last deliveries")
 
     def _figures_of(self, consumer: KafkaShareConsumer) -> dict[str, Any]:
-        metrics = consumer.metrics()
-        figures = {name: round(metrics[theirs]) for name, theirs in _FROM_CONSUMER.items()}
-        return {"member_id": consumer.member_id, **figures}
+        counts = consumer.counts()
+        return {"member_id": consumer.member_id, "bytes": counts.fetched_bytes, "renewed": counts.renewed}

@@ -1,21 +1,45 @@
-"""What a worker does with the records of one poll: process them, and decide what becomes of what fails."""
+"""What a worker does with the records of a poll: process them, hold what fails, and try again.
 
-from collections.abc import Callable, Sequence
-from typing import Any
+A failure says that records are bad or that the sink is away, and not which. The next success tells: if other records
+succeed, the sink works, and what fails again is bad. Until then the records are held, their locks are renewed and
+`process` is called again, less and less often: releasing them would spend one of their deliveries at each try.
+"""
 
-import numpy as np
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
 from attrs import frozen
 
-from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.client.backoff import Backoff
 from kafka_groups.net.clock import Clock
-from kafka_groups.share.delivery.records import AnyRecords
-from kafka_groups.spark.acknowledging import Acknowledger, Tally
+from kafka_groups.spark.acknowledging import Tally
 from kafka_groups.spark.batch import ShareBatch
-from kafka_groups.spark.dead_letters import DeadLetters
-from kafka_groups.spark.policy import DeliveryPolicy, FailureRun, OnError
-from kafka_groups.types import AcknowledgeType
+from kafka_groups.spark.policy import DeliveryPolicy, OnError
+from kafka_groups.spark.returned import ProcessResultError, check_result
+from kafka_groups.spark.settling import Settler
 
-__all__ = ["Handling", "PollHandler"]
+__all__ = ["Handling", "Pausing", "PollHandler"]
+
+_LOG = logging.getLogger(__name__)
+_TELLING_FAILURES = 3
+"""After so many failures in a row, without a success between them, the sink is taken to be away."""
+_FEW_ROWS = 64
+_MOST_POLLS_HELD = 20
+_TRIES_BEFORE_SAMPLES = 3
+_SAMPLE_STRIDE = 7_919
+_TRIES_OF_A_LAST_RECORD = 5
+_SHARE_OF_A_LONE_RECORD = 5
+"""A record that came alone, and not for the first time, is held for a fifth of the time: it may well be bad."""
+
+
+class Pausing(Protocol):
+    """Waits between two tries."""
+
+    def __call__(self, wait_ms: int, *, may_poll: bool) -> ShareBatch | None:
+        """Wait; with `may_poll`, return other records as soon as some come."""
+        ...
 
 
 @frozen(kw_only=True)
@@ -24,141 +48,237 @@ class Handling:
 
     Attributes:
         process: The user's function.
-        on_error: What becomes of a batch that fails.
+        on_error: What happens to records that fail for good.
         policy: What delivery counts call for.
-        dead_letters: Where copies go of what may not be delivered again, or None.
-        wait: Waits so many seconds.
+        retry_ms: For how long failing records are held and tried again.
+        pause: Waits between two tries.
+        backoff: How long.
     """
 
     process: Callable[[ShareBatch], object]
     on_error: OnError
     policy: DeliveryPolicy
-    dead_letters: DeadLetters | None
-    wait: Callable[[float], object]
+    retry_ms: int
+    pause: Pausing
+    backoff: Backoff
 
 
 class PollHandler:
     """Handles the records of polls, one after the other.
 
-    Records that were delivered often are kept from the others: the others go first, together; then each of them on
-    its own, acknowledged before the next.
-
     Args:
         handling: How.
-        acknowledger: Sends what was decided.
+        settler: Accepts, releases and rejects.
         tally: The figures.
         clock: Time.
     """
 
-    def __init__(self, handling: Handling, acknowledger: Acknowledger, tally: Tally, clock: Clock) -> None:
+    def __init__(self, handling: Handling, settler: Settler, tally: Tally, clock: Clock) -> None:
         self._how = handling
-        self._acknowledger = acknowledger
+        self._settler = settler
         self._tally = tally
         self._clock = clock
-        self._is_fit = True
-        self._has_failed = False
+        self._polls: list[ShareBatch] = []
+        self._waiting: deque[ShareBatch] = deque()
+        self._suspects: list[ShareBatch] = []
+        self._failing_since_ms: int | None = None
         self._has_succeeded = False
+        self._has_given_up = False
 
     def handle(self, batch: ShareBatch) -> bool:
-        """Process and acknowledge a whole poll; False if all of it failed, so that the next had better wait."""
-        self._has_failed = self._has_succeeded = False
+        """Process and acknowledge a whole poll, and what was polled meanwhile; False if time was up with failures."""
+        self._has_given_up = self._has_succeeded = False
+        self._failing_since_ms = None
+        try:
+            self._take_on(batch)
+            while self._waiting or self._suspects:
+                self._go_on()
+        except ProcessResultError as error:
+            self._tally.note_error(error, failed=True)
+            self._release_all()
+        finally:
+            for held in self._polls:
+                held.end()
+            self._polls.clear()
+            self._waiting.clear()
+            self._suspects.clear()
+        return not self._has_given_up
+
+    def _take_on(self, batch: ShareBatch) -> list[ShareBatch]:
+        """Begin with the records of a poll: the portions that they go in."""
+        self._polls.append(batch)
         often = batch.max_delivery_count
         self._tally.max_delivery_count = max(self._tally.max_delivery_count, often)
-        try:
-            if often < self._how.policy.isolate_from:
-                self._handle_together(batch)
-            else:
-                self._handle_apart(batch)
-        finally:
-            batch.end()
-        return self._has_succeeded or not self._has_failed
+        self._settler.prepare(batch)
+        portions = [batch]
+        if often > 1:
+            portions = [batch.part(rows) for rows in self._how.policy.portions(batch.delivery_counts.tolist())]
+            wait_ms = self._how.policy.wait_ms(often)
+            if wait_ms:
+                self._how.pause(wait_ms, may_poll=False)
+        self._waiting.extend(portions)
+        return portions
 
-    @property
-    def is_fit(self) -> bool:
-        """Whether the consumer is fit to go on."""
-        return self._is_fit
-
-    # ------------------------------------------------------------------------------ together and apart
-
-    def _handle_together(self, batch: ShareBatch) -> None:
-        if self._succeeds(batch):
-            self._accept(batch)
-        elif self._how.on_error == "per_record":
-            self._handle_singly(batch, range(len(batch)))
+    def _go_on(self) -> None:
+        if self._suspects and (not self._waiting or len(self._suspects) >= _TELLING_FAILURES):
+            self._wait_for_the_sink()
         else:
-            self._give_up(batch)
+            self._try(self._waiting.popleft())
 
-    def _handle_apart(self, batch: ShareBatch) -> None:
-        policy, counts = self._how.policy, batch.delivery_counts
-        self._copy(batch.part(np.flatnonzero(counts >= policy.copy_from)), "on one of its last deliveries")
-        fresh = np.flatnonzero(counts < policy.isolate_from)
-        if len(fresh):
-            self._handle_together(batch.part(fresh))
-        self._how.wait(policy.wait_ms(batch.max_delivery_count) / 1000)
-        rows = np.flatnonzero(counts >= policy.isolate_from).tolist()
-        self._handle_singly(batch, policy.isolated_order(rows, batch.max_delivery_count))
+    def _try(self, portion: ShareBatch) -> None:
+        if self._succeeds(portion):
+            self._succeeded(portion)
+        elif not self._splits(portion):
+            self._suspects.append(portion)
 
-    def _handle_singly(self, batch: ShareBatch, rows: Sequence[int]) -> None:
-        run = FailureRun()
-        for position, row in enumerate(rows):
-            if run.is_hopeless:
-                self._give_up(batch.part(sorted(rows[position:])))
-                return
-            single = batch.part([row])
-            succeeded = self._succeeds(single)
-            run.ended(succeeded=succeeded)
-            if succeeded:
-                self._accept(single)
+    # --------------------------------------------------------------------------------- after a success
+
+    def _succeeded(self, portion: ShareBatch) -> None:
+        """Accept a portion; it shows that the sink works, so that what failed before and fails again is bad."""
+        self._settler.accept(portion)
+        self._has_succeeded = True
+        self._failing_since_ms = None
+        self._how.backoff.succeeded()
+        suspects, self._suspects = self._suspects, []
+        for suspect in suspects:
+            if self._succeeds(suspect):
+                self._settler.accept(suspect)
+                self._failing_since_ms = None
+            elif self._may_split(suspect):
+                self._split(suspect)
             else:
-                self._give_up(single)
+                self._is_bad(suspect)
 
-    # ----------------------------------------------------------------------------------- single steps
+    def _is_bad(self, portion: ShareBatch) -> None:
+        self._settler.give_up(portion)
+        self._failing_since_ms = None
+        self._tally.failed = self._tally.failed or self._how.on_error == "release"
 
-    def _succeeds(self, batch: ShareBatch) -> bool:
+    def _splits(self, portion: ShareBatch) -> bool:
+        """Whether one record of a failing portion succeeds on its own; then the rest is halved to find the bad ones."""
+        if not self._may_split(portion):
+            return False
+        for row in dict.fromkeys((0, len(portion) // 2, len(portion) - 1)):
+            single = portion.part([row])
+            if self._succeeds(single):
+                self._split(_without(portion, row))
+                self._succeeded(single)
+                return True
+        return False
+
+    def _may_split(self, portion: ShareBatch) -> bool:
+        """Whether to look for the bad records in a portion: always if it was delivered before."""
+        return len(portion) > 1 and (self._how.on_error == "per_record" or portion.max_delivery_count > 1)
+
+    def _split(self, portion: ShareBatch) -> None:
+        half = (len(portion) + 1) // 2
+        halves = (range(half), range(half, len(portion)))
+        self._waiting.extendleft(portion.part(rows) for rows in reversed(halves) if len(rows))
+
+    # --------------------------------------------------------------------------------- after failures
+
+    def _wait_for_the_sink(self) -> None:
+        now_ms = self._clock.now_ms()
+        left_ms = self._deadline_ms(now_ms) - now_ms
+        if self._is_probably_bad():
+            for suspect in self._suspects:
+                self._is_bad(suspect)
+            self._suspects = []
+            return
+        if left_ms <= 0:
+            self._give_up_all()
+            return
+        if self._how.backoff.failures >= _TRIES_BEFORE_SAMPLES and self._succeeds_with_a_sample():
+            return
+        self._how.backoff.failed(now_ms)
+        self._say(left_ms)
+        wait_ms = max(1, min(left_ms, self._how.backoff.remaining_ms(now_ms)))
+        other = self._how.pause(wait_ms, may_poll=self._may_poll())
+        if other is None:
+            self._waiting.extendleft(reversed(self._suspects))
+            self._suspects = []
+        else:  # which succeeds if it is the records, and not the sink
+            first, *_ = self._take_on(other)
+            self._waiting.remove(first)
+            self._try(first)
+
+    def _succeeds_with_a_sample(self) -> bool:
+        """Whether one record of a portion that fails succeeds on its own: then it is not the sink."""
+        portion = next((suspect for suspect in self._suspects if len(suspect) > 1), None)
+        if portion is None:
+            return False
+        row = self._how.backoff.failures * _SAMPLE_STRIDE % len(portion)
+        single = portion.part([row])
+        if not self._succeeds(single):
+            return False
+        self._suspects[self._suspects.index(portion)] = _without(portion, row)
+        self._succeeded(single)
+        return True
+
+    def _is_probably_bad(self) -> bool:
+        """Whether single records are all that is left of a poll in which others succeeded, after some tries.
+
+        The sink may also have gone away at that moment. Then each of them has lost a delivery; not the last one.
+        """
+        is_all = not self._waiting and all(len(suspect) == 1 for suspect in self._suspects)
+        if not is_all or not self._has_succeeded or self._how.retry_ms == 0:
+            return is_all and self._has_succeeded
+        often = max(suspect.max_delivery_count for suspect in self._suspects)
+        return self._how.backoff.failures >= _TRIES_OF_A_LAST_RECORD and often < self._how.policy.limit
+
+    def _may_poll(self) -> bool:
+        """Whether to take other records, to see whether they fail too; only a few are held while the sink is away."""
+        held = sum(map(len, self._polls))
+        return len(self._polls) < 2 or (held < _FEW_ROWS and len(self._polls) < _MOST_POLLS_HELD)
+
+    def _deadline_ms(self, now_ms: int) -> int:
+        """Until when to try: as long as was configured, and not beyond locks that cannot be renewed."""
+        since_ms = now_ms if self._failing_since_ms is None else self._failing_since_ms
+        is_lone = sum(map(len, self._polls)) == 1 and self._polls[0].max_delivery_count > 1
+        retry_ms = self._how.retry_ms // (_SHARE_OF_A_LONE_RECORD if is_lone else 1)
+        fixed = [d.lock_deadline_ms for poll in self._polls for d in poll.records.deliveries if not d.renewable]
+        return min([since_ms + retry_ms, *fixed])
+
+    def _say(self, left_ms: int) -> None:
+        failures = self._how.backoff.failures
+        if failures & (failures - 1) == 0:  # less and less often
+            _LOG.warning(
+                "process raised; %d records are held and tried again, for %d s at most: %s",
+                sum(map(len, (*self._suspects, *self._waiting))),
+                left_ms // 1000,
+                self._tally.last_error,
+            )
+
+    def _give_up_all(self) -> None:
+        self._has_given_up = True
+        self._tally.failed = self._tally.failed or self._how.on_error == "release"
+        while self._suspects or self._waiting:
+            portion = self._suspects.pop(0) if self._suspects else self._waiting.popleft()
+            self._settler.give_up(portion)
+
+    def _release_all(self) -> None:
+        self._has_given_up = True
+        for poll in self._polls:
+            self._settler.release(poll)
+
+    # ----------------------------------------------------------------------------------- the function
+
+    def _succeeds(self, portion: ShareBatch) -> bool:
         started_ms = self._clock.now_ms()
         try:
-            self._how.process(batch)
+            check_result(self._how.process(portion))
+        except ProcessResultError:
+            raise
         except Exception as error:  # whatever it is, the result tells of it
-            self._has_failed = True
-            self._tally.note_error(error, failed=self._how.on_error == "release")
+            portion.reopen()
+            self._tally.note_error(error, failed=False)
+            if self._failing_since_ms is None:
+                self._failing_since_ms = self._clock.now_ms()
             return False
         finally:
             self._tally.process_ms += self._clock.now_ms() - started_ms
         return True
 
-    def _accept(self, batch: ShareBatch) -> None:
-        """Accept what the function left open; what it rejected is copied first."""
-        self._has_succeeded = True
-        rejected = batch.rejected()
-        if rejected and not self._copy_records(rejected, "rejected"):
-            batch.release(rejected)
-        batch.accept_open()
-        self._send(batch)
 
-    def _give_up(self, batch: ShareBatch) -> None:
-        """The function raised: nothing that it decided holds."""
-        verdict = self._how.policy.verdict
-        kinds = np.array([verdict(self._how.on_error, int(count)) for count in batch.delivery_counts.tolist()])
-        batch.release()
-        is_lost = kinds == AcknowledgeType.REJECT
-        if is_lost.any() and self._copy(batch.part(np.flatnonzero(is_lost)), "failed"):
-            batch.reject(is_lost)
-        self._send(batch)
-
-    def _copy(self, batch: ShareBatch, reason: str) -> bool:
-        return self._copy_records(list(batch), reason) if len(batch) else True
-
-    def _copy_records(self, records: Sequence[Any], reason: str) -> bool:
-        """Whether the records are safe: copied, or there is nowhere to copy them to."""
-        if self._how.dead_letters is None:
-            return True
-        try:
-            self._tally.dead_lettered += self._how.dead_letters.copy(records, reason)
-        except DeliveryFailedError as error:
-            self._tally.note_error(error, failed=True)
-            return False
-        return True
-
-    def _send(self, batch: ShareBatch) -> None:
-        records: AnyRecords = batch.records
-        self._is_fit = self._acknowledger.send(records) and self._is_fit
+def _without(portion: ShareBatch, row: int) -> ShareBatch:
+    return portion.part([other for other in range(len(portion)) if other != row])

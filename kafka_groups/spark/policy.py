@@ -1,8 +1,8 @@
-"""What becomes of records whose processing fails, and how those are treated that failed before.
+"""How records are treated whose processing failed before, and what happens to those that fail for good.
 
 A record fails for one of two reasons. It is bad itself: it makes `process` raise, or the whole worker die. Or it was
-beside one that is, or the sink was away. The delivery count does not tell which, so records that were delivered often
-are processed one at a time, each acknowledged before the next: then only the bad ones come nearer to their limit.
+next to one that is, or the sink was away. The delivery count does not tell which. So records that were delivered before
+are processed in small portions, each acknowledged before the next: then only the bad ones come nearer to their limit.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,15 @@ from attrs import frozen
 
 from kafka_groups.types import AcknowledgeType
 
-__all__ = ["ON_ERROR", "DeliveryPolicy", "FailureRun", "OnError"]
+__all__ = ["ON_ERROR", "DeliveryPolicy", "OnError"]
 
 OnError = str
 """One of `ON_ERROR`."""
 
 ON_ERROR = ("release", "per_record", "reject")
-"""What may become of a batch that failed: all given back and the error raised; each record on its own; all rejected."""
+"""What happens to records that still fail after the retries: released and the run raises; released; or rejected."""
 
+_PORTION_ROWS = 64
 _FIRST_WAIT_MS = 100
 _LONGEST_WAIT_MS = 5_000
 
@@ -34,13 +35,29 @@ class DeliveryPolicy:
     limit: int
 
     @property
-    def isolate_from(self) -> int:
-        """From this delivery on a record is processed on its own.
+    def singles_from(self) -> int:
+        """From this delivery on each record is processed on its own; two deliveries are needed for that."""
+        return max(2, self.limit - 1)
 
-        Not from the second, as a worker that is killed leaves a whole batch of good records behind, which would cost
-        a call of `process` each.
+    def portions(self, counts: Sequence[int]) -> list[list[int]]:
+        """The rows of a poll in the portions and the order in which they are processed.
+
+        New records go first and together. Where one of the others kills the worker, those after it have not had their
+        turn, and next time neither if the order were the same. So every other delivery goes backwards.
+
+        Args:
+            counts: The delivery count of each row.
         """
-        return max(2, self.limit - 2)
+        rows = range(len(counts))
+        fresh = [row for row in rows if counts[row] <= 1]
+        portions = [fresh] if fresh else []
+        again = [row for row in rows if 1 < counts[row] < self.singles_from]
+        last = [row for row in rows if counts[row] > 1 and counts[row] >= self.singles_from]
+        for alike, size in ((again, _PORTION_ROWS), (last, 1)):
+            cut = [alike[start : start + size] for start in range(0, len(alike), size)]
+            is_backwards = bool(alike) and max(counts[row] for row in alike) % 2 == 1
+            portions += reversed(cut) if is_backwards else cut
+        return portions
 
     @property
     def copy_from(self) -> int:
@@ -60,41 +77,12 @@ class DeliveryPolicy:
             return AcknowledgeType.REJECT
         return AcknowledgeType.RELEASE
 
-    def isolated_order(self, rows: Sequence[int], max_delivery_count: int) -> list[int]:
-        """In which order records are processed on their own, given in ascending order.
-
-        Where one of them kills the worker, those after it have not had their turn, and next time neither if the order
-        were the same. So every other delivery goes backwards.
-        """
-        is_backwards = (max_delivery_count - self.isolate_from) % 2 == 1
-        return list(reversed(rows)) if is_backwards else list(rows)
-
     def wait_ms(self, max_delivery_count: int) -> int:
-        """How long to wait before records that were delivered often are processed: a crash loop is slowed down."""
-        if max_delivery_count < self.isolate_from:
+        """How long to wait before records that were delivered often are processed: a crash loop is slowed down.
+
+        Not on the last delivery: a worker that is stopped while it waits would lose them.
+        """
+        if not self.singles_from <= max_delivery_count < self.limit:
             return 0
-        doublings = min(max_delivery_count - self.isolate_from, 10)
+        doublings = min(max_delivery_count - self.singles_from, 10)
         return int(min(_FIRST_WAIT_MS * 2**doublings, _LONGEST_WAIT_MS))
-
-
-class FailureRun:
-    """Notices that all records fail, one after the other: then it is not the records.
-
-    Args:
-        longest: After so many failures from the start the rest is not tried.
-    """
-
-    def __init__(self, longest: int = 3) -> None:
-        self._longest = longest
-        self._failures = 0
-        self._any_succeeded = False
-
-    def ended(self, *, succeeded: bool) -> None:
-        """A record was processed, or failed."""
-        self._any_succeeded = self._any_succeeded or succeeded
-        self._failures += not succeeded
-
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether the rest is not worth trying now."""
-        return not self._any_succeeded and self._failures >= self._longest

@@ -4,6 +4,7 @@ Nothing leaves the task but figures. A record is accepted after `process` return
 a worker may be killed at any moment: what it had not accepted is delivered again.
 """
 
+import logging
 import os
 import socket
 import threading
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kafka_groups.errors import CorruptRecordError, KafkaGroupsError
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
@@ -23,7 +24,9 @@ from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, notes_on
 from kafka_groups.spark.group_queries import group_lag
 from kafka_groups.spark.handling import Handling, PollHandler
 from kafka_groups.spark.policy import DeliveryPolicy, OnError
+from kafka_groups.spark.polling import Poller
 from kafka_groups.spark.result import WorkerMetrics, metrics_batch
+from kafka_groups.spark.settling import Settler
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,9 +35,7 @@ __all__ = ["TaskBody", "WorkerTask", "run_worker", "task_body"]
 
 TaskBody = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
-_FETCHES = "fetch-total"
-_BYTES = "bytes-consumed-total"
-_RENEWALS = "renewals-send-total"
+_LOG = logging.getLogger(__name__)
 
 
 @frozen(kw_only=True)
@@ -44,12 +45,14 @@ class WorkerTask:
     Attributes:
         spec: The consumer.
         limits: When the task ends.
-        on_error: What becomes of a batch that fails.
+        on_error: What happens to records that fail for good.
+        retry_ms: For how long failing records are held and tried again.
     """
 
     spec: ConsumerSpec
     limits: BudgetLimits
     on_error: OnError
+    retry_ms: int = 0
 
 
 def task_body(task: WorkerTask) -> TaskBody:
@@ -88,70 +91,76 @@ class _Worker:
         self._consumer = held.consumer
         self._tally = Tally()
         self._budget = PollBudget(task.limits, clock.now_ms())
-        limit = held.settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
         self._pause = threading.Event()
+        self._poller = Poller(held.consumer, self._notice)
+        self._handler = self._handler_of(DeliveryPolicy(held.settings.delivery_limit or DEFAULT_DELIVERY_LIMIT))
+        self._before = held.consumer.counts()
+        self.is_broken = False
+
+    def _handler_of(self, policy: DeliveryPolicy) -> PollHandler:
+        task, held = self._task, self._held
         handling = Handling(
             process=held.process,
             on_error=task.on_error,
-            policy=DeliveryPolicy(limit),
-            dead_letters=held.dead_letters,
-            wait=self._pause.wait,
+            policy=policy,
+            retry_ms=task.retry_ms,
+            pause=self._wait,
+            backoff=held.backoff,
         )
-        self._handler = PollHandler(handling, Acknowledger(self._consumer, self._tally, clock), self._tally, clock)
-        self._before = held.consumer.metrics()
-        self.is_broken = False
+        acknowledger = Acknowledger(self._poller, self._tally, self._clock)
+        settler = Settler(task.on_error, policy, held.dead_letters, acknowledger, self._tally)
+        return PollHandler(handling, settler, self._tally, self._clock)
 
     def run(self) -> None:
-        self._back_off()
+        self._wait(self._held.backoff.remaining_ms(self._clock.now_ms()), may_poll=False)
         while not self.is_broken and (timeout_ms := self._budget.next_timeout_ms(self._clock.now_ms())) is not None:
+            self._consumer.fetches_ahead = self._budget.expects_another(self._clock.now_ms())
             records = self._poll(timeout_ms)
+            self._budget.polled(len(records), is_answered=self._is_answered)
             if records:
                 self._handle(ShareBatch(records, self._consumer.renew))
         self._consumer.pause()
 
     def _handle(self, batch: ShareBatch) -> None:
-        if self._handler.handle(batch):
-            self._held.backoff.succeeded()
-        else:
-            self._held.backoff.failed(self._clock.now_ms())
-        self.is_broken = not self._handler.is_fit
-        if self._tally.failed:
+        if not self._handler.handle(batch) or self._tally.failed:
             self._budget.spend()
-        else:
-            self._back_off()
 
-    def _poll(self, timeout_ms: int) -> AnyRecords:
+    def _wait(self, wait_ms: int, *, may_poll: bool) -> ShareBatch | None:
+        """Wait between two tries of `process`; with `may_poll`, return other records as soon as some come.
+
+        Whatever is in hand stays locked meanwhile: the consumer renews it.
+        """
+        if not may_poll or self.is_broken:
+            self._pause.wait(wait_ms / 1000)
+            return None
+        self._consumer.fetches_ahead = False
+        records = self._poll(wait_ms, hold=True)
+        return ShareBatch(records, self._consumer.renew) if records else None
+
+    def _poll(self, timeout_ms: int, *, hold: bool = False) -> AnyRecords:
         started_ms = self._clock.now_ms()
-        self._consumer.fetches_ahead = self._budget.expects_another(started_ms)
-        records = self._polled(timeout_ms / 1000)
+        records: AnyRecords = ShareRecords()
+        try:
+            records = self._poller.poll(timeout_ms, hold=hold)
+        except KafkaGroupsError as error:
+            self._tally.note_error(error, failed=True)
+            self.is_broken = True
         self._tally.polls += 1
         self._tally.poll_ms += self._clock.now_ms() - started_ms
         self._tally.acquired += len(records)
-        self._budget.polled(len(records), is_answered=self._is_answered)
         return records
 
     @property
     def _is_answered(self) -> bool:
-        return bool(self._consumer.assignment()) and self._consumer.metrics()[_FETCHES] > self._before[_FETCHES]
+        return bool(self._consumer.assignment()) and self._consumer.counts().fetches > self._before.fetches
 
-    def _polled(self, timeout_s: float) -> AnyRecords:
-        try:
-            return self._consumer.poll(timeout_s)
-        except CorruptRecordError as error:  # the batch is rejected, and what follows it comes with the next poll
-            self._tally.note_error(error, failed=False)
-        except KafkaGroupsError as error:
-            self._tally.note_error(error, failed=True)
-            self.is_broken = True
-        return _NOTHING
-
-    def _back_off(self) -> None:
-        """After failures in a row wait; what was fetched ahead keeps its locks meanwhile."""
-        wait_ms = self._held.backoff.remaining_ms(self._clock.now_ms())
-        if wait_ms and not self.is_broken:
-            self._pause.wait(wait_ms / 1000)
+    def _notice(self, error: KafkaGroupsError) -> None:
+        """Log and note an error that the worker goes on after."""
+        _LOG.warning("%r goes on: %s", self._consumer, error)
+        self._tally.note_error(error, failed=False)
 
     def metrics(self, number: int) -> WorkerMetrics:
-        now, spec = self._consumer.metrics(), self._task.spec
+        now, spec = self._consumer.counts(), self._task.spec
         empty_ms = self._budget.empty_ms(self._clock.now_ms())
         return WorkerMetrics(
             worker=number,
@@ -161,10 +170,7 @@ class _Worker:
             empty_ms=empty_ms,
             lag=group_lag(spec.config, spec.topics) if self._budget.is_drained(empty_ms) else None,
             notes=tuple(notes_on(self._held.settings, spec.config.group_id, spec.dead_letter_topic)),
-            bytes=round(now[_BYTES] - self._before[_BYTES]),
-            renewed=round(now[_RENEWALS] - self._before[_RENEWALS]),
+            bytes=now.fetched_bytes - self._before.fetched_bytes,
+            renewed=now.renewed - self._before.renewed,
             **self._tally.values(),
         )
-
-
-_NOTHING: AnyRecords = ShareRecords()

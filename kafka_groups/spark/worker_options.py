@@ -12,8 +12,11 @@ from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.consumer_keys import KeyRules, positive, topic_or_none, topics_of
 from kafka_groups.spark.consumers import ConsumerSpec
 from kafka_groups.spark.policy import ON_ERROR
+from kafka_groups.spark.returned import check_process
 
 __all__ = ["WorkerOptions", "consumer_spec"]
+
+_A_DAY_S = 86_400
 
 _RULES = KeyRules(
     refuse_bytes="workers hand out bytes, as Arrow tables do; decode them in process",
@@ -26,6 +29,11 @@ def _known(instance: object, attribute: Any, value: object) -> None:
         raise ConfigurationError(f"{attribute.name}={value!r}: give one of {', '.join(map(repr, ON_ERROR))}")
 
 
+def _not_negative(_instance: object, attribute: Any, value: object) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _A_DAY_S:
+        raise ConfigurationError(f"{attribute.name}={value!r}: give seconds from 0 to {_A_DAY_S}")
+
+
 @frozen(kw_only=True)
 class WorkerOptions:
     """What `ShareWorkers` takes beside the keys of a consumer.
@@ -33,9 +41,13 @@ class WorkerOptions:
     Attributes:
         max_records: A task polls no more once it has had so many records; its last poll may bring more.
         max_seconds: A task polls no more after this time.
-        on_error: What becomes of a batch when `process` raises. "release": all its records are given back, and the run
-            raises. "per_record": each record is tried on its own, and what fails is given back. "reject": none is
-            delivered again.
+        on_error: What happens to a batch when `process` still raises after the retries. "release": all its records are
+            released, and the run raises. "per_record": the batch is halved again and again until the bad records are
+            found, and only those are released. "reject": none is delivered again.
+        retry_seconds: How long a worker holds records that fail and calls `process` with them again, less and less
+            often. It renews their locks meanwhile, so an outage of the sink spends none of their deliveries. The worker
+            stops sooner once other records succeed, because then the sink works and the records are bad. 0 turns it
+            off: the first error ends the run, which helps while you write `process`.
         dead_letter_topic: Where copies of records go that are rejected, or that are on one of their last deliveries.
         idle_close_seconds: How long a consumer waits for the next task before it leaves the group. Its partitions lie
             idle meanwhile, unless there are more workers than partitions; joining again takes a second or two. Less
@@ -45,6 +57,7 @@ class WorkerOptions:
     max_records: int = field(default=50_000, validator=positive)
     max_seconds: float = field(default=10.0, validator=positive)
     on_error: str = field(default="release", validator=_known)
+    retry_seconds: float = field(default=300.0, validator=_not_negative)
     dead_letter_topic: str | None = field(default=None, validator=topic_or_none)
     idle_close_seconds: float = field(default=10.0, validator=positive)
 
@@ -73,8 +86,7 @@ def consumer_spec(
 def _pickled(process: Callable[[ShareBatch], object]) -> bytes:
     from pyspark.cloudpickle import dumps  # noqa: PLC0415 - Spark's own: pickles functions that no module has
 
-    if not callable(process):
-        raise ConfigurationError(f"process={process!r}: give a function of a ShareBatch")
+    check_process(process)
     try:
         pickled: bytes = dumps(process)  # type: ignore[no-untyped-call]
     except Exception as error:  # whatever the objects that it refers to raise when they are pickled

@@ -146,7 +146,8 @@ class ShareWorkers:
             drained_ms: End when nothing came for this long; None for `max_seconds` in any case.
         """
         limits = BudgetLimits(self._options.max_records, round(self._options.max_seconds * 1000), drained_ms)
-        return WorkerTask(spec=self._spec, limits=limits, on_error=self._options.on_error)
+        retry_ms = round(self._options.retry_seconds * 1000)
+        return WorkerTask(spec=self._spec, limits=limits, on_error=self._options.on_error, retry_ms=retry_ms)
 
     def _run(self, df: "DataFrame", task: WorkerTask, what: str) -> ShareRunResult:
         session = df.sparkSession

@@ -309,6 +309,11 @@ class AcquiredRecords:
         m.replace(self.marks, _CHANGEABLE, kind, start, end)
         return len(before) - sum(before.count(mark) for mark in _NOT_CHANGEABLE)
 
+    def reopen_range(self, first_offset: int, last_offset: int) -> None:
+        """Take back what was decided about the records of a range and not sent: they are in hand as at first."""
+        start, end = self._positions(first_offset, last_offset)
+        m.replace(self.marks, _DECIDED_MARKS, m.OPEN, start, end)
+
     @property
     def open_count(self) -> int:
         """How many acquired records were not acknowledged yet."""
@@ -391,6 +396,7 @@ class AcquiredRecords:
 
 _NOT_CHANGEABLE = bytes([m.GAP, m.SENT, m.NOT_ACQUIRED])
 _DECIDED = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
+_DECIDED_MARKS = bytes([m.ACCEPT, m.RELEASE, m.REJECT])
 _ACKNOWLEDGED = bytes([m.GAP, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
 _OPEN_AS_RENEW = bytes(m.RENEW if mark == m.OPEN else m.NOT_ACQUIRED for mark in range(256))
 

@@ -3,21 +3,11 @@
 import logging
 from collections.abc import Iterable, Sequence
 
-from kafka_groups.errors import (
-    BootstrapError,
-    CorruptRecordError,
-    InvalidRecordStateError,
-    InvalidRequestError,
-    KafkaGroupsError,
-    OperationTimeoutError,
-    UnknownServerError,
-    is_retriable,
-)
+from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RenewalUnsupportedError
 from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.share.aio import CommitResult
-from kafka_groups.share.delivery.records import AnyRecords
-from kafka_groups.share.delivery.renewal import NO_RENEWAL
 from kafka_groups.share.parts import Environment
+from kafka_groups.spark.polling import Poller
 from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.pieces import TablePiece, pieces_of
 from kafka_groups.spark.source.progress import Counts
@@ -26,9 +16,6 @@ from kafka_groups.types import AcknowledgeType
 __all__ = ["Acquirer"]
 
 _LOG = logging.getLogger(__name__)
-_COMMIT_TRIES = 5
-_PASSING = (InvalidRecordStateError, InvalidRequestError, UnknownServerError)
-"""What brokers say of a single request: its records are delivered again, and the next request may do better."""
 
 
 class Acquirer:
@@ -53,22 +40,18 @@ class Acquirer:
         self._counts = counts
         self._environment = environment or Environment()
         self._consumer: KafkaShareConsumer | None = None
+        self._poller: Poller | None = None
         self._warned: set[str] = set()
-
-    @property
-    def has_fetched(self) -> bool:
-        """Whether a leader answered, so that no records means that there are none."""
-        return self.fetches > 0
 
     @property
     def fetches(self) -> int:
         """How many fetches were answered."""
-        return 0 if self._consumer is None else int(self._consumer.metrics()["fetch-total"])
+        return 0 if self._consumer is None else self._consumer.counts().fetches
 
     @property
     def renewals(self) -> int:
         """How many lock renewals were sent."""
-        return 0 if self._consumer is None else int(self._consumer.metrics()["renewals-send-total"])
+        return 0 if self._consumer is None else self._consumer.counts().renewed
 
     def acquire(self, timeout_ms: int) -> list[TablePiece]:
         """Wait for records; those of earlier calls stay acquired.
@@ -76,11 +59,7 @@ class Acquirer:
         Raises:
             KafkaGroupsError: The group cannot be read: no broker answers from the start, or one refuses.
         """
-        try:
-            records: AnyRecords = self._joined().poll(timeout_ms / 1000, hold=True)
-        except KafkaGroupsError as error:
-            self._survive(error)
-            return []
+        records = self._joined().poll(timeout_ms, hold=True)
         pieces = list(pieces_of(records, self._columns, renewed=self._options.consumer.auto_renew))
         for piece in pieces:
             self._counts.acquired += piece.rows
@@ -98,7 +77,7 @@ class Acquirer:
         pieces = tuple(pieces)
         for piece in pieces:
             piece.acknowledge(AcknowledgeType.ACCEPT)
-        results = self._commit()
+        results = self._joined().commit()
         for piece in pieces:
             self._count_fate(piece, results)
 
@@ -116,22 +95,12 @@ class Acquirer:
 
     # ------------------------------------------------------------------------------------------ parts
 
-    def _joined(self) -> KafkaShareConsumer:
-        if self._consumer is None:
+    def _joined(self) -> Poller:
+        if self._consumer is None or self._poller is None:
             self._consumer = KafkaShareConsumer(self._options.consumer, environment=self._environment)
             self._consumer.subscribe(self._options.subscribe)
-        return self._consumer
-
-    def _commit(self) -> CommitResult | None:
-        for _ in range(_COMMIT_TRIES):
-            try:
-                return self._joined().commit_sync()
-            except OperationTimeoutError as error:
-                _LOG.warning("acknowledgements were not answered, their records may be delivered again: %s", error)
-                break
-            except KafkaGroupsError as error:
-                self._survive(error)  # an error of the background: nothing was sent yet
-        return None
+            self._poller = Poller(self._consumer, self._notice)
+        return self._poller
 
     def _count_fate(self, piece: TablePiece, results: CommitResult | None) -> None:
         error = None if results is None else results.get(piece.partition)
@@ -147,20 +116,15 @@ class Acquirer:
             error or "no answer",
         )
 
-    def _survive(self, error: KafkaGroupsError) -> None:
-        """Log an error that the source goes on after; raise any other."""
+    def _notice(self, error: KafkaGroupsError) -> None:
+        """Log an error that the source goes on after."""
         if isinstance(error, CorruptRecordError):
             self._counts.corrupt_batches += 1
-            _LOG.error("a batch of the log cannot be read and was rejected: %s", error)
-        elif str(error) == NO_RENEWAL:
-            self._warn_once(f"{error}; a micro-batch must end within the lock duration, or its records come again")
-        elif isinstance(error, _PASSING) or (is_retriable(error) and not self._is_unreachable(error)):
-            _LOG.warning("the query goes on after an error: %s", error)
+            _LOG.error("A batch of the log cannot be read and was rejected: %s", error)
+        elif isinstance(error, RenewalUnsupportedError):
+            self._warn_once(f"{error} A micro-batch that takes longer than the lock is redelivered.")
         else:
-            raise error
-
-    def _is_unreachable(self, error: KafkaGroupsError) -> bool:
-        return isinstance(error, BootstrapError) and not self.has_fetched
+            _LOG.warning("The query goes on after an error: %s", error)
 
     def _warn_once(self, message: str) -> None:
         if message not in self._warned:

@@ -32,7 +32,7 @@ class Caution:
     @property
     def threshold(self) -> int:
         """The first delivery that asks for care."""
-        return DeliveryPolicy(self.delivery_limit).isolate_from
+        return max(2, self.delivery_limit - 2)
 
     def is_risky(self, delivery_count: int) -> bool:
         """Whether a record that is delivered for this many times asks for care."""

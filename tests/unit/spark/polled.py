@@ -36,13 +36,20 @@ class Broker:
         self.sent: list[dict[int, int]] = []
         self.refusal: KafkaGroupsError | None = None
         self.background: list[KafkaGroupsError] = []
+        self.has_fetched = True
+        self.more: list[AnyRecords] = []
+
+    def poll(self, timeout: float | None = None, *, hold: bool = False) -> AnyRecords:
+        if self.background:
+            raise self.background.pop(0)
+        return ShareRecords()
 
     def commit_sync(self) -> CommitResult:
         if self.background:
             raise self.background.pop(0)
         taken: dict[int, int] = {}
         results: dict[Any, KafkaGroupsError | None] = {}
-        for part in self.records.deliveries:
+        for part in (part for records in (self.records, *self.more) for part in records.deliveries):
             marks = part.take_acknowledged()
             decided = {part.first_offset + at: mark for at, mark in enumerate(marks) if mark <= m.RENEW}
             if decided:

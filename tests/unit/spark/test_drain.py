@@ -1,6 +1,7 @@
 """Drains on an embedded broker, with a stand-in for the session: what is acquired, and what becomes of it."""
 
 import itertools
+import socket
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any, cast
@@ -14,7 +15,7 @@ from confluent_kafka import Producer
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import DROP_CONNECTION
-from kafka_groups.errors import ConfigurationError, IllegalStateError
+from kafka_groups.errors import BootstrapError, ConfigurationError, IllegalStateError, OperationTimeoutError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.spark import producing
 from kafka_groups.spark.draining import Drain, LockLostError, drain
@@ -132,8 +133,23 @@ def test_limits_end_the_acquiring_and_the_rest_stays_for_others(cluster: Embedde
         assert 2 <= len(batch) < 6
         assert batch.stopped_by == "bytes"
         batch.release()
-    with Topic(cluster).drain(max_seconds=0.2, idle_seconds=5) as batch:
+    with Topic(cluster).drain(max_seconds=4, idle_seconds=5) as batch:
         assert (len(batch), batch.stopped_by) == (0, "time")
+
+
+def test_a_drain_that_no_broker_answered_is_not_an_empty_batch(cluster: EmbeddedCluster) -> None:
+    early = Topic(cluster).drain(max_seconds=0.1)
+    with (
+        pytest.raises(OperationTimeoutError, match=r"No fetch of the share group .* was answered within 0\.1 s"),
+        early,
+    ):
+        pytest.fail("the block of a drain that knows nothing is not entered")
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        config = {"bootstrap.servers": f"127.0.0.1:{nobody.getsockname()[1]}", "group.id": "g"}
+        down = drain(cast("Any", Session()), config, topics=["t"], max_seconds=1, default_api_timeout_ms=2_000)
+        with pytest.raises((OperationTimeoutError, BootstrapError)), down:
+            pytest.fail("the block of a drain that knows nothing is not entered")
 
 
 def test_locks_are_renewed_for_as_long_as_the_block_takes(cluster: EmbeddedCluster) -> None:

@@ -1,21 +1,26 @@
-"""What becomes of the records of a poll, whatever `process` does."""
+"""What happens to the records of a poll, whatever `process` does."""
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
+from kafka_groups.client.backoff import Backoff
 from kafka_groups.errors import (
     BootstrapError,
     DeliveryFailedError,
+    GroupAuthorizationFailedError,
     InvalidRecordStateError,
+    KafkaGroupsError,
     OperationTimeoutError,
 )
-from kafka_groups.share.aio import CommitResult
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.dead_letters import DeadLetters
 from kafka_groups.spark.handling import Handling, PollHandler
 from kafka_groups.spark.policy import DeliveryPolicy
+from kafka_groups.spark.polling import Poller
+from kafka_groups.spark.settling import Settler
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import AcknowledgeType, Header
 from tests.unit.spark.polled import Broker, Range, polled
@@ -51,6 +56,8 @@ class Desk:
         process: The user's function; what it is given is noted down first.
         ranges: What was polled.
         dead_letters: Whether there is a dead-letter topic.
+        retry_ms: For how long failing records are tried again.
+        others: What polls bring while records are held.
     """
 
     def __init__(
@@ -59,26 +66,41 @@ class Desk:
         *ranges: Range,
         on_error: str = "release",
         dead_letters: bool = False,
+        retry_ms: int = 0,
+        others: Iterable[Range] = (),
     ) -> None:
         self.given: list[list[int]] = []
-        self.waited: list[float] = []
-        self.tally, self.box = Tally(), Box()
+        self.waited: list[int] = []
+        self.others = [ShareBatch(polled(one)) for one in others]
+        self.clock, self.tally, self.box = ManualClock(), Tally(), Box()
         self.batch = ShareBatch(polled(*ranges))
         self.broker = Broker(self.batch.records)
+        self.broker.more = [other.records for other in self.others]
 
-        def noted(batch: ShareBatch) -> None:
+        def noted(batch: ShareBatch) -> object:
             self.given.append([record.offset for record in batch])
-            process(batch)
+            return process(batch)
 
         handling = Handling(
             process=noted,
             on_error=on_error,
             policy=DeliveryPolicy(5),
-            dead_letters=DeadLetters("dlq", "g", {}, self.box) if dead_letters else None,
-            wait=self.waited.append,
+            retry_ms=retry_ms,
+            pause=self._pause,
+            backoff=Backoff(200, 5_000, random.Random(1)),
         )
-        clock = ManualClock()
-        self.handler = PollHandler(handling, Acknowledger(self.broker, self.tally, clock), self.tally, clock)
+        letters = DeadLetters("dlq", "g", {}, self.box) if dead_letters else None
+        self.poller = Poller(self.broker, lambda error: self.tally.note_error(error, failed=False))
+        acknowledger = Acknowledger(self.poller, self.tally, self.clock)
+        settler = Settler(on_error, DeliveryPolicy(5), letters, acknowledger, self.tally)
+        self.handler = PollHandler(handling, settler, self.tally, self.clock)
+
+    def _pause(self, wait_ms: int, *, may_poll: bool) -> ShareBatch | None:
+        self.waited.append(wait_ms)
+        if may_poll and self.others:
+            return self.others.pop(0)
+        self.clock.advance(wait_ms)
+        return None
 
     def handle(self) -> bool:
         return self.handler.handle(self.batch)
@@ -106,11 +128,11 @@ def failing_on(*bad: int) -> Callable[[ShareBatch], None]:
 
 
 def test_what_was_processed_is_accepted_in_one_commit() -> None:
-    desk = Desk(succeed, (0, 4, 1), (9, 9, 2))
+    desk = Desk(succeed, (0, 4, 1), (9, 9, 1))
     assert desk.handle()
     assert desk.broker.sent == [{**dict.fromkeys(range(5), ACCEPT), 9: ACCEPT}]
     assert desk.counts == (6, 0, 0, 0)
-    assert desk.tally.max_delivery_count == 2
+    assert desk.tally.max_delivery_count == 1
     assert not desk.tally.failed
 
 
@@ -139,20 +161,155 @@ def test_release_gives_everything_back_and_says_why_whatever_the_function_had_de
     assert "ValueError: boom" in desk.tally.error
 
 
-def test_per_record_gives_only_the_bad_ones_back() -> None:
+def test_per_record_releases_only_the_bad_ones() -> None:
     desk = Desk(failing_on(2, 4), (0, 5, 1), on_error="per_record")
     assert desk.handle()
     assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT, 2: RELEASE, 3: ACCEPT, 4: RELEASE, 5: ACCEPT}
-    assert desk.given == [[0, 1, 2, 3, 4, 5], [0], [1], [2], [3], [4], [5]]
     assert desk.counts == (4, 2, 0, 0)
     assert not desk.tally.failed
 
 
-def test_per_record_stops_trying_when_it_is_not_the_records() -> None:
-    desk = Desk(fail, (0, 99, 1), on_error="per_record")
+def test_per_record_finds_one_bad_record_among_many_in_few_calls() -> None:
+    desk = Desk(failing_on(1_234), (0, 1_999, 1), on_error="per_record")
+    assert desk.handle()
+    assert desk.counts == (1_999, 1, 0, 0)
+    assert len(desk.given) < 60
+
+
+@pytest.mark.parametrize("on_error", ["per_record", "release"])
+def test_without_retries_all_is_released_when_nothing_succeeds(on_error: str) -> None:
+    desk = Desk(fail, (0, 99, 1), on_error=on_error)
     assert not desk.handle()
-    assert desk.given[1:] == [[0], [1], [2]]
+    assert len(desk.given) <= 4
     assert desk.counts == (0, 100, 0, 0)
+
+
+# ------------------------------------------------------------------------------------ while the sink is away
+
+
+def away_for(desk_clock: Callable[[], ManualClock], until_ms: int) -> Callable[[ShareBatch], None]:
+    def process(batch: ShareBatch) -> None:
+        if desk_clock().now_ms() < until_ms:
+            raise ConnectionError("the sink is away")
+
+    return process
+
+
+@pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
+@pytest.mark.parametrize("ranges", [[(0, 999, 1)], [(0, 99, 2), (100, 119, 4), (120, 129, 5)]])
+def test_an_outage_of_the_sink_costs_no_delivery_and_ends_at_full_speed(on_error: str, ranges: list[Range]) -> None:
+    desk = Desk(away_for(lambda: desk.clock, 1_060_000), *ranges, on_error=on_error, retry_ms=300_000)
+    assert desk.handle()
+    assert set(desk.broker.fates.values()) == {ACCEPT}
+    assert desk.tally.released == desk.tally.rejected == 0
+    assert not desk.tally.failed
+    assert desk.tally.last_error == "ConnectionError: the sink is away"
+    tries = sorted(desk.waited)
+    assert tries[0] >= 1
+    assert tries[-1] <= 6_000, "it notices within seconds that the sink is back"
+    assert len(desk.waited) < 30
+
+
+def test_an_outage_beyond_the_retries_releases_all_and_fails_the_run() -> None:
+    desk = Desk(fail, (0, 99, 1), retry_ms=60_000)
+    assert not desk.handle()
+    assert desk.counts == (0, 100, 0, 0)
+    assert desk.tally.failed
+    assert 60_000 <= desk.clock.now_ms() - 1_000_000 <= 61_000
+
+
+def test_what_the_function_decided_before_it_raised_does_not_hold_in_the_next_try() -> None:
+    def process(batch: ShareBatch) -> None:
+        if len(desk.given) == 1:
+            batch.reject([True, False])
+            raise ConnectionError("the sink is away")
+
+    desk = Desk(process, (0, 1, 1), retry_ms=60_000)
+    assert desk.handle()
+    assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT}
+
+
+@pytest.mark.parametrize("on_error", ["release", "per_record"])
+def test_other_records_show_that_it_is_not_the_sink(on_error: str) -> None:
+    desk = Desk(failing_on(0), (0, 0, 1), on_error=on_error, retry_ms=300_000, others=[(1, 5, 1)])
+    assert desk.handle()
+    assert desk.broker.fates == {0: RELEASE, **dict.fromkeys(range(1, 6), ACCEPT)}
+    assert desk.clock.now_ms() - 1_000_000 < 1_000
+    assert desk.tally.failed == (on_error == "release")
+
+
+def test_a_bad_record_that_is_left_over_is_not_held_for_long() -> None:
+    desk = Desk(failing_on(5), (0, 5, 1), on_error="per_record", retry_ms=300_000)
+    assert desk.handle()
+    assert desk.broker.fates == {5: RELEASE, **dict.fromkeys(range(5), ACCEPT)}
+    assert desk.clock.now_ms() - 1_000_000 < 10_000
+    lone = Desk(failing_on(5), (5, 5, 2), on_error="per_record", retry_ms=300_000)
+    assert not lone.handle()
+    assert lone.clock.now_ms() - 1_000_000 <= 61_000
+
+
+def test_a_record_on_its_last_delivery_is_held_longer_although_it_is_left_over() -> None:
+    desk = Desk(failing_on(0), (0, 5, 5), on_error="per_record", retry_ms=300_000)  # which goes last
+    desk.handle()
+    assert desk.clock.now_ms() - 1_000_000 >= 300_000
+
+
+@pytest.mark.parametrize(("count", "released"), [(1, 29), (2, 1)])
+def test_one_record_of_a_batch_shows_that_it_is_not_the_sink(count: int, released: int) -> None:
+    desk = Desk(failing_on(12), (0, 29, count), retry_ms=300_000)
+    assert desk.handle()
+    assert (desk.tally.accepted, desk.tally.released) == (30 - released, released)
+    assert desk.tally.failed
+    assert desk.clock.now_ms() - 1_000_000 < 5_000
+
+
+def test_two_bad_records_do_not_look_like_an_outage_once_a_third_comes() -> None:
+    desk = Desk(failing_on(0, 1), (0, 0, 1), retry_ms=300_000, others=[(1, 1, 1), (2, 2, 1)])
+    assert desk.handle()
+    assert desk.broker.fates == {0: RELEASE, 1: RELEASE, 2: ACCEPT}
+    assert desk.clock.now_ms() - 1_000_000 < 5_000
+
+
+def test_a_full_poll_is_held_with_one_other_and_no_more() -> None:
+    others = [(first, first + 999, 1) for first in (1_000, 2_000, 3_000)]
+    desk = Desk(fail, (0, 999, 1), retry_ms=60_000, others=others)
+    assert not desk.handle()
+    assert len(desk.others) == 2
+
+
+def test_locks_that_cannot_be_renewed_end_the_retries() -> None:
+    desk = Desk(fail, (0, 9, 1), retry_ms=300_000)
+    (delivery,) = desk.batch.records.deliveries
+    delivery.renewable, delivery.lock_deadline_ms = False, desk.clock.now_ms() + 3_000
+    assert not desk.handle()
+    assert desk.clock.now_ms() - 1_000_000 <= 3_000
+
+
+# --------------------------------------------------------------------------------- functions that run nothing
+
+
+def generator(batch: ShareBatch) -> Iterator[int]:
+    yield len(batch)
+
+
+async def awaitable(batch: ShareBatch) -> None:
+    pass
+
+
+@pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
+@pytest.mark.parametrize("returned", [generator, awaitable])
+def test_what_was_not_run_is_released_and_the_run_fails(
+    returned: Callable[[ShareBatch], object], on_error: str
+) -> None:
+    desk = Desk(returned, (0, 2, 1), on_error=on_error, retry_ms=300_000)
+    assert not desk.handle()
+    assert desk.counts == (0, 3, 0, 0)
+    assert desk.tally.failed
+    assert "so nothing was processed" in desk.tally.last_error
+    assert desk.waited == []
+
+
+# ---------------------------------------------------------------------------------------- what is given up
 
 
 def test_reject_copies_everything_before_it_is_gone() -> None:
@@ -197,16 +354,22 @@ def test_what_cannot_be_copied_is_given_back(process: Callable[[ShareBatch], obj
 
 
 def test_what_was_delivered_often_is_processed_after_the_others_each_on_its_own() -> None:
-    desk = Desk(succeed, (0, 1, 1), (2, 3, 3), (4, 5, 2))
+    desk = Desk(succeed, (0, 1, 1), (2, 3, 4), (4, 5, 2))
     assert desk.handle()
-    assert desk.given == [[0, 1, 4, 5], [2], [3]]
-    assert [sorted(commit) for commit in desk.broker.sent] == [[0, 1, 4, 5], [2], [3]]
+    assert desk.given == [[0, 1], [4, 5], [2], [3]]
+    assert [sorted(commit) for commit in desk.broker.sent] == [[0, 1], [4, 5], [2], [3]]
     assert desk.counts == (6, 0, 0, 0)
-    assert desk.waited == [0.1]
+    assert desk.waited == [100]
+
+
+def test_nothing_waits_while_a_record_is_on_its_last_delivery() -> None:
+    desk = Desk(succeed, (0, 1, 4), (2, 3, 5))
+    assert desk.handle()
+    assert desk.waited == []
 
 
 def test_a_bad_record_does_not_bring_its_neighbours_nearer_to_their_limit() -> None:
-    desk = Desk(failing_on(3), (0, 5, 3))
+    desk = Desk(failing_on(3), (0, 5, 4))
     assert desk.handle()
     assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT, 3: RELEASE, 4: ACCEPT, 5: ACCEPT}
     assert desk.tally.failed
@@ -220,7 +383,7 @@ def test_near_the_limit_a_copy_is_durable_before_anything_is_processed() -> None
 
     desk = Desk(process, (0, 1, 1), (2, 3, 4), dead_letters=True)
     assert desk.handle()
-    assert desk.given == [[0, 1], [3], [2]]
+    assert desk.given == [[0, 1], [2], [3]]
     assert copied == [2, 2, 2]
     assert desk.box.values == [b"v2", b"v3"]
     assert desk.counts == (4, 0, 0, 0)
@@ -251,41 +414,38 @@ def test_what_the_broker_refuses_is_never_counted_as_accepted() -> None:
     desk.broker.refusal = InvalidRecordStateError("the lock was lost")
     assert desk.handle()
     assert desk.counts == (0, 0, 0, 3)
-    assert desk.handler.is_fit
     assert not desk.tally.failed
 
 
-def test_an_error_of_the_background_is_told_and_the_acknowledgements_are_sent_all_the_same() -> None:
+@pytest.mark.parametrize("error", [BootstrapError("nobody there"), GroupAuthorizationFailedError("no")])
+def test_an_error_of_the_background_does_not_keep_acknowledgements_back(error: KafkaGroupsError) -> None:
     desk = Desk(succeed, (0, 2, 1))
-    desk.broker.background = [BootstrapError("nobody there")]
+    desk.broker.background = [error]
     desk.handle()
     assert desk.counts == (3, 0, 0, 0)
-    assert desk.tally.failed
-    assert desk.handler.is_fit
+    if isinstance(error, BootstrapError):
+        assert not desk.poller.poll(0)
+    else:
+        with pytest.raises(GroupAuthorizationFailedError):
+            desk.poller.poll(0)
 
 
-def test_a_consumer_that_raises_again_and_again_is_not_fit_to_go_on() -> None:
+def test_a_commit_is_not_tried_for_ever() -> None:
     desk = Desk(succeed, (0, 2, 1))
     desk.broker.background = [BootstrapError("nobody there")] * 9
     desk.handle()
     assert desk.counts == (0, 0, 0, 3)
-    assert not desk.handler.is_fit
 
 
 def test_an_answer_that_does_not_come_in_time() -> None:
-    class Slow:
-        def commit_sync(self) -> CommitResult:
-            raise OperationTimeoutError("no answer")
-
-    tally, clock = Tally(), ManualClock()
-    batch = ShareBatch(polled((0, 2, 1)))
-    batch.accept_open()
-    assert not Acknowledger(Slow(), tally, clock).send(batch.records)
-    assert (tally.accepted, tally.lock_lost) == (0, 3)
-    assert not tally.failed
+    desk = Desk(succeed, (0, 2, 1))
+    desk.broker.background = [OperationTimeoutError("no answer")]
+    desk.handle()
+    assert (desk.tally.accepted, desk.tally.lock_lost) == (0, 3)
+    assert not desk.tally.failed
 
 
 def test_nothing_decided_is_nothing_sent() -> None:
     desk = Desk(succeed, (0, 2, 1))
-    assert Acknowledger(desk.broker, desk.tally, ManualClock()).send(desk.batch.records)
+    Acknowledger(desk.poller, desk.tally, ManualClock()).send(desk.batch.records)
     assert desk.broker.sent == []

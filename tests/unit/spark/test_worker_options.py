@@ -1,13 +1,15 @@
 """What `ShareWorkers` is told, and what it says of what is wrong."""
 
+import functools
 import pickle
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark import ShareBatch, ShareWorkers, worker_ticks
+from kafka_groups.spark import ParquetSink, ShareBatch, ShareWorkers, worker_ticks
 from kafka_groups.spark.ticks import checked_workers
 
 CONFIG = {"bootstrap.servers": "b:9092", "group.id": "g"}
@@ -56,7 +58,9 @@ def test_workers_travel_as_foreach_batch_functions_of_spark_connect_do() -> None
     [
         ({"topics": "t"}, r"topics='t': give a list of topic names"),
         ({"topics": []}, "topics is empty: give at least one name"),
-        ({"process": None}, "process=None: give a function of a ShareBatch"),
+        ({"process": None}, "process=None is not callable: give a function of a ShareBatch"),
+        ({"retry_seconds": -1}, "retry_seconds=-1: give seconds from 0 to 86400"),
+        ({"retry_seconds": "5m"}, "retry_seconds='5m': give seconds"),
         ({"max_records": 0}, "max_records=0: give a number above 0"),
         ({"max_seconds": "10"}, "max_seconds='10': give a number above 0"),
         ({"on_error": "ignore"}, "on_error='ignore': give one of 'release', 'per_record', 'reject'"),
@@ -88,3 +92,38 @@ def test_a_number_of_workers(workers: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"workers=.*1 or more"):
         worker_ticks(None, workers=workers)  # type: ignore[arg-type]
     assert checked_workers(3) == 3
+
+
+def generator(batch: ShareBatch) -> Iterator[int]:
+    yield len(batch)
+
+
+async def coroutine(batch: ShareBatch) -> None:
+    pass
+
+
+class Sink:
+    """Callables of classes are looked at too."""
+
+    async def __call__(self, batch: ShareBatch) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (generator, "a generator function"),
+        (coroutine, "declared with async def"),
+        (Sink(), "declared with async def"),
+        (functools.partial(generator), "a generator function"),
+        (functools.partial(functools.partial(coroutine)), "declared with async def"),
+    ],
+)
+def test_a_function_whose_call_runs_nothing_is_refused(function: Any, kind: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"is {kind}.*processes nothing; write an ordinary function"):
+        made(process=function)
+
+
+def test_sinks_and_partials_of_ordinary_functions_may_be_given() -> None:
+    made(process=functools.partial(process))
+    made(process=ParquetSink("orders"))

@@ -1,0 +1,81 @@
+"""The end of a portion of records: accepted, or released or rejected, with a copy where the record would be gone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.spark.acknowledging import Acknowledger, Tally
+from kafka_groups.spark.batch import ShareBatch
+from kafka_groups.spark.dead_letters import DeadLetters
+from kafka_groups.spark.policy import DeliveryPolicy, OnError
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["Settler"]
+
+
+class Settler:
+    """Decides, copies and acknowledges.
+
+    Args:
+        on_error: What happens to records that fail for good.
+        policy: What delivery counts call for.
+        dead_letters: Where copies go, or None.
+        acknowledger: Sends what was decided.
+        tally: The figures.
+    """
+
+    def __init__(
+        self,
+        on_error: OnError,
+        policy: DeliveryPolicy,
+        dead_letters: DeadLetters | None,
+        acknowledger: Acknowledger,
+        tally: Tally,
+    ) -> None:
+        self._on_error = on_error
+        self._policy = policy
+        self._dead_letters = dead_letters
+        self._acknowledger = acknowledger
+        self._tally = tally
+
+    def prepare(self, batch: ShareBatch) -> None:
+        """Copy the records of a poll that may not be delivered again."""
+        if batch.max_delivery_count >= self._policy.copy_from:
+            near = np.flatnonzero(batch.delivery_counts >= self._policy.copy_from)
+            self._copy(list(batch.part(near)), "on one of its last deliveries")
+
+    def accept(self, portion: ShareBatch) -> None:
+        """Accept what `process` left open; what it rejected is copied first."""
+        rejected = portion.rejected()
+        if rejected and not self._copy(rejected, "rejected"):
+            portion.release(rejected)
+        portion.accept_open()
+        self._acknowledger.send(portion.records)
+
+    def give_up(self, portion: ShareBatch) -> None:
+        """The records failed for good: nothing that `process` decided about them holds."""
+        verdict = self._policy.verdict
+        kinds = np.array([verdict(self._on_error, int(count)) for count in portion.delivery_counts.tolist()])
+        portion.release()
+        is_lost = kinds == AcknowledgeType.REJECT
+        if is_lost.any() and self._copy(list(portion.part(np.flatnonzero(is_lost))), "failed"):
+            portion.reject(is_lost)
+        self._acknowledger.send(portion.records)
+
+    def release(self, portion: ShareBatch) -> None:
+        """Give the records back untried."""
+        portion.release()
+        self._acknowledger.send(portion.records)
+
+    def _copy(self, records: Sequence[Any], reason: str) -> bool:
+        """Whether the records are safe: copied, or there is nowhere to copy them to."""
+        if self._dead_letters is None or not records:
+            return True
+        try:
+            self._tally.dead_lettered += self._dead_letters.copy(records, reason)
+        except DeliveryFailedError as error:
+            self._tally.note_error(error, failed=True)
+            return False
+        return True
