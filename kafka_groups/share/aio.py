@@ -15,8 +15,9 @@ from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
+from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
-from kafka_groups.share.surface import LocalSurface
+from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, LocalSurface
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["AsyncKafkaShareConsumer", "CommitResult"]
@@ -25,7 +26,6 @@ CommitResult = Mapping[TopicIdPartition, KafkaGroupsError | None]
 """For each partition that acknowledgements were committed for: None, or why the broker did not take them."""
 
 DEFAULT_CLOSE_TIMEOUT_S = 30.0
-NONE_IS_API_TIMEOUT = "None is default.api.timeout.ms"
 NONE_IS_REQUEST_TIMEOUT = "None is request.timeout.ms"
 
 
@@ -294,6 +294,47 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
                     await settled.wait()
         except TimeoutError:
             raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s") from None
+
+    # --------------------------------------------------------------------------------- the group
+
+    async def lag(self, topics: Iterable[str] | None = None, *, timeout: float | None = None) -> GroupLag:  # noqa: ASYNC109
+        """Ask how many records of the group are still to be accepted, rejected or given up (KIP-1226).
+
+        Args:
+            topics: The topics to ask for. None stands for the subscription; without a subscription, for all topics
+                that the group has state for and that you may see.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The lag of each partition; None where the broker does not know it, as before the group's first
+            acknowledgement there, or before Kafka 4.2.
+
+        Raises:
+            GroupAuthorizationFailedError: You may not describe the group.
+            TopicAuthorizationFailedError: You may not describe a topic.
+            UnknownTopicOrPartitionError: A topic does not exist.
+            KafkaGroupsError: The brokers do not answer in time.
+        """
+        timeout_ms = self._api_timeout_ms(timeout)
+        with self._application.entered():
+            return await self._group.lag(self._topics_to_ask(topics), timeout_ms)
+
+    async def group_config(self, *, timeout: float | None = None) -> GroupConfig:  # noqa: ASYNC109
+        """Ask for the configuration of the group, such as `share.delivery.count.limit`.
+
+        Args:
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            Values by Kafka's names, defaults included; None for a value that the broker does not show.
+
+        Raises:
+            GroupAuthorizationFailedError: You may not describe the configuration of the group.
+            KafkaGroupsError: The brokers do not answer in time.
+        """
+        timeout_ms = self._api_timeout_ms(timeout)
+        with self._application.entered():
+            return await self._group.config(timeout_ms)
 
     # --------------------------------------------------------------------------------- the consumer
 

@@ -14,7 +14,6 @@ from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.share.aio import (
     DEFAULT_CLOSE_TIMEOUT_S,
-    NONE_IS_API_TIMEOUT,
     NONE_IS_REQUEST_TIMEOUT,
     CommitResult,
 )
@@ -22,8 +21,9 @@ from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
+from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
-from kafka_groups.share.surface import LocalSurface
+from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, LocalSurface
 
 __all__ = ["KafkaShareConsumer"]
 
@@ -96,9 +96,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
             self.unsubscribe()
             return
         with self._application.entered():
-            if not self._thread.is_running:
-                self._thread.start()
-                self._thread.run(self._client.start())
+            self._started_thread()
             self._application.subscription = wanted
             self._thread.call_soon(self._client.subscribe, wanted)
 
@@ -271,6 +269,53 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
         self._attract_attention()
         if not settled.wait(timeout_s) and not ticket.is_done:
             raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s")
+
+    # --------------------------------------------------------------------------------- the group
+
+    def lag(self, topics: Iterable[str] | None = None, *, timeout: float | None = None) -> GroupLag:
+        """Ask how many records of the group are still to be accepted, rejected or given up (KIP-1226).
+
+        Args:
+            topics: The topics to ask for. None stands for the subscription; without a subscription, for all topics
+                that the group has state for and that you may see.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The lag of each partition; None where the broker does not know it, as before the group's first
+            acknowledgement there, or before Kafka 4.2.
+
+        Raises:
+            GroupAuthorizationFailedError: You may not describe the group.
+            TopicAuthorizationFailedError: You may not describe a topic.
+            UnknownTopicOrPartitionError: A topic does not exist.
+            KafkaGroupsError: The brokers do not answer in time.
+        """
+        timeout_ms = self._api_timeout_ms(timeout)
+        with self._application.entered():
+            return self._started_thread().run(self._group.lag(self._topics_to_ask(topics), timeout_ms))
+
+    def group_config(self, *, timeout: float | None = None) -> GroupConfig:
+        """Ask for the configuration of the group, such as `share.delivery.count.limit`.
+
+        Args:
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            Values by Kafka's names, defaults included; None for a value that the broker does not show.
+
+        Raises:
+            GroupAuthorizationFailedError: You may not describe the configuration of the group.
+            KafkaGroupsError: The brokers do not answer in time.
+        """
+        timeout_ms = self._api_timeout_ms(timeout)
+        with self._application.entered():
+            return self._started_thread().run(self._group.config(timeout_ms))
+
+    def _started_thread(self) -> LoopThread:
+        if not self._thread.is_running:
+            self._thread.start()
+            self._thread.run(self._client.start())
+        return self._thread
 
     # --------------------------------------------------------------------------------- the consumer
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from attrs import field, frozen
 
 from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.brokers import Brokers
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.net.clock import Clock, SystemClock
@@ -15,6 +16,7 @@ from kafka_groups.net.tls import TlsSettings, client_tls_context
 from kafka_groups.share.application import Application
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.inbox import Inbox
+from kafka_groups.share.group import ShareGroupInfo
 
 __all__ = ["Configuration", "Environment", "Parts", "configured", "network_for", "put_together", "with_deserializers"]
 
@@ -43,6 +45,7 @@ class Parts:
     inbox: Inbox
     application: Application
     client: ShareClient
+    group: ShareGroupInfo
 
 
 Configuration = ShareConsumerConfig | Mapping[str, object] | None
@@ -76,7 +79,10 @@ def put_together(config: ShareConsumerConfig, environment: Environment) -> Parts
     clock = environment.clock
     network = environment.network or network_for(config)
     client = ShareClient(config, network, clock, environment.rng or random.Random(), inbox, errors)
-    return Parts(config, clock, inbox, Application(config, inbox, errors, clock), client)
+    group = ShareGroupInfo(
+        config.group_id, lambda: Brokers(config.bootstrap_servers, network, clock, config.client_id), clock
+    )
+    return Parts(config, clock, inbox, Application(config, inbox, errors, clock), client, group)
 
 
 def network_for(config: ShareConsumerConfig) -> TcpNetwork:

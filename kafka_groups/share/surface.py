@@ -1,15 +1,19 @@
 """What the asynchronous and the blocking share consumer have in common: all that never waits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from kafka_groups.config.timeouts import checked_timeout
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.application import AcknowledgementCallback
+from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
 from kafka_groups.share.parts import Parts
 from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition
 
-__all__ = ["LocalSurface"]
+__all__ = ["NONE_IS_API_TIMEOUT", "LocalSurface"]
+
+NONE_IS_API_TIMEOUT = "None is default.api.timeout.ms"
 
 
 class LocalSurface:
@@ -25,6 +29,7 @@ class LocalSurface:
         self._inbox = parts.inbox
         self._application = parts.application
         self._client = parts.client
+        self._group = parts.group
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} group {self._config.group_id} {self.state.name.lower()}>"
@@ -135,6 +140,13 @@ class LocalSurface:
         """How long acquisition locks last, in seconds; None before the first fetch was answered."""
         timeout_ms = self._client.fetcher.lock_timeout_ms
         return None if timeout_ms is None else timeout_ms / 1000
+
+    def _api_timeout_ms(self, timeout_s: float | None) -> int:
+        timeout_s = checked_timeout(timeout_s, NONE_IS_API_TIMEOUT)
+        return self._config.default_api_timeout_ms if timeout_s is None else round(timeout_s * 1000)
+
+    def _topics_to_ask(self, topics: Iterable[str] | None) -> frozenset[str]:
+        return self._application.subscription if topics is None else checked_topics(topics)
 
     def wakeup(self) -> None:
         """Have the poll that waits, or else the next poll or commit, raise `WakeupError`.

@@ -14,7 +14,7 @@ import pytest
 from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError
 from kafka_groups.share import AsyncKafkaShareConsumer, KafkaShareConsumer, ShareRecords
 
-WAITING = {"subscribe", "unsubscribe", "poll", "commit_sync", "renew", "close"}
+WAITING = {"subscribe", "unsubscribe", "poll", "commit_sync", "renew", "lag", "group_config", "close"}
 """What the asynchronous consumer has to be awaited for; everything else is local in both."""
 
 PAIRED = {"__aenter__": "__enter__", "__aexit__": "__exit__", "__aiter__": "__iter__"}
