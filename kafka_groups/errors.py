@@ -87,6 +87,22 @@ class TlsError(NetworkError):
     retriable = False
 
 
+class AuthenticationError(KafkaGroupsError):
+    """The broker does not accept the client's credentials, or the reverse; the client has failed and must be closed.
+
+    The subclass says what failed: `UnsupportedSaslMechanismError`, `IllegalSaslStateError`,
+    `SaslAuthenticationFailedError` or `TokenError`. A failure of TLS is a `TlsError`.
+    """
+
+
+class TokenError(AuthenticationError):
+    """There is no token for OAUTHBEARER: the identity provider refused, or `oauth_cb` raised or returned rubbish."""
+
+
+class TokenUnavailableError(NetworkError):
+    """The identity provider of OAUTHBEARER could not be reached, or did not answer properly; the client retries."""
+
+
 class OperationTimeoutError(KafkaGroupsError, TimeoutError):
     """An operation did not end within its timeout."""
 
@@ -332,13 +348,13 @@ class InvalidTimestampError(BrokerError):
     code = 32
 
 
-class UnsupportedSaslMechanismError(BrokerError):
+class UnsupportedSaslMechanismError(BrokerError, AuthenticationError):
     """The broker does not support the SASL mechanism."""
 
     code = 33
 
 
-class IllegalSaslStateError(BrokerError):
+class IllegalSaslStateError(BrokerError, AuthenticationError):
     """The request is not valid in the current SASL state."""
 
     code = 34
@@ -440,8 +456,8 @@ class KafkaStorageError(BrokerError):
     retriable = True
 
 
-class SaslAuthenticationFailedError(BrokerError):
-    """Authentication failed."""
+class SaslAuthenticationFailedError(BrokerError, AuthenticationError):
+    """The broker refused the credentials, or could not prove that it knows them."""
 
     code = 58
 

@@ -85,7 +85,7 @@ def broker_errors() -> Iterator[str]:
 def own_errors() -> Iterator[str]:
     """The errors that this package raises by itself."""
     yield from _table_head("Class", "Is also a", "Retriable", "Meaning")
-    for error in _own(KafkaGroupsError):
+    for error in dict.fromkeys(_own(KafkaGroupsError)):  # once, also with two bases
         bases = ", ".join(f"`{base.__name__}`" for base in error.__bases__)
         yield _row(f"`{error.__name__}`", bases, "yes" if error.retriable else "no", _first_line(error))
 
@@ -202,7 +202,7 @@ def _worded(member: enum.Enum) -> str:
 def _own(error: type[KafkaGroupsError]) -> Iterator[type[KafkaGroupsError]]:
     for child in error.__subclasses__():
         if child.__module__ == KafkaGroupsError.__module__:
-            if error is not BrokerError:  # those have a table of their own
+            if BrokerError not in child.__bases__:  # those have a table of their own
                 yield child
             yield from _own(child)
 

@@ -3,6 +3,7 @@
 import random
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar, cast
 
@@ -20,6 +21,7 @@ from kafka_groups.broker.metadata import (
 )
 from kafka_groups.broker.node import BrokerNode, ClusterParts
 from kafka_groups.broker.runtime import BrokerRuntime
+from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.share.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings, broker_settings, share_group_config
 from kafka_groups.errors import IllegalStateError
@@ -27,6 +29,7 @@ from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.network import Network
 from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.net.tls import server_tls_context
 from kafka_groups.types import TopicPartition
 
 __all__ = ["EmbeddedCluster"]
@@ -34,6 +37,7 @@ __all__ = ["EmbeddedCluster"]
 T = TypeVar("T")
 
 LOOPBACK = "127.0.0.1"
+_SALT_BYTES = 16
 _NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -49,29 +53,33 @@ class EmbeddedCluster:
         network: The network on which clients reach the brokers. The default is TCP on loopback.
         port: Port of the first broker. The other brokers use the ports after it. 0 picks free ports.
         settings: The brokers' settings, with Kafka's dotted names or as `BrokerSettings`.
+        security: TLS, SASL and the users. By default anyone can connect, in plain text.
         clock: The brokers' clock, which must agree with the event loop's time. The default is the system's clock.
         seed: Seed of all randomness, which is used for ids.
 
     Raises:
         InvalidConfigError: A setting is unknown or its value is invalid.
-        ValueError: `brokers` is less than 1.
+        ConfigurationError: The TLS files of `security` cannot be used.
+        ValueError: `brokers` is less than 1, or there is a network as well as TLS in `security`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first by keyword
         self,
         brokers: int = 1,
         *,
         network: Network | None = None,
         port: int = 0,
         settings: BrokerSettings | Mapping[str, object] | None = None,
+        security: BrokerSecurity | None = None,
         clock: Clock | None = None,
         seed: int = 0,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"Invalid number of brokers {brokers}: a cluster has at least one.")
         given = settings if isinstance(settings, BrokerSettings) else broker_settings(settings)
-        network = network or TcpNetwork(max_frame_bytes=given.socket_request_max_bytes)
-        self._core = _Core(brokers, port, _parts(network, clock or SystemClock(), given, seed))
+        security = security or BrokerSecurity()
+        network = _network(network, security, given)
+        self._core = _Core(brokers, port, _parts(network, clock or SystemClock(), given, security, seed))
         self._thread: LoopThread | None = None
         self._state = "not started"
 
@@ -367,7 +375,22 @@ class _Core:
             self.parts.groups.topics_deleted()
 
 
-def _parts(network: Network, clock: Clock, settings: BrokerSettings, seed: int) -> ClusterParts:
+def _network(given: Network | None, security: BrokerSecurity, settings: BrokerSettings) -> Network:
+    if given is not None:
+        if security.tls is not None:
+            raise ValueError(
+                "security has TLS and a network is given: make the network with the TLS context, or give none"
+            )
+        return given
+    tls = None if security.tls is None else server_tls_context(security.tls)
+    return TcpNetwork(server_tls=tls, max_frame_bytes=settings.socket_request_max_bytes)
+
+
+def _parts(
+    network: Network, clock: Clock, settings: BrokerSettings, security: BrokerSecurity, seed: int
+) -> ClusterParts:
+    scram = ScramCredentials()
+    scram.add_users(security, partial(random.Random(seed).randbytes, _SALT_BYTES))
     metadata = ClusterMetadata(random.Random(seed))
     group_configs = GroupConfigs(settings, metadata.configs)
     share_state = ShareStateStore()
@@ -383,6 +406,8 @@ def _parts(network: Network, clock: Clock, settings: BrokerSettings, seed: int) 
         group_configs=group_configs,
         faults=Faults(),
         failures=[],
+        security=security,
+        scram=scram,
     )
 
 

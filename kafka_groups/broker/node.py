@@ -14,6 +14,7 @@ from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata import BrokerEndpoint, ClusterMetadata, LeaderMoved, MetadataEvent, PartitionDeleted
 from kafka_groups.broker.purgatory import Purgatory
 from kafka_groups.broker.runtime import BrokerRuntime
+from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.server import BrokerServer
 from kafka_groups.broker.share.leader import SharePartitionLeader
 from kafka_groups.broker.share.partition import SharePartitionKey
@@ -40,6 +41,8 @@ class ClusterParts:
     group_configs: GroupConfigs
     faults: Faults
     failures: list[BaseException]
+    security: BrokerSecurity
+    scram: ScramCredentials
 
 
 class BrokerNode:
@@ -143,4 +146,6 @@ def _services(node_id: int, parts: ClusterParts) -> BrokerServices:
         share_state=parts.share_state,
         purgatory=Purgatory(parts.clock),
         settings=parts.settings,
+        security=parts.security,
+        scram=parts.scram,
     )

@@ -10,6 +10,7 @@ from kafka_groups.broker.api.api_versions import unsupported_version
 from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo, RequestContext
 from kafka_groups.broker.api.handlers import Handler
 from kafka_groups.broker.faults import Action, Answer, Delay, Drop, Faults
+from kafka_groups.broker.security import Authentication
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.net.network import FrameTransport, Listener, Network
 from kafka_groups.protocol.apis import ApiKey
@@ -21,6 +22,14 @@ _log = logging.getLogger(__name__)
 
 # If a client has this many requests waiting, the broker reads no more from it until they are handled.
 _MOST_QUEUED = 32
+
+
+class _NotAuthenticatedError(Exception):
+    """A request came before the client authenticated, or after its session ended."""
+
+
+# What ends a connection without an answer.
+_CLOSES = (MalformedFrameError, UnknownApiError, _NotAuthenticatedError)
 
 
 class BrokerServer:
@@ -82,9 +91,19 @@ class BrokerServer:
     def _accept(self, transport: FrameTransport) -> "_Connection":
         self._connection_count += 1
         host = transport.peer.rpartition(":")[0]
-        connection = _Connection(self, transport, ConnectionInfo(self._connection_count, f"/{host}"))
+        info = ConnectionInfo(self._connection_count, f"/{host}", self._authentication())
+        connection = _Connection(self, transport, info)
         self._connections[connection] = None
         return connection
+
+    def _authentication(self) -> Authentication | None:
+        services = self.services
+        if not services.security.mechanisms:
+            return None
+        max_session_ms = services.settings.connections_max_reauth_ms
+        return Authentication(
+            services.security, services.scram, max_session_ms, lambda: services.rng.randbytes(16).hex()
+        )
 
 
 class _Connection:
@@ -161,7 +180,7 @@ class _Connection:
                 await self._arrival
             try:
                 await self._serve_one(self._frames.popleft())
-            except (MalformedFrameError, UnknownApiError) as error:
+            except _CLOSES as error:
                 # As in Kafka: no response is certain to be understood by this client.
                 _log.debug("broker %d closes %s: %s", self._server.services.node_id, self.info, error)
                 self._drop()
@@ -169,6 +188,9 @@ class _Connection:
 
     async def _serve_one(self, frame: bytes) -> None:
         response = await self._response_to(frame)
+        if self.info.authentication is not None and self.info.authentication.has_failed:
+            await self._refuse(response)
+            return
         if response is not None and not self._muted:
             self._transport.send(response)
             await self._transport.drain()
@@ -177,10 +199,24 @@ class _Connection:
             self._reading_paused = False
             self._transport.resume_reading()
 
+    async def _refuse(self, response: bytes | None) -> None:
+        """Answer late, so that guessing passwords takes time, and close."""
+        _log.debug("broker %d closes %s: it failed to authenticate", self._server.services.node_id, self.info)
+        await asyncio.sleep(self._server.services.settings.connection_failed_authentication_delay_ms / 1000)
+        if response is not None and not self._muted:
+            self._transport.send(response)
+        self._frames.clear()
+        self._transport.close()
+
     async def _response_to(self, frame: bytes) -> bytes | None:
         header = decode_request_header(frame)
         if header.body_start < 0 and header.api_key == ApiKey.API_VERSIONS:
             return encode_response(unsupported_version(), 0, header.correlation_id)
+        authentication = self.info.authentication
+        if authentication is not None and not authentication.permits(
+            header.api_key, self._server.services.clock.now_ms()
+        ):
+            raise _NotAuthenticatedError(f"API key {header.api_key} from a client that is not authenticated")
         handler = self._server.handlers.get(header.api_key)
         if handler is None:
             raise UnknownApiError(f"API key {header.api_key} is not supported")
@@ -229,7 +265,7 @@ class _Connection:
         while self._frames:
             error = _run_without_waiting(self._response_to(self._frames.popleft()))
             if error is not None:
-                return None if isinstance(error, (MalformedFrameError, UnknownApiError)) else error
+                return None if isinstance(error, _CLOSES) else error
         return None
 
 

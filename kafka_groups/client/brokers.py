@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
-
 from kafka_groups.client.logbook import NETWORK_LOG
-from kafka_groups.errors import KafkaGroupsError, error_for
+from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError, error_for
 from kafka_groups.net.clock import Clock
-from kafka_groups.net.connection import ClientConnection
-from kafka_groups.net.handshake import BrokerVersions, negotiate
+from kafka_groups.net.login import Login
 from kafka_groups.net.network import Network
+from kafka_groups.net.session import Access, Session, open_session
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -39,12 +37,6 @@ def total_lag(lags: Mapping[TopicPartition, int]) -> int | None:
     return sum(lags.values()) if lags and min(lags.values()) >= 0 else None
 
 
-@frozen(eq=False)
-class _Link:
-    connection: ClientConnection
-    versions: BrokerVersions
-
-
 class Brokers:
     """Connections to brokers for single questions; lives on one event loop.
 
@@ -56,19 +48,28 @@ class Brokers:
         network: The way to them.
         clock: Time.
         client_id: Name that the requests carry.
+        login: How connections authenticate; None if they do not.
     """
 
-    def __init__(self, bootstrap_servers: Sequence[Address], network: Network, clock: Clock, client_id: str) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: Sequence[Address],
+        network: Network,
+        clock: Clock,
+        client_id: str,
+        login: Login | None,
+    ) -> None:
         self._bootstrap_servers = tuple(bootstrap_servers)
         self._network = network
         self._clock = clock
-        self._client_id = client_id
-        self._links: dict[Address, _Link] = {}
+        self._access = Access(client_id, login)
+        self._links: dict[Address, Session] = {}
 
     async def ask(self, address: Address, request: object) -> Any:
         """The answer of one broker.
 
         Raises:
+            AuthenticationError: Client and broker do not accept each other.
             NetworkError: The broker cannot be reached.
             OperationTimeoutError: It does not answer.
             KafkaGroupsError: It does not know such questions, or its answer cannot be read.
@@ -76,7 +77,7 @@ class Brokers:
         deadline_ms = self._clock.now_ms() + _TIMEOUT_MS
         link = self._links.get(address)
         if link is None or not link.connection.is_open:
-            link = self._links[address] = await self._open(address, deadline_ms)
+            link = self._links[address] = await self._open(address)
         return await link.connection.request(request, link.versions.version_for(type(request)), deadline_ms)
 
     async def ask_any(self, request: object) -> Any:
@@ -126,10 +127,11 @@ class Brokers:
             link.connection.abort()
         self._links.clear()
 
-    async def _open(self, address: Address, deadline_ms: int) -> _Link:
-        connection = await ClientConnection.open(self._network, *address, self._client_id)
+    async def _open(self, address: Address) -> Session:
         try:
-            return _Link(connection, await negotiate(connection, deadline_ms))
-        except BaseException:
-            connection.abort()
-            raise
+            return await open_session(self._network, address, self._access, timeout_ms=_TIMEOUT_MS)
+        except TimeoutError as error:
+            if isinstance(error, OperationTimeoutError):
+                raise
+            host, port = address
+            raise OperationTimeoutError(f"Could not connect to {host}:{port} within {_TIMEOUT_MS} ms.") from error

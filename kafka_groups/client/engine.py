@@ -92,6 +92,8 @@ class Engine:
                 return wait_ms
 
     def _poll_managers(self, now_ms: int) -> int:
+        if self._router.refusal is not None:
+            self._errors.report_fatal(self._router.refusal)
         wait_ms = self._check_reachable(now_ms)
         for manager in self._managers:
             result = manager.poll(now_ms)

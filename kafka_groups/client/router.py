@@ -17,12 +17,20 @@ from kafka_groups.client.logbook import NETWORK_LOG, REQUESTS_LOG, Logbook
 from kafka_groups.client.metadata import Node
 from kafka_groups.client.reachability import Address, Reachability
 from kafka_groups.client.requests import Answer, OutgoingRequest
-from kafka_groups.errors import DisconnectedError, KafkaGroupsError, NetworkError, OperationTimeoutError
+from kafka_groups.errors import (
+    AuthenticationError,
+    DisconnectedError,
+    KafkaGroupsError,
+    NetworkError,
+    OperationTimeoutError,
+)
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.diagnosis import closed_after_handshake, during_handshake
-from kafka_groups.net.handshake import BrokerVersions, negotiate
+from kafka_groups.net.handshake import BrokerVersions
+from kafka_groups.net.login import Login
 from kafka_groups.net.network import Network
+from kafka_groups.net.session import Access, open_session, refusal_in
 from kafka_groups.protocol.apis import APIS, ApiKey
 
 __all__ = ["ConnectionSettings", "Router"]
@@ -47,7 +55,7 @@ class ConnectionSettings:
         reconnect_backoff_max_ms: Longest wait.
         reach_timeout_ms: How long the client tries before it tells the application that no broker ever answered.
         uses_tls: Whether the connections are encrypted.
-        uses_sasl: Whether the handshake authenticates.
+        login: How connections authenticate; None if they do not.
     """
 
     bootstrap: tuple[tuple[str, int], ...]
@@ -57,7 +65,7 @@ class ConnectionSettings:
     reconnect_backoff_max_ms: int
     reach_timeout_ms: int = 60_000
     uses_tls: bool = False
-    uses_sasl: bool = False
+    login: Login | None = None
 
 
 class _Lane(enum.Enum):
@@ -132,6 +140,7 @@ class Router:
         self.logbook = Logbook(clock)
         self._closed = False
         self.reachability = Reachability(settings.reach_timeout_ms)
+        self.refusal: AuthenticationError | None = None
 
     def __repr__(self) -> str:
         connected = [f"{link.host}:{link.port}" for link in self._links.values() if link.connection is not None]
@@ -203,8 +212,7 @@ class Router:
     async def _connect(self, link: _Link) -> None:
         try:
             await asyncio.sleep(link.backoff.remaining_ms(self._clock.now_ms()) / 1000)
-            async with asyncio.timeout(self._settings.setup_timeout_ms / 1000):
-                await self._open(link)
+            await self._open(link)
         except TimeoutError:
             waited = f"{self._settings.setup_timeout_ms} ms"
             error = OperationTimeoutError(f"Could not connect to {link.host}:{link.port} within {waited}.")
@@ -216,32 +224,24 @@ class Router:
         self._flush(link)
 
     async def _open(self, link: _Link) -> None:
-        connection = await ClientConnection.open(
+        settings = self._settings
+        session = await open_session(
             self._network,
-            link.host,
-            link.port,
-            self._settings.client_id,
+            (link.host, link.port),
+            Access(settings.client_id, settings.login),
+            timeout_ms=settings.setup_timeout_ms,
             on_lost=lambda error: self._lost(link, error),
+            explain=lambda error: self._explained(error, link),
         )
-        try:
-            link.versions = await self._shake_hands(connection, link)
-        except BaseException:
-            connection.abort()
-            raise
-        link.connection = connection
+        link.versions = session.versions
+        link.connection = session.connection
         link.has_answered = False
         NETWORK_LOG.debug("Connected to %s:%d (%s)", link.host, link.port, link.lane.value)
 
-    async def _shake_hands(self, connection: ClientConnection, link: _Link) -> BrokerVersions:
-        # A little less than the time-out around it, so that a server that accepts and is silent is told from one that
-        # does not accept.
-        deadline_ms = self._clock.now_ms() + self._settings.setup_timeout_ms * 9 // 10
-        try:
-            return await negotiate(connection, deadline_ms)
-        except KafkaGroupsError as error:
-            if self.reachability.is_proven(link.address):
-                raise
-            raise during_handshake(error, f"{link.host}:{link.port}", uses_tls=self._settings.uses_tls) from error
+    def _explained(self, error: KafkaGroupsError, link: _Link) -> KafkaGroupsError:
+        if self.reachability.is_proven(link.address):
+            return error
+        return during_handshake(error, f"{link.host}:{link.port}", uses_tls=self._settings.uses_tls)
 
     def _flush(self, link: _Link) -> None:
         for waiting in _drain(link.queue):
@@ -254,6 +254,7 @@ class Router:
         now_ms = self._clock.now_ms()
         link.backoff.failed(now_ms)
         link.error = error
+        self.refusal = self.refusal or refusal_in(error)
         self.reachability.failed(link.address, error, now_ms, another_works=self._works)
         self._warn(link, error)
 
@@ -294,8 +295,9 @@ class Router:
         NETWORK_LOG.debug("Lost the connection to %s:%d (%s): %s", link.host, link.port, link.lane.value, error)
         if self._closed:
             return
+        self.refusal = self.refusal or refusal_in(error)
         if not self.reachability.is_proven(link.address):
-            uses_sasl = self._settings.uses_sasl
+            uses_sasl = self._settings.login is not None
             self._connect_failed(link, closed_after_handshake(f"{link.host}:{link.port}", error, uses_sasl=uses_sasl))
         elif error is not None and (not link.has_answered or isinstance(error, OperationTimeoutError)):
             self._connect_failed(link, error)

@@ -270,6 +270,20 @@ class BrokerSettings:
         "When a connection that is not used is closed; never if negative.",
         unit="ms",
     )
+    connections_max_reauth_ms: int = _long(
+        "connections.max.reauth.ms",
+        0,
+        "How long a client that authenticated with SASL stays connected unless it authenticates again; 0 for ever.",
+        unit="ms",
+        minimum=0,
+    )
+    connection_failed_authentication_delay_ms: int = _int(
+        "connection.failed.authentication.delay.ms",
+        100,
+        "How long a connection that failed to authenticate stays open before it gets the error and is closed.",
+        unit="ms",
+        minimum=0,
+    )
 
     def __attrs_post_init__(self) -> None:
         """Check the settings against each other."""

@@ -1,11 +1,10 @@
-"""The configuration keys that every client of a Kafka cluster has: where the brokers are, time-outs, TLS."""
+"""The configuration keys that every client of a Kafka cluster has: where the brokers are, time-outs, waits."""
 
 import functools
 from typing import Any
 
 from kafka_groups.config.keys import INT_MAX, Key, KeyType
-from kafka_groups.config.readers import read_endpoint_identification, read_host_ports, read_not_empty, read_upper_case
-from kafka_groups.errors import ConfigurationError
+from kafka_groups.config.readers import read_host_ports, read_not_empty
 
 __all__ = [
     "ALLOW_AUTO_CREATE_TOPICS",
@@ -21,15 +20,8 @@ __all__ = [
     "REQUEST_TIMEOUT_MS",
     "RETRY_BACKOFF_MAX_MS",
     "RETRY_BACKOFF_MS",
-    "SECURITY_PROTOCOL",
     "SOCKET_CONNECTION_SETUP_TIMEOUT_MS",
-    "SSL_CA_LOCATION",
-    "SSL_CERTIFICATE_LOCATION",
-    "SSL_ENDPOINT_IDENTIFICATION_ALGORITHM",
-    "SSL_KEY_LOCATION",
-    "SSL_KEY_PASSWORD",
     "check_backoff",
-    "check_tls",
 ]
 
 _text = functools.partial(Key, type=KeyType.STRING)
@@ -106,34 +98,6 @@ ALLOW_AUTO_CREATE_TOPICS = _flag(
     default=True,
     doc="Whether the broker may create a subscribed topic that does not exist.",
 )
-SECURITY_PROTOCOL = _text(
-    name="security.protocol",
-    default="PLAINTEXT",
-    reader=read_upper_case,
-    choices=("PLAINTEXT", "SSL"),
-    doc="Whether connections are encrypted with TLS.",
-)
-SSL_CA_LOCATION = _text(
-    name="ssl.ca.location",
-    default=None,
-    doc="A PEM file with the certificates that are trusted to sign a broker's; the system's own if there is none.",
-)
-SSL_CERTIFICATE_LOCATION = _text(
-    name="ssl.certificate.location", default=None, doc="A PEM file with the client's certificate chain."
-)
-SSL_KEY_LOCATION = _text(
-    name="ssl.key.location", default=None, doc="A PEM file with the private key of the client's certificate."
-)
-SSL_KEY_PASSWORD = Key(
-    name="ssl.key.password", type=KeyType.PASSWORD, default=None, doc="The password of the private key."
-)
-SSL_ENDPOINT_IDENTIFICATION_ALGORITHM = _text(
-    name="ssl.endpoint.identification.algorithm",
-    default="https",
-    reader=read_endpoint_identification,
-    choices=("https", "none"),
-    doc="Whether the name in the broker's certificate must be the host's (https) or need not (none, or empty).",
-)
 
 
 def check_backoff(key: Key, attribute: str, config: Any) -> None:
@@ -151,33 +115,3 @@ def check_backoff(key: Key, attribute: str, config: Any) -> None:
             named=attribute,
             remedy=f"Use a smaller {attribute} or a larger {longest}",
         )
-
-
-def check_tls(config: Any) -> None:
-    """TLS keys without TLS, or a private key without its certificate (and the reverse), are errors.
-
-    Raises:
-        ConfigurationError: There is such a key.
-    """
-    given = [name for name in _TLS_FILES if getattr(config, name) is not None]
-    if given and config.security_protocol != "SSL":
-        raise ConfigurationError(
-            f"{given[0]} ({_TLS_FILES[given[0]].name}) is set, but security_protocol (security.protocol) is "
-            f"{config.security_protocol!r}, so that nothing would be encrypted; "
-            "set security_protocol to 'SSL' or remove the ssl keys"
-        )
-    needed = {"ssl_certificate_location", "ssl_key_location"}
-    if len(needed.intersection(given)) == 1:
-        (missing,) = needed.difference(given)
-        raise ConfigurationError(
-            f"{missing} ({_TLS_FILES[missing].name}) is missing: a client certificate needs its private key and the "
-            f"key its certificate; give both or neither of {' and '.join(sorted(needed))}"
-        )
-
-
-_TLS_FILES = {
-    "ssl_ca_location": SSL_CA_LOCATION,
-    "ssl_certificate_location": SSL_CERTIFICATE_LOCATION,
-    "ssl_key_location": SSL_KEY_LOCATION,
-    "ssl_key_password": SSL_KEY_PASSWORD,
-}

@@ -60,18 +60,27 @@ _NO_OFFSETS: Advice = ("share groups do not store offsets on the client", _REMOV
 _FETCHING: Advice = ("the client decides itself when to fetch", "remove it, or tune fetch_* and prefetch_batches")
 _JAVA_STORES: Advice = (
     "Java and PKCS#12 key stores are not supported",
-    "use PEM files: ssl_ca_location, ssl_certificate_location, ssl_key_location",
+    "use PEM files: ssl_ca_location, ssl_certificate_location, ssl_key_location, or set the type of the store to PEM",
 )
 _PEM_TEXT: Advice = (
-    "certificates and keys are read from files",
-    "write the PEM text to a file and use ssl_ca_location, ssl_certificate_location, ssl_key_location",
+    "certificates and keys are given in PEM",
+    "use ssl_ca_pem, ssl_certificate_pem and ssl_key_pem, or the keys that end in _location",
 )
 _TLS_STACK: Advice = ("Python's ssl module chooses it", _REMOVE)
 _NO_REVOCATION: Advice = (
     "certificate revocation lists are not checked",
     "remove it if your policy allows connections without revocation checks",
 )
-_SASL: Advice = ("SASL is not supported", "use security_protocol='SSL' with a client certificate")
+_LOGIN: Advice = ("the client renews tokens and authentication by itself", _REMOVE)
+_CALLBACK_HANDLERS: Advice = (
+    "Java classes cannot be loaded",
+    "pass a function in oauth_cb, or set sasl_oauthbearer_method to 'oidc'",
+)
+_OTHER_TOKENS: Advice = (
+    "only tokens of client credentials are fetched by the client",
+    "get the token in a function and pass that in oauth_cb",
+)
+_VALIDATION: Advice = ("it configures how a broker checks tokens", _REMOVE)
 _KERBEROS: Advice = ("Kerberos (SASL/GSSAPI) is not supported", "use another listener of the cluster")
 _SOCKET: Advice = ("sockets keep their system defaults (with TCP_NODELAY)", _REMOVE)
 _RECONNECT: Advice = (
@@ -128,8 +137,7 @@ _GROUPED: Final[Mapping[Advice, str]] = {
     _CALLBACK_OF_ERRORS: "error_cb background_event_cb",
     _JAVA_STORES: "ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.truststore.location "
     "ssl.truststore.password ssl.truststore.type",
-    _PEM_TEXT: "ssl.ca.pem ssl.certificate.pem ssl.key.pem ssl.keystore.certificate.chain ssl.keystore.key "
-    "ssl.truststore.certificates ssl_ca ssl_certificate ssl_key",
+    _PEM_TEXT: "ssl_ca ssl_certificate ssl_key",
     _TLS_STACK: "ssl.cipher.suites ssl.curves.list ssl.enabled.protocols ssl.engine.factory.class ssl.engine.id "
     "ssl.engine.location ssl.keymanager.algorithm ssl.protocol ssl.provider ssl.providers "
     "ssl.secure.random.implementation ssl.sigalgs.list ssl.trustmanager.algorithm ssl_engine_callback_data "
@@ -141,27 +149,25 @@ _GROUPED: Final[Mapping[Advice, str]] = {
         "enable.ssl.certificate.verification"
     ),
     _NO_REVOCATION: "ssl.crl.location",
-    _SASL: "sasl.mechanism sasl.mechanisms sasl.username sasl.password sasl.jaas.config "
-    "sasl.client.callback.handler.class sasl.login.callback.handler.class sasl.login.class "
-    "sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds "
+    _CALLBACK_HANDLERS: "sasl.client.callback.handler.class sasl.login.callback.handler.class sasl.login.class "
+    "sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class oauthbearer_token_refresh_cb",
+    _LOGIN: "sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds "
     "sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor sasl.login.refresh.window.jitter "
-    "sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms sasl.oauthbearer.allow.unverified.audience "
-    "sasl.oauthbearer.allow.unverified.issuer sasl.oauthbearer.assertion.algorithm "
+    "sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms",
+    _OTHER_TOKENS: "enable.sasl.oauthbearer.unsecure.jwt sasl.oauthbearer.assertion.algorithm "
     "sasl.oauthbearer.assertion.claim.aud sasl.oauthbearer.assertion.claim.exp.seconds "
     "sasl.oauthbearer.assertion.claim.iss sasl.oauthbearer.assertion.claim.jti.include "
     "sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file "
     "sasl.oauthbearer.assertion.jwt.template.file sasl.oauthbearer.assertion.private.key.file "
     "sasl.oauthbearer.assertion.private.key.passphrase sasl.oauthbearer.assertion.private.key.pem "
-    "sasl.oauthbearer.assertion.template.file sasl.oauthbearer.client.credentials.client.id "
-    "sasl.oauthbearer.client.credentials.client.secret sasl.oauthbearer.client.id sasl.oauthbearer.client.secret "
-    "sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.config sasl.oauthbearer.expected.audience "
-    "sasl.oauthbearer.expected.issuer sasl.oauthbearer.extensions sasl.oauthbearer.grant.type "
-    "sasl.oauthbearer.header.urlencode sasl.oauthbearer.jwks.endpoint.refresh.ms "
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms "
-    "sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class "
-    "sasl.oauthbearer.metadata.authentication.type sasl.oauthbearer.method sasl.oauthbearer.scope "
-    "sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url "
-    "enable.sasl.oauthbearer.unsecure.jwt oauth_cb oauthbearer_token_refresh_cb https.ca.location https.ca.pem",
+    "sasl.oauthbearer.assertion.template.file sasl.oauthbearer.grant.type "
+    "sasl.oauthbearer.metadata.authentication.type",
+    _VALIDATION: "sasl.oauthbearer.allow.unverified.audience sasl.oauthbearer.allow.unverified.issuer "
+    "sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer "
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms "
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url "
+    "sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name",
+    ("certificates of the token endpoint are read from a file", "use https_ca_location"): "https.ca.pem",
     _KERBEROS: "sasl.kerberos.keytab sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin "
     "sasl.kerberos.principal sasl.kerberos.service.name sasl.kerberos.ticket.renew.jitter "
     "sasl.kerberos.ticket.renew.window.factor",

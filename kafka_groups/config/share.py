@@ -10,10 +10,11 @@ from typing import Any
 
 from attrs import frozen
 
-from kafka_groups.config import client
+from kafka_groups.config import client, security
 from kafka_groups.config.foreign import advice
 from kafka_groups.config.keys import INT_MAX, Key, KeyType
 from kafka_groups.config.readers import read_callable
+from kafka_groups.config.sasl import sasl_settings
 from kafka_groups.config.settings import (
     KeyTable,
     collected,
@@ -110,12 +111,29 @@ class ShareConsumerConfig:
     reconnect_backoff_ms: int = setting(client.RECONNECT_BACKOFF_MS)
     reconnect_backoff_max_ms: int = setting(client.RECONNECT_BACKOFF_MAX_MS)
     socket_connection_setup_timeout_ms: int = setting(client.SOCKET_CONNECTION_SETUP_TIMEOUT_MS)
-    security_protocol: str = setting(client.SECURITY_PROTOCOL)
-    ssl_ca_location: str | None = setting(client.SSL_CA_LOCATION)
-    ssl_certificate_location: str | None = setting(client.SSL_CERTIFICATE_LOCATION)
-    ssl_key_location: str | None = setting(client.SSL_KEY_LOCATION)
-    ssl_key_password: str | None = setting(client.SSL_KEY_PASSWORD)
-    ssl_endpoint_identification_algorithm: str = setting(client.SSL_ENDPOINT_IDENTIFICATION_ALGORITHM)
+    security_protocol: str = setting(security.SECURITY_PROTOCOL)
+    ssl_ca_location: str | None = setting(security.SSL_CA_LOCATION)
+    ssl_ca_pem: str | None = setting(security.SSL_CA_PEM)
+    ssl_certificate_location: str | None = setting(security.SSL_CERTIFICATE_LOCATION)
+    ssl_certificate_pem: str | None = setting(security.SSL_CERTIFICATE_PEM)
+    ssl_key_location: str | None = setting(security.SSL_KEY_LOCATION)
+    ssl_key_pem: str | None = setting(security.SSL_KEY_PEM)
+    ssl_key_password: str | None = setting(security.SSL_KEY_PASSWORD)
+    ssl_endpoint_identification_algorithm: str = setting(security.SSL_ENDPOINT_IDENTIFICATION_ALGORITHM)
+    sasl_mechanism: str | None = setting(security.SASL_MECHANISM)
+    sasl_username: str | None = setting(security.SASL_USERNAME)
+    sasl_password: str | None = setting(security.SASL_PASSWORD)
+    sasl_jaas_config: str | None = setting(security.SASL_JAAS_CONFIG)
+    oauth_cb: Callable[[str], Any] | None = setting(security.OAUTH_CB)
+    sasl_oauthbearer_config: str = setting(security.SASL_OAUTHBEARER_CONFIG)
+    sasl_oauthbearer_method: str = setting(security.SASL_OAUTHBEARER_METHOD)
+    sasl_oauthbearer_client_id: str | None = setting(security.SASL_OAUTHBEARER_CLIENT_ID)
+    sasl_oauthbearer_client_secret: str | None = setting(security.SASL_OAUTHBEARER_CLIENT_SECRET)
+    sasl_oauthbearer_scope: str | None = setting(security.SASL_OAUTHBEARER_SCOPE)
+    sasl_oauthbearer_extensions: tuple[tuple[str, str], ...] = setting(security.SASL_OAUTHBEARER_EXTENSIONS)
+    sasl_oauthbearer_token_endpoint_url: str | None = setting(security.SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL)
+    sasl_oauthbearer_header_urlencode: bool = setting(security.SASL_OAUTHBEARER_HEADER_URLENCODE)
+    https_ca_location: str | None = setting(security.HTTPS_CA_LOCATION)
     prefetch_batches: int = _int(
         "prefetch.batches",
         1,
@@ -159,7 +177,9 @@ class ShareConsumerConfig:
         with collected(problems):
             client.check_backoff(client.RECONNECT_BACKOFF_MS, "reconnect_backoff_ms", self)
         with collected(problems):
-            client.check_tls(self)
+            security.check_tls(self)
+        with collected(problems):
+            sasl_settings(self)
         with collected(problems):
             self._check_renewal()
         raise_together(problems, _WHOSE)
@@ -195,7 +215,7 @@ def share_consumer_config(mapping: Mapping[str, object] | None = None, **keyword
         ConfigurationError: A key is unknown, not supported, missing, given twice with different values or conflicts
             with another, or a value is invalid. The message names every such key, its value and what to do.
     """
-    given = [*(mapping or {}).items(), *keywords.items()]
+    given = security.from_java([*(mapping or {}).items(), *keywords.items()])
     found = gather(_TABLE, given)
     refused = [_refusal(name, value) for name, value in found.unknown]
     if found.values.get("unknown_config") == "warn":

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka_groups.errors import (
+    AuthenticationError,
     DisconnectedError,
     KafkaGroupsError,
     MalformedFrameError,
@@ -44,6 +45,10 @@ class _Outstanding:
         self.on_failure: OnFailure
 
 
+# What `send` was given.
+_Held = tuple[object, int, OnResponse, OnFailure, float]
+
+
 class ClientConnection:
     """Sends requests and matches their responses; made by `open`, used on one event loop.
 
@@ -63,6 +68,7 @@ class ClientConnection:
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._outstanding: deque[_Outstanding] = deque()
+        self._held: deque[_Held] | None = None
         self._next_correlation_id = 0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = float("inf")
@@ -101,8 +107,8 @@ class ClientConnection:
 
     @property
     def in_flight(self) -> int:
-        """How many requests are outstanding."""
-        return len(self._outstanding)
+        """How many requests are outstanding or held back."""
+        return len(self._outstanding) + len(self._held or ())
 
     # ------------------------------------------------------------------------------------------ sending
 
@@ -122,6 +128,14 @@ class ClientConnection:
         Raises:
             ProtocolError: The version cannot carry a value that the request sets; nothing was sent.
         """
+        if self._held is not None:
+            self._held.append((request, version, on_response, on_failure, deadline_ms))
+            return
+        self._send(request, version, on_response, on_failure, deadline_ms)
+
+    def _send(
+        self, request: object, version: int, on_response: OnResponse, on_failure: OnFailure, deadline_ms: float
+    ) -> None:
         correlation_id = self._next_correlation_id
         payload = encode_request(request, version, correlation_id, self._client_id)
         if not self.is_open:
@@ -136,8 +150,14 @@ class ClientConnection:
             self._arm(deadline_ms)
         self._transport.send(payload)  # type: ignore[union-attr] # is_open says so
 
-    async def request(self, request: object, version: int, deadline_ms: float) -> Any:
+    async def request(self, request: object, version: int, deadline_ms: float, *, while_held: bool = False) -> Any:
         """Send a request and wait for its response.
+
+        Args:
+            request: The message.
+            version: Version of its API to speak.
+            deadline_ms: Until when to wait for the response, on the event loop's clock.
+            while_held: Whether to send it although requests are held back.
 
         Raises:
             DisconnectedError: The connection ended first.
@@ -154,8 +174,28 @@ class ClientConnection:
             if not future.done():
                 future.set_exception(error)
 
-        self.send(request, version, succeed, fail, deadline_ms)
+        send = self._send if while_held else self.send
+        send(request, version, succeed, fail, deadline_ms)
         return await future
+
+    def hold(self) -> None:
+        """Hold requests back until `release`, while the connection authenticates again."""
+        if self._held is None:
+            self._held = deque()
+
+    def release(self) -> None:
+        """Send what was held back."""
+        held, self._held = self._held or (), None
+        now_ms = self._loop.time() * 1000
+        for request, version, on_response, on_failure, deadline_ms in held:
+            if deadline_ms <= now_ms:
+                late = OperationTimeoutError(f"the request waited too long while {self.peer} authenticated the client")
+                self._loop.call_soon(on_failure, late)
+                continue
+            try:
+                self._send(request, version, on_response, on_failure, deadline_ms)
+            except ProtocolError as error:
+                self._loop.call_soon(on_failure, error)
 
     async def drain(self) -> None:
         """Wait until the send buffer has room again."""
@@ -202,10 +242,11 @@ class ClientConnection:
             self._timer.cancel()
         reason = self._reason(error)
         text = f"the connection to {self.peer} ended while the response was outstanding"
-        while self._outstanding:
-            failure = DisconnectedError(text if reason is None else f"{text}: {reason}")
-            failure.__cause__ = reason
-            self._outstanding.popleft().on_failure(failure)
+        failed = [entry.on_failure for entry in self._outstanding] + [held[3] for held in self._held or ()]
+        self._outstanding.clear()
+        self._held = None
+        for on_failure in failed:
+            on_failure(_failure(text, reason))
         if self._on_lost is not None:
             self._on_lost(reason)
         self._ended.set()
@@ -243,6 +284,14 @@ class ClientConnection:
         self.abort(OperationTimeoutError(f"{self.peer} did not answer {api} in time; the connection was dropped"))
         for entry in expired:
             entry.on_failure(OperationTimeoutError(f"{self.peer} did not answer {entry.api} in time"))
+
+
+def _failure(text: str, reason: KafkaGroupsError | None) -> KafkaGroupsError:
+    if isinstance(reason, AuthenticationError):
+        return reason
+    failure = DisconnectedError(text if reason is None else f"{text}: {reason}")
+    failure.__cause__ = reason
+    return failure
 
 
 def _decoded(frame: memoryview, entry: _Outstanding) -> Any:

@@ -1,68 +1,142 @@
 """TLS contexts from a client's configuration."""
 
 import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
 
-__all__ = ["TlsSettings", "client_tls_context"]
+__all__ = ["ServerTls", "TlsSettings", "client_tls_context", "server_tls_context"]
 
 
-@frozen
+@frozen(kw_only=True)
 class TlsSettings:
-    """What a client's TLS needs; paths are of PEM files.
+    """What a client's TLS needs: certificates and keys in PEM, as files or as text.
 
     Attributes:
-        ca_location: Certificates to trust; None for those of the system.
-        certificate_location: The client's own certificate chain, or None.
-        key_location: The private key of that certificate.
+        ca_location: A file with the certificates to trust.
+        ca_pem: The certificates to trust; without either, those of the system.
+        certificate_location: A file with the client's own certificate chain.
+        certificate_pem: The client's own certificate chain.
+        key_location: A file with the private key of that certificate.
+        key_pem: The private key.
         key_password: Password of the private key, or None.
         verify_hostname: Whether the broker's certificate must be for its host name.
     """
 
     ca_location: str | None = None
+    ca_pem: str | None = None
     certificate_location: str | None = None
+    certificate_pem: str | None = None
     key_location: str | None = None
-    key_password: str | None = None
+    key_pem: str | None = field(default=None, repr=False)
+    key_password: str | None = field(default=None, repr=False)
     verify_hostname: bool = True
 
 
 def client_tls_context(settings: TlsSettings) -> ssl.SSLContext:
-    """The context; reads the files.
+    """Make the context; reads the files.
 
     Raises:
-        ConfigurationError: A file cannot be read, or is not what it should be.
+        ConfigurationError: A file cannot be read, or is not what it should be; secrets are not shown.
     """
     try:
-        context = ssl.create_default_context(cafile=settings.ca_location)
-        if settings.certificate_location is not None:
-            context.load_cert_chain(
-                settings.certificate_location, settings.key_location, lambda: settings.key_password or ""
-            )
-    except (OSError, ssl.SSLError) as error:
+        context = ssl.create_default_context(cafile=settings.ca_location, cadata=settings.ca_pem)
+        if settings.certificate_location is not None or settings.certificate_pem is not None:
+            _load_certificate(context, settings)
+    except (OSError, ValueError) as error:
         raise ConfigurationError(_explained(error, settings)) from error
     context.check_hostname = settings.verify_hostname
     return context
 
 
-def _explained(error: OSError, settings: TlsSettings) -> str:
-    """What is wrong with the files; OpenSSL itself says little more than 'PEM lib'."""
-    files = _locations(settings)
+def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    with (
+        _as_file(settings.certificate_location, settings.certificate_pem) as certificate,
+        _as_file(settings.key_location, settings.key_pem) as key,
+    ):
+        # Without a function, OpenSSL would ask for a missing password on the terminal.
+        context.load_cert_chain(certificate, key, lambda: settings.key_password or "")
+
+
+@contextmanager
+def _as_file(location: str | None, text: str | None) -> Iterator[str]:
+    """Python reads certificate chains from files only: write the text to one that only this user can read."""
+    if location is not None:
+        yield location
+        return
+    with tempfile.TemporaryDirectory(prefix="kafka-groups-") as directory:
+        path = Path(directory, "pem")
+        path.touch(mode=0o600)
+        path.write_text(text or "", encoding="utf-8")
+        yield str(path)
+
+
+def _explained(error: OSError | ValueError, settings: TlsSettings) -> str:
+    """What is wrong; OpenSSL itself says little more than 'PEM lib'."""
+    files = _sources(settings)
     if isinstance(error, FileNotFoundError):
         return f"Could not read the TLS files {files}: one of them does not exist."
     if not isinstance(error, ssl.SSLError):
-        return f"Could not read the TLS files {files}: {error.strerror or error}."
+        return f"Could not read the TLS files {files}: {getattr(error, 'strerror', None) or error}."
     if error.reason == "KEY_VALUES_MISMATCH":
-        return f"The private key does not belong to the certificate ({files}): check ssl.key.location."
-    key_location = settings.key_location or settings.certificate_location
-    if key_location is not None and b"ENCRYPTED" in Path(key_location).read_bytes():
+        return f"The private key does not belong to the certificate ({files}): check ssl.key.location or ssl.key.pem."
+    if b"ENCRYPTED" in _key_of(settings):
         given = "is wrong" if settings.key_password else "is not set"
-        return f"Could not decrypt the private key {key_location}: ssl.key.password {given}."
+        return f"Could not decrypt the private key {settings.key_location or 'ssl.key.pem'}: ssl.key.password {given}."
     return f"Could not use the TLS files {files}: {error.reason or error}. All of them must be PEM."
 
 
-def _locations(settings: TlsSettings) -> str:
-    given = (settings.ca_location, settings.certificate_location, settings.key_location)
-    return ", ".join(location for location in given if location is not None) or "the system"
+def _key_of(settings: TlsSettings) -> bytes:
+    if settings.key_pem is not None:
+        return settings.key_pem.encode()
+    location = settings.key_location or settings.certificate_location
+    return b"" if location is None else Path(location).read_bytes()
+
+
+def _sources(settings: TlsSettings) -> str:
+    given = {
+        settings.ca_location or (settings.ca_pem and "ssl.ca.pem"): None,
+        settings.certificate_location or (settings.certificate_pem and "ssl.certificate.pem"): None,
+        settings.key_location or (settings.key_pem and "ssl.key.pem"): None,
+    }
+    return ", ".join(source for source in given if source) or "the system"
+
+
+@frozen(kw_only=True)
+class ServerTls:
+    """The TLS of an embedded broker; all files are PEM.
+
+    Attributes:
+        certificate_location: The broker's certificate chain.
+        key_location: The private key of the certificate; by default it is in the same file.
+        key_password: The password of the private key, if it has one.
+        client_ca_location: Certificates that sign the clients'; if set, every client needs a certificate (mutual TLS).
+    """
+
+    certificate_location: str
+    key_location: str | None = None
+    key_password: str | None = field(default=None, repr=False)
+    client_ca_location: str | None = None
+
+
+def server_tls_context(settings: ServerTls) -> ssl.SSLContext:
+    """Make the context of a broker; reads the files.
+
+    Raises:
+        ConfigurationError: A file cannot be read, or is not what it should be.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        password = settings.key_password or ""
+        context.load_cert_chain(settings.certificate_location, settings.key_location, lambda: password)
+        if settings.client_ca_location is not None:
+            context.load_verify_locations(settings.client_ca_location)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"Could not use the broker's TLS files, {settings!r}: {error}") from error
+    return context

@@ -15,9 +15,11 @@ from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import Metadata, MetadataManager
 from kafka_groups.client.router import ConnectionSettings, Router
+from kafka_groups.config.sasl import sasl_settings
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import BrokerError, ClientFailureError
 from kafka_groups.net.clock import Clock
+from kafka_groups.net.login import login_with
 from kafka_groups.net.network import Network
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
@@ -79,7 +81,7 @@ class ShareClient:
         )
         around = Surroundings(self.membership, self._metadata, errors, inbox, self._metrics, rng)
         self.fetcher = ShareFetchManager(config, around)
-        settings = _connection_settings(config)
+        settings = _connection_settings(config, clock)
         router = Router(network, settings, metadata.nodes, clock, rng, self._connection_lost)
         self._logbook = router.logbook
         self._reachability = router.reachability
@@ -220,7 +222,7 @@ _STATES = {
 }
 
 
-def _connection_settings(config: ShareConsumerConfig) -> ConnectionSettings:
+def _connection_settings(config: ShareConsumerConfig, clock: Clock) -> ConnectionSettings:
     return ConnectionSettings(
         bootstrap=config.bootstrap_servers,
         client_id=config.client_id,
@@ -229,5 +231,5 @@ def _connection_settings(config: ShareConsumerConfig) -> ConnectionSettings:
         reconnect_backoff_max_ms=config.reconnect_backoff_max_ms,
         reach_timeout_ms=config.default_api_timeout_ms,
         uses_tls=config.security_protocol.endswith("SSL"),
-        uses_sasl=config.security_protocol.startswith("SASL"),
+        login=login_with(sasl_settings(config), clock),
     )

@@ -10,10 +10,9 @@ from typing import TypeVar
 
 from kafka_groups.client.brokers import Brokers
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.errors import BrokerError, NetworkError, OperationTimeoutError
-from kafka_groups.net.clock import SystemClock
+from kafka_groups.errors import AuthenticationError, BrokerError, NetworkError, OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
-from kafka_groups.share.parts import network_for
+from kafka_groups.share.parts import brokers_for
 
 __all__ = ["asked", "group_lag"]
 
@@ -42,12 +41,11 @@ def asked(config: ShareConsumerConfig, question: Callable[[Brokers], Awaitable[T
 
 
 async def _in_turn(config: ShareConsumerConfig, question: Callable[[Brokers], Awaitable[T]]) -> T | None:
-    network = network_for(config)
     for address in config.bootstrap_servers:
-        brokers = Brokers((address,), network, SystemClock(), config.client_id)
+        brokers = brokers_for(config, (address,))
         try:
             return await question(brokers)
-        except (NetworkError, OperationTimeoutError, BrokerError) as error:
+        except (NetworkError, OperationTimeoutError, BrokerError, AuthenticationError) as error:
             _LOG.info("the brokers do not tell of the group %s: %s", config.group_id, error)
         finally:
             brokers.close()

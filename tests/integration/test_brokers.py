@@ -25,7 +25,7 @@ async def cluster() -> AsyncIterator[EmbeddedCluster]:
 
 
 def brokers_at(*addresses: tuple[str, int]) -> Brokers:
-    return Brokers(addresses, TcpNetwork(), SystemClock(), "asks")
+    return Brokers(addresses, TcpNetwork(), SystemClock(), "asks", None)
 
 
 async def test_the_next_bootstrap_server_is_asked_when_one_cannot_be_reached(cluster: EmbeddedCluster) -> None:

@@ -8,6 +8,7 @@ from attrs import field, frozen
 from kafka_groups.broker.api.fetch_sessions import FetchSessions
 from kafka_groups.broker.metadata import ClusterMetadata
 from kafka_groups.broker.purgatory import Purgatory
+from kafka_groups.broker.security import Authentication, BrokerSecurity, ScramCredentials
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.codec import RequestHeader
 
@@ -28,10 +29,12 @@ class ConnectionInfo:
     Attributes:
         id: Number of the connection, unique while the broker runs.
         host: The client's address as the coordinator shows it for a member (`/127.0.0.1`, as in Kafka).
+        authentication: How far the client is with authenticating. None if it need not authenticate.
     """
 
     id: int
     host: str
+    authentication: Authentication | None = field(default=None, eq=False)
 
 
 @frozen
@@ -49,6 +52,8 @@ class BrokerServices:
     purgatory: Purgatory
     settings: "BrokerSettings"
     fetch_sessions: FetchSessions = field(factory=FetchSessions)
+    security: BrokerSecurity = field(factory=BrokerSecurity)
+    scram: ScramCredentials = field(factory=ScramCredentials)
 
 
 @frozen

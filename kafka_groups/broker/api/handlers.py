@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kafka_groups.broker.api import (
+    alter_user_scram_credentials,
     create_partitions,
     create_topics,
     delete_groups,
@@ -14,6 +15,7 @@ from kafka_groups.broker.api import (
     describe_configs,
     describe_share_group_offsets,
     describe_topic_partitions,
+    describe_user_scram_credentials,
     fetch,
     find_coordinator,
     incremental_alter_configs,
@@ -22,6 +24,8 @@ from kafka_groups.broker.api import (
     list_offsets,
     metadata,
     produce,
+    sasl_authenticate,
+    sasl_handshake,
     share_acknowledge,
     share_fetch,
     share_group_describe,
@@ -51,6 +55,10 @@ _HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.CREATE_PARTITIONS: create_partitions.handle,
     ApiKey.DELETE_GROUPS: delete_groups.handle,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs.handle,
+    ApiKey.SASL_HANDSHAKE: sasl_handshake.handle,
+    ApiKey.SASL_AUTHENTICATE: sasl_authenticate.handle,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: describe_user_scram_credentials.handle,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: alter_user_scram_credentials.handle,
     ApiKey.DESCRIBE_CLUSTER: describe_cluster.handle,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions.handle,
     ApiKey.SHARE_GROUP_HEARTBEAT: share_group_heartbeat.handle,

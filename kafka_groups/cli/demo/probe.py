@@ -33,7 +33,7 @@ class GroupProbe:
 
     def __init__(self, network: Network, bootstrap: Address, group_id: str) -> None:
         self._group_id = group_id
-        self._brokers = Brokers((bootstrap,), network, SystemClock(), "kafka-groups-demo-probe")
+        self._brokers = Brokers((bootstrap,), network, SystemClock(), "kafka-groups-demo-probe", None)
 
     def __repr__(self) -> str:
         return f"<GroupProbe of {self._group_id}>"

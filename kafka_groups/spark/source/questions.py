@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from kafka_groups.client.brokers import Address, Brokers, raise_for, total_lag
+from kafka_groups.client.brokers import Address, raise_for, total_lag
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError, error_for, is_retriable
 from kafka_groups.net.loop_thread import LoopThread
@@ -16,7 +16,7 @@ from kafka_groups.protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kafka_groups.share.parts import Environment, network_for
+from kafka_groups.share.parts import Environment, brokers_for
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupQuestions"]
@@ -39,8 +39,7 @@ class GroupQuestions:
         self._group_id = config.group_id
         self._topics = tuple(topics)
         self._clock = environment.clock
-        network = environment.network or network_for(config)
-        self._brokers = Brokers(config.bootstrap_servers, network, environment.clock, config.client_id)
+        self._brokers = brokers_for(config, network=environment.network, clock=environment.clock)
         self._thread = LoopThread(f"share-group-questions-{config.group_id}")
         self._lag: int | None = None
         self._lag_asked_ms: int | None = None

@@ -1,0 +1,48 @@
+"""DescribeUserScramCredentials (key 50), v0: the mechanisms and iterations of users, or of all users (KIP-554).
+
+Errors per user: RESOURCE_NOT_FOUND for one without credentials, DUPLICATE_RESOURCE for one that is named twice.
+"""
+
+from collections import Counter
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.api.scram_mechanisms import MECHANISM_NUMBERS
+from kafka_groups.broker.security import ScramCredentials
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_user_scram_credentials import (
+    CredentialInfo,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+
+__all__ = ["handle"]
+
+
+async def handle(
+    request: DescribeUserScramCredentialsRequest, context: RequestContext
+) -> DescribeUserScramCredentialsResponse:
+    """One result for each user."""
+    credentials = context.services.scram
+    times = Counter(user.name for user in request.users or ())
+    names = times or dict.fromkeys(credentials.users, 1)
+    results = tuple(_described(name, count, credentials) for name, count in names.items())
+    return DescribeUserScramCredentialsResponse(results=results)
+
+
+def _described(name: str, times: int, credentials: ScramCredentials) -> DescribeUserScramCredentialsResult:
+    if times > 1:
+        return DescribeUserScramCredentialsResult(
+            user=name,
+            error_code=ErrorCode.DUPLICATE_RESOURCE,
+            error_message=f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}",
+        )
+    stored = credentials.of(name)
+    if not stored:
+        return DescribeUserScramCredentialsResult(
+            user=name,
+            error_code=ErrorCode.RESOURCE_NOT_FOUND,
+            error_message=f"Attempt to describe a user credential that does not exist: {name}",
+        )
+    infos = (CredentialInfo(mechanism=MECHANISM_NUMBERS[m], iterations=c.iterations) for m, c in stored.items())
+    return DescribeUserScramCredentialsResult(user=name, credential_infos=tuple(infos))

@@ -1,0 +1,116 @@
+"""One request to a token endpoint (OAuth 2.0 client credentials, RFC 6749 section 4.4); it blocks."""
+
+import base64
+import http.client
+import json
+import ssl
+import urllib.error
+import urllib.request
+from typing import IO, Any
+from urllib.parse import quote_plus, urlencode
+
+from attrs import field, frozen
+
+from kafka_groups.config.sasl import OidcSettings
+from kafka_groups.errors import ConfigurationError, TokenError, TokenUnavailableError
+
+__all__ = ["Grant", "request_token"]
+
+_TIMEOUT_S = 10.0
+_LONGEST_ANSWER_BYTES = 1024 * 1024
+_LONGEST_REASON = 300
+_RETRIABLE = frozenset({408, 425, 429})
+
+
+@frozen
+class Grant:
+    """A token and how long it is valid."""
+
+    token: str = field(repr=False)
+    lifetime_s: float
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the secret to an address that nobody configured."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def request_token(settings: OidcSettings, timeout_s: float = _TIMEOUT_S) -> Grant:
+    """Ask the identity provider for a token, once.
+
+    Raises:
+        TokenError: It refused, its certificate is not trusted, or its answer has no token.
+        TokenUnavailableError: It could not be reached, was busy, or failed.
+    """
+    url = settings.token_endpoint_url
+    https = urllib.request.HTTPSHandler(context=_tls_context(settings.ca_location))
+    opener = urllib.request.build_opener(https, _NoRedirects())
+    try:
+        with opener.open(_request(settings), timeout=timeout_s) as answer:
+            return _grant(answer, url)
+    except urllib.error.HTTPError as error:
+        with error:
+            raise _http_error(error, settings) from None
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ssl.SSLCertVerificationError):
+            raise TokenError(
+                f"the certificate of the token endpoint {url} is not trusted: {error.reason.verify_message}; "
+                "set https.ca.location to the authority that signed it"
+            ) from error
+        raise TokenUnavailableError(f"could not reach the token endpoint {url}: {error.reason}") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise TokenUnavailableError(f"the token endpoint {url} did not answer: {error!r}") from error
+
+
+def _tls_context(ca_location: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_location)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigurationError(f"https.ca.location is {ca_location!r}, which cannot be used: {error}") from error
+
+
+def _request(settings: OidcSettings) -> urllib.request.Request:
+    fields = {"grant_type": "client_credentials"} | ({"scope": settings.scope} if settings.scope else {})
+    names = (settings.client_id, settings.client_secret)
+    pair = ":".join(quote_plus(name) if settings.url_encode else name for name in names)
+    headers = {
+        "Accept": "application/json",
+        "Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}",
+        "Content-Type": "application/x-www-form-urlencoded",
+        "User-Agent": "kafka-groups",
+    }
+    # The configuration allows http and https only.
+    return urllib.request.Request(settings.token_endpoint_url, urlencode(fields).encode(), headers)  # noqa: S310
+
+
+def _grant(answer: IO[bytes], url: str) -> Grant:
+    try:
+        body = json.loads(answer.read(_LONGEST_ANSWER_BYTES))
+        token, lifetime_s = body["access_token"], float(body["expires_in"])
+    except (ValueError, KeyError, TypeError):
+        raise TokenError(
+            f"the answer of the token endpoint {url} is not JSON with access_token and expires_in"
+        ) from None
+    if not isinstance(token, str):
+        raise TokenError(f"the access_token in the answer of the token endpoint {url} is not a string")
+    return Grant(token, lifetime_s)
+
+
+def _http_error(error: urllib.error.HTTPError, settings: OidcSettings) -> TokenError | TokenUnavailableError:
+    text = f"the token endpoint {settings.token_endpoint_url} answered {error.code} {error.reason}"
+    why = _reason(error).replace(settings.client_secret, "[hidden]")
+    text = f"{text}: {why}" if why else text
+    if error.code >= 500 or error.code in _RETRIABLE:
+        return TokenUnavailableError(text)
+    return TokenError(f"{text}; check client id, client secret and scope")
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    try:
+        body = json.loads(error.read(_LONGEST_ANSWER_BYTES))
+        parts = [str(body[name]) for name in ("error", "error_description") if body.get(name)]
+    except (OSError, ValueError, AttributeError, http.client.HTTPException):
+        return ""  # the status says what there is to say
+    return ": ".join(parts)[:_LONGEST_REASON]

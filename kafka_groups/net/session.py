@@ -1,0 +1,194 @@
+"""The one way to a connection that can be used: connect, agree on versions, authenticate, and stay authenticated."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.errors import (
+    AuthenticationError,
+    DisconnectedError,
+    IllegalSaslStateError,
+    KafkaGroupsError,
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
+    error_for,
+)
+from kafka_groups.net.connection import ClientConnection, OnLost
+from kafka_groups.net.handshake import BrokerVersions, negotiate
+from kafka_groups.net.login import Login, reauthentication_delay_ms
+from kafka_groups.net.network import Network
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafka_groups.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kafka_groups.protocol.sasl.exchange import ClientExchange, RejectedError
+
+__all__ = ["Access", "Session", "open_session"]
+
+_LOG = logging.getLogger(__name__)
+
+
+@frozen
+class Access:
+    """Who the client is.
+
+    Attributes:
+        client_id: Name that the requests carry.
+        login: How it authenticates; None if it does not.
+    """
+
+    client_id: str | None
+    login: Login | None = None
+
+
+@frozen(eq=False)
+class Session:
+    """A connection that can be used, and what its broker speaks."""
+
+    connection: ClientConnection
+    versions: BrokerVersions
+
+
+async def open_session(
+    network: Network,
+    address: tuple[str, int],
+    access: Access,
+    *,
+    timeout_ms: int,
+    on_lost: OnLost | None = None,
+    explain: Callable[[KafkaGroupsError], KafkaGroupsError] = lambda error: error,
+) -> Session:
+    """Connect and authenticate; authenticates again on the same connection before the broker ends the session.
+
+    Args:
+        network: The way there.
+        address: Host and port.
+        access: Who the client is.
+        timeout_ms: How long connecting and the handshakes may take; waiting for a token does not count.
+        on_lost: Called once when the connection has ended, as in `ClientConnection`; also if this call fails.
+        explain: Makes the error to raise when the first question, for the broker's versions, was not answered.
+
+    Raises:
+        AuthenticationError: TLS or SASL failed, or there is no token; the class says which.
+        NetworkError: The broker cannot be reached or closed the connection.
+        TimeoutError: It took too long.
+        KafkaGroupsError: What the broker sent cannot be read.
+    """
+    exchange = None if access.login is None else await access.login.exchange()
+    async with asyncio.timeout(timeout_ms / 1000):
+        connection = await ClientConnection.open(network, *address, access.client_id, on_lost=on_lost)
+        try:
+            # A little less than the time-out around it, so that a server that accepts and is silent is told from one
+            # that does not accept.
+            deadline_ms = asyncio.get_running_loop().time() * 1000 + timeout_ms * 9 // 10
+            versions = await _versions(connection, deadline_ms, explain)
+            if access.login is not None and exchange is not None:
+                keeper = _Authenticator(connection, versions, access.login, timeout_ms)
+                await keeper.authenticate(exchange, deadline_ms)
+        except BaseException:
+            connection.abort()
+            raise
+        return Session(connection, versions)
+
+
+async def _versions(
+    connection: ClientConnection, deadline_ms: float, explain: Callable[[KafkaGroupsError], KafkaGroupsError]
+) -> BrokerVersions:
+    try:
+        return await negotiate(connection, deadline_ms)
+    except KafkaGroupsError as error:
+        explained = explain(error)
+        if explained is error:
+            raise
+        raise explained from error
+
+
+class _Authenticator:
+    """Authenticates one connection, and again before each session ends (KIP-152, KIP-368)."""
+
+    def __init__(self, connection: ClientConnection, versions: BrokerVersions, login: Login, timeout_ms: int) -> None:
+        self._connection = connection
+        self._versions = versions
+        self._login = login
+        self._timeout_ms = timeout_ms
+        self._rng = random.Random()
+        self._task: asyncio.Task[None] | None = None
+
+    async def authenticate(self, exchange: ClientExchange, deadline_ms: float) -> None:
+        await self._choose_mechanism(deadline_ms)
+        lifetime_ms = await self._run(exchange, deadline_ms)
+        if lifetime_ms > 0:
+            delay_ms = reauthentication_delay_ms(lifetime_ms, self._rng)
+            asyncio.get_running_loop().call_later(delay_ms / 1000, self._begin_again)
+
+    async def _choose_mechanism(self, deadline_ms: float) -> None:
+        mechanism, peer = self._login.mechanism, self._connection.peer
+        response = await self._ask(SaslHandshakeRequest(mechanism=mechanism), deadline_ms)
+        if response.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
+            offered = ", ".join(sorted(response.mechanisms)) or "none"
+            raise UnsupportedSaslMechanismError(
+                f"{peer} does not offer the SASL mechanism {mechanism}; set sasl_mechanism to one of {offered}"
+            )
+        if response.error_code == ErrorCode.ILLEGAL_SASL_STATE:
+            raise IllegalSaslStateError(
+                f"{peer} does not authenticate with SASL on this port; set security_protocol to 'SSL' or 'PLAINTEXT', "
+                "or connect to a SASL listener"
+            )
+        if response.error_code != ErrorCode.NONE:
+            raise error_for(response.error_code, f"{peer} refused the SASL handshake")
+
+    async def _run(self, exchange: ClientExchange, deadline_ms: float) -> int:
+        message: bytes | None = exchange.first()
+        lifetime_ms = 0
+        while message is not None:
+            response = await self._ask(SaslAuthenticateRequest(auth_bytes=message), deadline_ms)
+            if response.error_code != ErrorCode.NONE:
+                raise self._refused(response.error_code, response.error_message)
+            lifetime_ms = response.session_lifetime_ms
+            try:
+                message = exchange.respond(response.auth_bytes)
+            except RejectedError as error:
+                raise self._refused(ErrorCode.SASL_AUTHENTICATION_FAILED, str(error)) from error
+        return lifetime_ms
+
+    def _refused(self, code: int, message: str | None) -> KafkaGroupsError:
+        text = f"{self._connection.peer} refused {self._login!r}: {message or 'no reason given'}"
+        if code == ErrorCode.SASL_AUTHENTICATION_FAILED:
+            return SaslAuthenticationFailedError(f"{text}; check the credentials")
+        return error_for(code, text)
+
+    async def _ask(self, request: object, deadline_ms: float) -> Any:
+        version = self._versions.version_for(type(request))
+        return await self._connection.request(request, version, deadline_ms, while_held=True)
+
+    # ------------------------------------------------------------------------------------------------- again
+
+    def _begin_again(self) -> None:
+        if self._connection.is_open:
+            self._task = asyncio.get_running_loop().create_task(self._authenticate_again())
+
+    async def _authenticate_again(self) -> None:
+        """Hold back all other requests meanwhile: the broker takes only those of SASL."""
+        connection = self._connection
+        try:
+            exchange = await self._login.exchange()
+            connection.hold()
+            deadline_ms = asyncio.get_running_loop().time() * 1000 + self._timeout_ms
+            await self.authenticate(exchange, deadline_ms)
+        except KafkaGroupsError as error:
+            if not isinstance(error, DisconnectedError):
+                _LOG.warning("Could not authenticate again at %s: %s", connection.peer, error)
+            connection.abort(error)
+        else:
+            _LOG.debug("authenticated again at %s", connection.peer)
+            connection.release()
+
+
+def refusal_in(error: BaseException | None) -> AuthenticationError | None:
+    """Return the failed authentication that an error is, or was caused by."""
+    while error is not None and not isinstance(error, AuthenticationError):
+        error = error.__cause__
+    return error
