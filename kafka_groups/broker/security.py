@@ -59,7 +59,7 @@ class BrokerSecurity:
         ConfigurationError: A mechanism is unknown.
     """
 
-    mechanisms: tuple[str, ...] = field(default=(), converter=tuple, validator=_known)
+    mechanisms: tuple[str, ...] = field(default=(), validator=_known)
     users: Mapping[str, str] = field(default=_NO_USERS, repr=lambda users: repr(sorted(users)))
     tls: ServerTls | None = None
     token_subject: Callable[[str], str] | None = None

@@ -123,7 +123,7 @@ class ShareConsumerKeywords(TypedDict, total=False):
     """`sasl.jaas.config`: The credentials as a Java client takes them: PlainLoginModule or ScramLoginModule with
     username and password, or OAuthBearerLoginModule with clientId, clientSecret, scope and extension_…."""
 
-    oauth_cb: Callable[[str], Any] | None
+    oauth_cb: Callable[[str], object] | None
     """`oauth_cb`: Returns a token for OAUTHBEARER; may be `async`. It gets the text of sasl.oauthbearer.config, and
     returns the token, when it expires in seconds since the epoch, and optionally the principal and SASL extensions."""
 

@@ -139,7 +139,7 @@ OAUTH_CB = Key(
     reader=read_callable,
     form="a function that returns (token, expiry in seconds since the epoch), and optionally the principal and "
     "SASL extensions",
-    annotation="Callable[[str], Any] | None",
+    annotation="Callable[[str], object] | None",
     doc="Returns a token for OAUTHBEARER; may be `async`. It gets the text of sasl.oauthbearer.config, and returns the "
     "token, when it expires in seconds since the epoch, and optionally the principal and SASL extensions.",
 )

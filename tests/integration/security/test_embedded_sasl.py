@@ -162,15 +162,13 @@ def test_each_way_in_delivers_records(way: str, cluster: EmbeddedCluster, certif
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"])
 def test_librdkafka_authenticates(mechanism: str, cluster: EmbeddedCluster, certificates: Certificates) -> None:
-    oauth = {"oauth_cb": oauth_cb, "sasl.username": None, "sasl.password": None}
-    keys = oauth if mechanism == "OAUTHBEARER" else {}
-    given = {name: value for name, value in {"sasl.mechanism": mechanism, **keys}.items() if value is not None}
+    credentials: Keys = {"oauth_cb": oauth_cb} if mechanism == "OAUTHBEARER" else password_keys(mechanism)
     admin = AdminClient({
         "bootstrap.servers": cluster.bootstrap_servers,
         "security.protocol": "SASL_SSL",
         "ssl.ca.location": certificates.ca,
-        **({} if oauth is keys else {"sasl.username": "ann", "sasl.password": SECRET}),
-        **given,
+        "sasl.mechanism": mechanism,
+        **credentials,
     })  # fmt: skip
     if mechanism == "OAUTHBEARER":
         admin.poll(0)  # librdkafka asks for the token here
@@ -330,7 +328,7 @@ def test_scram_credentials_can_be_altered_and_described(cluster: EmbeddedCluster
     upsert = UserScramCredentialUpsertion("carl", info, b"carl's own", b"salt for carl")
 
     admin.alter_user_scram_credentials([upsert])["carl"].result(20)
-    described = admin.describe_user_scram_credentials(["carl"])["carl"].result(20)
+    described = described_as(admin, "carl").result(20)
     assert [(i.mechanism, i.iterations) for i in described.scram_credential_infos] == [(info.mechanism, 8192)]
     produce(cluster, certificates, b"by carl", **password_keys("SCRAM-SHA-512", "carl's own", "carl"))
     with KafkaShareConsumer(
@@ -339,14 +337,19 @@ def test_scram_credentials_can_be_altered_and_described(cluster: EmbeddedCluster
         assert b"by carl" in values_of(consumer)
         consumer.commit_sync()
 
-    everyone = admin.describe_user_scram_credentials().result(20)
-    assert {"ann", "bob", "carl"} <= set(everyone)
+    everyone: Any = admin.describe_user_scram_credentials()
+    assert {"ann", "bob", "carl"} <= set(everyone.result(20))
     deletion = UserScramCredentialDeletion("carl", ScramMechanism.SCRAM_SHA_512)
     admin.alter_user_scram_credentials([deletion])["carl"].result(20)
     with pytest.raises(KafkaException, match="does not exist"):
         admin.alter_user_scram_credentials([deletion])["carl"].result(20)
     with pytest.raises(KafkaException, match="does not exist"):
-        admin.describe_user_scram_credentials(["carl"])["carl"].result(20)
+        described_as(admin, "carl").result(20)
+
+
+def described_as(admin: AdminClient, user: str) -> Any:
+    futures: Any = admin.describe_user_scram_credentials([user])
+    return futures[user]
 
 
 # -------------------------------------------------------------------------------------------------- the sessions
