@@ -9,7 +9,6 @@ from kafka_groups.config.jaas import read_jaas
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.readers import (
     UnfitError,
-    read_callable,
     read_endpoint_identification,
     read_text,
     read_upper_case,
@@ -28,6 +27,13 @@ def read_exactly(value: object) -> str:
     """Text as it is: a password may begin or end with blanks."""
     if not isinstance(value, str):
         raise UnfitError("it is not a string")
+    return value
+
+
+def read_function(value: object) -> object:
+    """A function, also an `async` one."""
+    if not callable(value):
+        raise UnfitError("it cannot be called")
     return value
 
 
@@ -136,7 +142,7 @@ OAUTH_CB = Key(
     name="oauth_cb",
     type=KeyType.CLASS,
     default=None,
-    reader=read_callable,
+    reader=read_function,
     form="a function that returns (token, expiry in seconds since the epoch), and optionally the principal and "
     "SASL extensions",
     annotation="Callable[[str], object] | None",

@@ -45,8 +45,15 @@ class WorkersKeywords(ShareConsumerKeywords, total=False):
     """A task polls no more after this time."""
 
     on_error: str
-    """What becomes of a batch when `process` raises. "release": all its records are given back, and the run raises.
-    "per_record": each record is tried on its own, and what fails is given back. "reject": none is delivered again."""
+    """What happens to a batch when `process` still raises after the retries. "release": all its records are released,
+    and the run raises. "per_record": the batch is halved again and again until the bad records are found, and only
+    those are released. "reject": none is delivered again."""
+
+    retry_seconds: float
+    """How long a worker holds records that fail and calls `process` with them again, less and less often. It renews
+    their locks meanwhile, so an outage of the sink spends none of their deliveries. The worker stops sooner once other
+    records succeed, because then the sink works and the records are bad. 0 turns it off: the first error ends the run,
+    which helps while you write `process`."""
 
     dead_letter_topic: str | None
     """Where copies of records go that are rejected, or that are on one of their last deliveries."""
