@@ -2,7 +2,7 @@
 
 import random
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar, cast
@@ -20,11 +20,13 @@ from kafka_groups.broker.metadata import (
     TopicMetadata,
 )
 from kafka_groups.broker.node import BrokerNode, ClusterParts
+from kafka_groups.broker.observed import ObservedGroup
+from kafka_groups.broker.producing import Payload, Records, TopicPartitionOffset, append_all
 from kafka_groups.broker.runtime import BrokerRuntime
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.share.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings, broker_settings, share_group_config
-from kafka_groups.errors import IllegalStateError
+from kafka_groups.errors import IllegalStateError, LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.network import Network
@@ -271,6 +273,45 @@ class EmbeddedCluster:
         """
         self._on_loop(lambda: self._core.alter_group_configs(group_id, changes))
 
+    def produce(
+        self,
+        topic: str,
+        values: Iterable[Payload],
+        *,
+        keys: Iterable[Payload] | None = None,
+        headers: Sequence[tuple[str, Payload]] = (),
+        partition: int | None = None,
+    ) -> list[TopicPartitionOffset]:
+        """Append records to a topic, without a producer and without the network.
+
+        Args:
+            topic: A topic that exists.
+            values: The values: bytes, text (written as UTF-8), or None.
+            keys: A key for each value.
+            headers: The headers of every record.
+            partition: The partition of all records. Without it, records with a key go by the key's hash (as with
+                librdkafka's default), and records without a key go to the partitions in turn.
+
+        Returns:
+            Where each record is.
+
+        Raises:
+            UnknownTopicOrPartitionError: There is no such topic.
+            ValueError: There is no such partition, or there are not as many keys as values.
+            TypeError: A value, key or header is neither bytes nor text.
+            BrokerError: The topic's configuration does not allow a record, or the partition has no leader.
+        """
+        records = Records(values, keys, tuple(headers), partition)
+        return self._on_loop(lambda: self._core.produce(topic, records))
+
+    def group(self, group_id: str) -> ObservedGroup:
+        """A share group as the brokers see it: what it accepted, released and rejected, its lag, and waits for these.
+
+        Args:
+            group_id: The group; it need not exist yet.
+        """
+        return ObservedGroup(group_id, self._core.parts, self._on_loop, self._own_thread)
+
     def stop_broker(self, node_id: int) -> None:
         """Stop a broker and wait until it has stopped. For the `with` form."""
         self._own_thread().run(self._core.stop_node(node_id))
@@ -353,6 +394,19 @@ class _Core:
         if node is None:
             raise ValueError(f"Broker {node_id} is not running. Running brokers: {sorted(self.nodes)}.")
         await node.stop()
+
+    def produce(self, topic: str, records: Records) -> list[TopicPartitionOffset]:
+        known = self.parts.metadata.topic(topic)
+        if known is None:
+            raise UnknownTopicOrPartitionError(f"there is no topic '{topic}'; create it with create_topic")
+
+        def append(partition: int, batch: bytes) -> int:
+            leader = self.nodes.get(known.partitions[partition].leader_id)
+            if leader is None:
+                raise LeaderNotAvailableError(f"{topic}-{partition} has no leader that is up")
+            return leader.append(known, partition, batch).base_offset
+
+        return append_all(topic, records, len(known.partitions), append, wall_ms=self.parts.clock.wall_ms())
 
     def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:
         configs = self.parts.metadata.configs

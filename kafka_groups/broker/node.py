@@ -7,11 +7,20 @@ from attrs import frozen
 
 from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
+from kafka_groups.broker.api.produce import append_batch
 from kafka_groups.broker.coordinator.groups import GroupCoordinator
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.group_configs import GroupConfigs
+from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.log.store import LogStore
-from kafka_groups.broker.metadata import BrokerEndpoint, ClusterMetadata, LeaderMoved, MetadataEvent, PartitionDeleted
+from kafka_groups.broker.metadata import (
+    BrokerEndpoint,
+    ClusterMetadata,
+    LeaderMoved,
+    MetadataEvent,
+    PartitionDeleted,
+    TopicMetadata,
+)
 from kafka_groups.broker.purgatory import Purgatory
 from kafka_groups.broker.runtime import BrokerRuntime
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
@@ -94,6 +103,14 @@ class BrokerNode:
         self._services.purgatory.close()
         await self._server.stop()
         await self._runtime.stop()
+
+    def append(self, topic: TopicMetadata, partition: int, batch: bytes) -> AppendResult:
+        """Append a batch to a partition that this broker leads, as for a producer.
+
+        Raises:
+            BrokerError: As for a Produce request.
+        """
+        return append_batch(self._services, topic, partition, batch, self._parts.clock.wall_ms())
 
     def _metadata_changed(self, event: MetadataEvent) -> None:
         if isinstance(event, LeaderMoved | PartitionDeleted):

@@ -1,8 +1,20 @@
 """The test kit for users: an embedded cluster, a real Kafka, connection faults, fixtures for pytest."""
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.observed import EndedDelivery, ObservedGroup
+from kafka_groups.testing.fast_settings import FAST_SETTINGS
 from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
 from kafka_groups.testing.kafka_container import KafkaContainer
 from kafka_groups.testing.kafka_process import KafkaProcess
 
-__all__ = ["EmbeddedCluster", "Fault", "FaultAction", "FaultProxy", "KafkaContainer", "KafkaProcess"]
+__all__ = [
+    "FAST_SETTINGS",
+    "EmbeddedCluster",
+    "EndedDelivery",
+    "Fault",
+    "FaultAction",
+    "FaultProxy",
+    "KafkaContainer",
+    "KafkaProcess",
+    "ObservedGroup",
+]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.testing.fast_settings import FAST_SETTINGS
 from kafka_groups.testing.kafka_container import DEFAULT_IMAGE, KafkaContainer, missing_engine, missing_image
 from kafka_groups.testing.kafka_jars import (
     DEFAULT_KAFKA_VERSION,
@@ -57,8 +58,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def embedded_cluster() -> Iterator[EmbeddedCluster]:
-    """An embedded cluster of one broker for this test alone; make an `EmbeddedCluster` yourself for other settings."""
-    with EmbeddedCluster() as cluster:
+    """An embedded cluster of one broker, with `FAST_SETTINGS`, for this test alone."""
+    with EmbeddedCluster(settings=FAST_SETTINGS) as cluster:
         yield cluster
 
 

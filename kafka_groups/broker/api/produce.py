@@ -14,7 +14,7 @@ from kafka_groups.broker.api.effective_configs import append_rules
 from kafka_groups.broker.api.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
 from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.log.validation import sole_batch
-from kafka_groups.broker.metadata import TopicMetadata
+from kafka_groups.broker.metadata import PartitionMetadata, TopicMetadata
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequiredAcksError,
@@ -34,7 +34,7 @@ from kafka_groups.protocol.messages.produce import (
     TopicProduceResponse,
 )
 
-__all__ = ["handle"]
+__all__ = ["append_batch", "handle"]
 
 _NO_RESPONSE = 0
 _ACKS = (-1, _NO_RESPONSE, 1)
@@ -73,18 +73,32 @@ def _append_or_refuse(
     )
 
 
-def _append(topic: TopicMetadata, data: PartitionProduceData, context: RequestContext) -> AppendResult:
-    services = context.services
+def append_batch(
+    services: BrokerServices, topic: TopicMetadata, index: int, records: bytes | None, wall_ms: int
+) -> AppendResult:
+    """Append one batch to a partition that this broker leads, and wake the fetches that wait for it.
+
+    Raises:
+        BrokerError: The batch is refused, or another broker leads the partition.
+    """
+    partition = _writable(services, topic, index)
+    log = services.logs.get(topic.topic_id, index)
+    appended = log.append(records, partition.leader_epoch, wall_ms, rules=append_rules(services, topic.name))
+    services.purgatory.notify(topic.topic_id_partition(index))
+    return appended
+
+
+def _writable(services: BrokerServices, topic: TopicMetadata, index: int) -> PartitionMetadata:
     if topic.is_internal:
         raise InvalidTopicError(f"Clients can't write to the internal topic '{topic.name}'.")
-    partition = led_partition(services, topic, data.index)
+    return led_partition(services, topic, index)
+
+
+def _append(topic: TopicMetadata, data: PartitionProduceData, context: RequestContext) -> AppendResult:
     if context.version < _FIRST_WITH_ZSTD:
+        _writable(context.services, topic, data.index)
         _refuse_zstd(data.records)
-    log = services.logs.get(topic.topic_id, data.index)
-    rules = append_rules(services, topic.name)
-    appended = log.append(data.records, partition.leader_epoch, context.wall_ms, rules=rules)
-    services.purgatory.notify(topic.topic_id_partition(data.index))
-    return appended
+    return append_batch(context.services, topic, data.index, data.records, context.wall_ms)
 
 
 def _refuse_zstd(records: bytes | None) -> None:

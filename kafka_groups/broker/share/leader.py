@@ -385,7 +385,8 @@ class SharePartitionLeader:
             if share_partition is None:
                 raise UnknownTopicOrPartitionError(f"nothing of {key} was fetched from this leader")
             config = self.group_config(key.group_id)
-            self._led.commit(share_partition, share_partition.acknowledge(acknowledgement, config, now_ms))
+            update = share_partition.acknowledge(acknowledgement, config, now_ms)
+            self._led.commit(share_partition, update, acknowledgement.batches)
         except BrokerError as error:
             return error
         return None

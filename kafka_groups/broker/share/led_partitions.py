@@ -1,6 +1,6 @@
 """The share-partitions that one broker leads: loaded from the state log when first needed, dropped when lost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from kafka_groups.broker.share.deadlines import Deadlines
@@ -17,6 +17,7 @@ from kafka_groups.errors import (
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["GroupConfigs", "LedSharePartitions"]
@@ -134,8 +135,18 @@ class LedSharePartitions:
 
     # ---------------------------------------------------------------------------------------- changing
 
-    def commit(self, share_partition: SharePartition, update: StateUpdate | None) -> None:
+    def commit(
+        self,
+        share_partition: SharePartition,
+        update: StateUpdate | None,
+        acknowledged: Sequence[AcknowledgementBatch] = (),
+    ) -> None:
         """Persist a change, then make it.
+
+        Args:
+            share_partition: What changes.
+            update: The change; None for none.
+            acknowledged: The acknowledgements that it comes from.
 
         Raises:
             NotLeaderOrFollowerError: Another leader, or another state, has taken over; nothing was changed.
@@ -150,6 +161,7 @@ class LedSharePartitions:
                 raise _as_seen_by_clients(error) from error
             share_partition.replay(update)
             self._changed[key] = None
+            self._state.history.add(key.group_id, key.partition, update.batches, acknowledged)
         self.reschedule(share_partition)
 
     def reschedule(self, share_partition: SharePartition) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from attrs import frozen
 
+from kafka_groups.broker.share.history import DeliveryHistory
 from kafka_groups.broker.share.record_state import RecordState
 from kafka_groups.broker.share.runs import Runs
 from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, UnknownTopicOrPartitionError
@@ -98,9 +99,14 @@ class _State:
 
 
 class ShareStateStore:
-    """The state of all share-partitions of a cluster."""
+    """The state of all share-partitions of a cluster.
+
+    Attributes:
+        history: The deliveries that ended, which nothing here reads: for tests.
+    """
 
     def __init__(self) -> None:
+        self.history = DeliveryHistory()
         self._states: dict[_Key, _State] = {}
 
     def __repr__(self) -> str:

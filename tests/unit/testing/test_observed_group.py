@@ -1,0 +1,209 @@
+"""What users' tests ask of an embedded cluster: records without a producer, and what a group did with them."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+
+from kafka_groups import AcknowledgeType, AsyncKafkaShareConsumer, KafkaShareConsumer
+from kafka_groups.errors import (
+    IllegalStateError,
+    KafkaGroupsError,
+    OperationTimeoutError,
+    UnknownTopicOrPartitionError,
+)
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.share.parts import Environment
+from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from kafka_groups.testing.simulation import Simulation, run_simulated
+
+
+@pytest.fixture
+def cluster(embedded_cluster: EmbeddedCluster) -> EmbeddedCluster:
+    embedded_cluster.create_topic("orders", partitions=3)
+    embedded_cluster.alter_group_configs(
+        "g", {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "2"}
+    )
+    return embedded_cluster
+
+
+@pytest.fixture
+def consumer(cluster: EmbeddedCluster) -> Iterator[KafkaShareConsumer]:
+    with KafkaShareConsumer(
+        bootstrap_servers=cluster.bootstrap_servers, group_id="g", acknowledgement_mode="explicit"
+    ) as consumer:
+        consumer.subscribe(["orders"])
+        yield consumer
+
+
+def decide(consumer: KafkaShareConsumer, kinds: Mapping[bytes | None, AcknowledgeType]) -> None:
+    """Acknowledge every value of the dictionary once, as it says."""
+    left = dict(kinds)
+    while left:
+        for record in consumer.poll(timeout=10):
+            consumer.acknowledge(record, left.pop(record.value, AcknowledgeType.RELEASE))
+        consumer.commit_sync()
+
+
+def test_records_of_a_test_reach_a_consumer_with_keys_and_headers(
+    cluster: EmbeddedCluster, consumer: KafkaShareConsumer
+) -> None:
+    placed = cluster.produce("orders", ["a", b"b", None], keys=["k", "k", None], headers=[("h", "x")], partition=1)
+    assert placed == [("orders", 1, 0), ("orders", 1, 1), ("orders", 1, 2)]
+    records = list(consumer.poll(timeout=10))
+    assert [(record.key, record.value, record.headers) for record in records] == [
+        (b"k", b"a", [("h", b"x")]),
+        (b"k", b"b", [("h", b"x")]),
+        (None, None, [("h", b"x")]),
+    ]
+    assert all(record.timestamp is not None and record.timestamp > 0 for record in records)
+
+
+def test_records_without_a_partition_go_by_key_or_in_turn(cluster: EmbeddedCluster) -> None:
+    assert [place.partition for place in cluster.produce("orders", ["a", "b", "c", "d"])] == [0, 1, 2, 0]
+    same = cluster.produce("orders", [str(number) for number in range(20)], keys=["k"] * 20)
+    assert len({place.partition for place in same}) == 1
+    assert [place.offset for place in same] == list(range(same[0].offset, same[0].offset + 20))
+    assert len({place.partition for place in cluster.produce("orders", ["v"] * 50, keys=map(str, range(50)))}) == 3
+
+
+def test_many_and_large_records_go_into_several_batches(cluster: EmbeddedCluster) -> None:
+    places = cluster.produce("orders", [b"x" * 100_000] * 25 + [b"y"] * 2_500, partition=0)
+    assert [place.offset for place in places] == list(range(2_525))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"values": "abc"}, TypeError, r"values='abc': use a list, such as \['abc'\]"),
+        ({"values": [1]}, TypeError, "values contains 1: use bytes, text or None"),
+        ({"values": ["a"], "keys": ["k", "l"]}, ValueError, "2 keys for 1 values"),
+        ({"values": ["a"], "keys": "k"}, TypeError, "keys='k': use a list"),
+        ({"values": ["a"], "partition": 3}, ValueError, "partition=3: the topic has partitions 0 to 2"),
+        ({"topic": "nothing", "values": ["a"]}, UnknownTopicOrPartitionError, "create it with create_topic"),
+    ],
+)
+def test_what_cannot_be_produced_says_why(
+    cluster: EmbeddedCluster, given: dict[str, object], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        cluster.produce(**({"topic": "orders"} | given))  # type: ignore[arg-type]
+
+
+def test_what_a_group_did_with_each_record(cluster: EmbeddedCluster, consumer: KafkaShareConsumer) -> None:
+    cluster.produce("orders", ["good", "bad", "slow"], partition=0)
+    decide(
+        consumer,
+        {b"good": AcknowledgeType.ACCEPT, b"bad": AcknowledgeType.REJECT, b"slow": AcknowledgeType.RELEASE},
+    )
+    group = cluster.group("g")
+    assert [each.value for each in group.wait_until_accepted(1)] == [b"good"]
+    assert [(each.topic, each.partition, each.offset) for each in group.rejected] == [("orders", 0, 1)]
+    assert [(each.value, each.delivery_count) for each in group.released] == [(b"slow", 1)]
+    assert (group.lag, group.archived) == (1, [])
+    decide(consumer, {b"slow": AcknowledgeType.RELEASE})
+    assert [(each.value, each.delivery_count) for each in group.wait_until_archived(["slow"])] == [(b"slow", 2)]
+    group.wait_until_lag(0)
+    assert len(group.wait_until_members(1)) == 1
+
+
+def test_waits_end_when_a_consumer_in_another_thread_is_done(
+    cluster: EmbeddedCluster, consumer: KafkaShareConsumer
+) -> None:
+    group = cluster.group("g")
+    cluster.produce("orders", ["a", "b"])
+    decide(consumer, {b"a": AcknowledgeType.ACCEPT, b"b": AcknowledgeType.ACCEPT})
+    assert sorted(each.value or b"" for each in group.wait_until_accepted(["a", "b"])) == [b"a", b"b"]
+    assert group.wait_until_rejected(0) == group.wait_until_released(0) == []
+
+
+def test_a_wait_in_vain_says_what_the_group_did_instead(cluster: EmbeddedCluster, consumer: KafkaShareConsumer) -> None:
+    cluster.produce("orders", ["a", "b"], partition=2)
+    decide(consumer, {b"a": AcknowledgeType.ACCEPT, b"b": AcknowledgeType.REJECT})
+    with pytest.raises(OperationTimeoutError) as caught:
+        cluster.group("g").wait_until_accepted(["a", "b"], timeout=0.01)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == ("group 'g' has not had the records [b'a', b'b'] accepted within 0.01 s: missing are [b'b']")
+    assert lines[1:6] == [
+        "  accepted: 1 (orders-2: 0)",
+        "  released: none",
+        "  rejected: 1 (orders-2: 1)",
+        "  archived: none",
+        "  lag: 0",
+    ]
+
+
+def test_a_group_that_does_not_exist_has_no_position_and_did_nothing(cluster: EmbeddedCluster) -> None:
+    group = cluster.group("nobody")
+    assert (group.accepted, group.lag, group.members) == ([], None, [])
+    with pytest.raises(OperationTimeoutError, match="its lag is not known, as the group has no position yet"):
+        group.wait_until_lag(0, timeout=0.0)
+    with pytest.raises(TypeError, match=r"wanted='a': give a number, or a list of values such as \['a'\]"):
+        group.wait_until_accepted("a")
+
+
+def test_locks_that_expire_and_records_of_a_closed_consumer_are_released_deliveries() -> None:
+    async def program(simulation: Simulation) -> None:
+        async with simulated_cluster(simulation) as cluster, simulated_consumer(simulation, cluster) as consumer:
+            group = cluster.group("g")
+            cluster.alter_group_configs("g", {"share.record.lock.duration.ms": "1000"})
+            cluster.produce("orders", ["a"])
+            assert await consumer.poll(timeout=10)
+            assert [each.value for each in await group.wait_until_released_async(1, within=2)] == [b"a"]
+            assert await consumer.poll(timeout=10, hold=True)
+            await consumer.close()
+            assert [each.delivery_count for each in await group.wait_until_released_async(2)] == [1, 2]
+            await group.wait_until_members_async(0)
+            with pytest.raises(OperationTimeoutError, match="had 1 records accepted within 3 s: it had 0"):
+                await group.wait_until_accepted_async(1, within=3)
+            with pytest.raises(IllegalStateError, match="use the method that ends in _async"):
+                group.wait_until_accepted(1)
+
+    run_simulated(program, seed=1)
+
+
+@pytest.mark.parametrize(("settings", "at_least_ms", "at_most_ms"), [(FAST_SETTINGS, 0, 300), ({}, 1_000, 2_000)])
+def test_the_first_record_comes_at_once(settings: Mapping[str, object], at_least_ms: int, at_most_ms: int) -> None:
+    async def program(simulation: Simulation) -> int:
+        async with (
+            simulated_cluster(simulation, settings) as cluster,
+            simulated_consumer(simulation, cluster) as consumer,
+        ):
+            cluster.produce("orders", ["a"])
+            begun_ms = simulation.clock.now_ms()
+            assert await consumer.poll(timeout=10)
+            return simulation.clock.now_ms() - begun_ms
+
+    assert at_least_ms <= run_simulated(program, seed=1) <= at_most_ms
+
+
+def test_a_cluster_that_does_not_run_takes_no_records() -> None:
+    with pytest.raises(KafkaGroupsError, match="must be running"):
+        EmbeddedCluster().produce("orders", ["a"])
+
+
+@asynccontextmanager
+async def simulated_cluster(
+    simulation: Simulation, settings: Mapping[str, object] = FAST_SETTINGS
+) -> AsyncIterator[EmbeddedCluster]:
+    """A cluster with the topic `orders` in virtual time."""
+    async with EmbeddedCluster(network=MemoryNetwork(), clock=simulation.clock, settings=settings) as cluster:
+        cluster.create_topic("orders")
+        cluster.alter_group_configs("g", {"share.auto.offset.reset": "earliest"})
+        yield cluster
+
+
+@asynccontextmanager
+async def simulated_consumer(
+    simulation: Simulation, cluster: EmbeddedCluster
+) -> AsyncIterator[AsyncKafkaShareConsumer]:
+    """A subscribed consumer in virtual time."""
+    environment = Environment(network=cluster.network, clock=simulation.clock, rng=simulation.rng)
+    async with AsyncKafkaShareConsumer(
+        environment=environment,
+        bootstrap_servers=cluster.bootstrap_servers,
+        group_id="g",
+        acknowledgement_mode="explicit",
+    ) as consumer:
+        await consumer.subscribe(["orders"])
+        yield consumer
