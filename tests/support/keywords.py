@@ -3,7 +3,6 @@
 `python -m tests.support.keywords` writes them; a test compares them with what this makes.
 """
 
-import inspect
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -37,9 +36,12 @@ _IMPORTED = (("collections.abc", ("Callable", "Mapping", "Sequence")), ("typing"
 
 def generated() -> Mapping[Path, str]:
     """The modules: path and text."""
-    consumer = _typed_dict("ShareConsumerKeywords", "TypedDict", "a share consumer", _consumer_entries())
-    workers = _typed_dict("WorkersKeywords", "ShareConsumerKeywords", "`ShareWorkers`", _option_entries(WorkerOptions))
-    drain = _typed_dict("DrainKeywords", "ShareConsumerKeywords", "`drain`", _option_entries(DrainOptions))
+    keys = "The keyword arguments of a share consumer."
+    of_workers = "The keyword arguments of `ShareWorkers`: the attributes of `WorkerOptions`, and a consumer's."
+    of_drain = "The keyword arguments of `drain`: the attributes of `DrainOptions`, and a consumer's."
+    consumer = _typed_dict("ShareConsumerKeywords", "TypedDict", keys, _consumer_entries()).rstrip("\n") + "\n"
+    workers = _typed_dict("WorkersKeywords", "ShareConsumerKeywords", of_workers, _option_entries(WorkerOptions))
+    drain = _typed_dict("DrainKeywords", "ShareConsumerKeywords", of_drain, _option_entries(DrainOptions))
     return {
         ROOT / "kafka_groups" / "config" / "keywords.py": _module(
             "A share consumer's keys as keyword arguments, so that editors complete them and type checkers check them.",
@@ -69,22 +71,20 @@ def _module(summary: str, names: list[str], source: str, body: str, imports: str
     return f'"""{summary}\n\n{made}\n"""\n\n' + "\n".join(block for block in blocks if block) + f"\n\n{body}"
 
 
-def _typed_dict(name: str, base: str, whose: str, entries: Iterable[tuple[str, str, str]]) -> str:
-    fields = "".join(f"\n    {field}: {kind}\n{_documented(doc)}" for field, kind, doc in entries)
-    return f'class {name}({base}, total=False):\n    """The keyword arguments of {whose}."""\n{fields}'
+def _typed_dict(name: str, base: str, summary: str, entries: Iterable[str]) -> str:
+    return f'class {name}({base}, total=False):\n    """{summary}"""\n\n' + "".join(entries)
 
 
-def _consumer_entries() -> Iterable[tuple[str, str, str]]:
+def _consumer_entries() -> Iterable[str]:
     for name, key in share_consumer_keys().items():
         if name not in DECLARED_BY_CONSTRUCTORS:
-            yield name, annotation(key), f"`{key.name}`: {key.doc}"
+            yield f"    {name}: {annotation(key)}\n" + _documented(f"`{key.name}`: {key.doc}") + "\n"
 
 
-def _option_entries(options: type[Any]) -> Iterable[tuple[str, str, str]]:
-    docs = dict(re.findall(r"^ +(\w+): ((?:.|\n {8,})+)", inspect.getdoc(options) or "", re.MULTILINE))
+def _option_entries(options: type[Any]) -> Iterable[str]:
     for option in attrs.fields(options):
         kind = option.type.__name__ if type(option.type) is type else str(option.type)
-        yield option.name, re.sub(r"[\w.]+\.(?=\w)", "", kind), " ".join(docs[option.name].split())
+        yield f"    {option.name}: " + re.sub(r"[\w.]+\.(?=\w)", "", kind) + "\n"
 
 
 def annotation(key: Key) -> str:
