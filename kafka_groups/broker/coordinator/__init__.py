@@ -1,1 +1,1 @@
-"""The share-group coordinator: operations that return a response and records; hard state changes only by replay."""
+"""The share-group coordinator: operations return a response and records. Hard state changes only by replay."""

@@ -1,7 +1,7 @@
-"""The group coordinator: a shard, its journal, and the share coordinator that it asks.
+"""The group coordinator: a shard, its journal, and the share coordinator that it uses.
 
-Every operation goes the same way: the shard answers with records, the journal takes them, the shard replays them, and
-then the answer is given.
+Every operation has the same steps: the shard returns a response and records, the journal stores the records, the shard
+replays them, and then the coordinator returns the response.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,10 +35,10 @@ class GroupCoordinator:
 
     Args:
         topics: The topics of the cluster.
-        share_state: Where the state of share-partitions is initialised and deleted.
-        config_of: The configuration in effect for a group id.
-        max_size: How many members a group may have (`group.share.max.size`).
-        journal: Where records are kept; give an old coordinator's journal and call `load` to take over from it.
+        share_state: The share coordinator, which initialises and deletes the state of share-partitions.
+        config_of: Returns the effective configuration of a group id.
+        max_size: Maximum number of members in a group (`group.share.max.size`).
+        journal: Stores the records. To take over from another coordinator, pass its journal and call `load`.
     """
 
     def __init__(
@@ -67,19 +67,19 @@ class GroupCoordinator:
 
     @property
     def groups(self) -> Mapping[str, ShareGroup]:
-        """The groups by id, to be read only."""
+        """The groups by id. Do not modify them."""
         return self._shard.groups
 
     def describe(self, group_id: str) -> DescribedGroup:
-        """A group as ShareGroupDescribe shows it.
+        """Return a group as ShareGroupDescribe shows it.
 
         Raises:
-            GroupIdNotFoundError: There is no such group.
+            GroupIdNotFoundError: The group does not exist.
         """
         return describe_group(self._shard.group(group_id), self._topics)
 
     def initialized_partitions(self, group_id: str) -> Mapping[UUID, frozenset[int]]:
-        """The share-partitions of a group that have state, by topic id; none when there is no such group."""
+        """Return the share-partitions of a group that have state, by topic id. Empty if the group does not exist."""
         group = self._shard.groups.get(group_id)
         return {} if group is None else group.state_partitions.initialized
 
@@ -88,16 +88,16 @@ class GroupCoordinator:
     def heartbeat(
         self, request: ShareGroupHeartbeatRequest, client: MemberClient, now_ms: int
     ) -> ShareGroupHeartbeatResponse:
-        """A heartbeat: a member joins, stays or leaves.
+        """Handle a heartbeat: a member joins, stays or leaves.
 
-        The state of new share-partitions is initialised after the answer is made, so they come into the assignment
-        of a later heartbeat.
+        The state of new share-partitions is initialised after the response is made, so they are assigned with a
+        later heartbeat.
 
         Raises:
             InvalidRequestError: The request is malformed.
-            GroupIdNotFoundError: There is no such group, and the member does not join.
-            UnknownMemberIdError: The group has no such member, and it does not join.
-            FencedMemberEpochError: The epoch is neither the member's epoch nor the previous one.
+            GroupIdNotFoundError: The group does not exist, and the member is not joining.
+            UnknownMemberIdError: The group does not have the member, and the member is not joining.
+            FencedMemberEpochError: The epoch is neither the member's current epoch nor its previous one.
             GroupMaxSizeReachedError: The group is full.
         """
         response = self._commit(self._shard.heartbeat(request, client, now_ms))
@@ -108,8 +108,8 @@ class GroupCoordinator:
         """Delete a group and the state of its share-partitions.
 
         Raises:
-            GroupIdNotFoundError: There is no such group.
-            NonEmptyGroupError: It has members.
+            GroupIdNotFoundError: The group does not exist.
+            NonEmptyGroupError: The group has members.
         """
         deletion = self._shard.delete_group(group_id)
         state = self._shard.group(group_id).state_partitions
@@ -118,17 +118,17 @@ class GroupCoordinator:
         self._commit(deletion)
 
     def topics_deleted(self) -> None:
-        """Delete the share state of topics that do not exist any more; to be called when a topic was deleted."""
+        """Delete the share state of topics that no longer exist. Call this after a topic was deleted."""
         for group_id in tuple(self._shard.groups):
             self._commit(self._shard.drop_deleted_topics(group_id))
             self._settle_share_state(group_id)
 
     def next_deadline_ms(self) -> int | None:
-        """When `expire` will have something to do; None while nobody is in a group."""
+        """Return the time at which `expire` has something to do, or None if no group has members."""
         return self._shard.next_deadline_ms()
 
     def expire(self, now_ms: int) -> tuple[SessionKey, ...]:
-        """Remove the members whose session timed out; returns which."""
+        """Remove the members whose session timed out, and return them."""
         return self._commit(self._shard.expire(now_ms))
 
     # ---------------------------------------------------------------------------------------- insides

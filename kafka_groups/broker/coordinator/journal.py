@@ -1,4 +1,4 @@
-"""The coordinator's log: what a share group's part of `__consumer_offsets` is after compaction."""
+"""The coordinator's log: the equivalent of a share group's part of `__consumer_offsets` after compaction."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ __all__ = ["GroupJournal"]
 class GroupJournal:
     """The last record of every key, in the order in which they were appended.
 
-    It is what a coordinator that takes over replays. Tombstones are not kept.
+    A coordinator that takes over replays these records. Tombstones are not kept.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class GroupJournal:
         return iter(tuple(self._records.values()))
 
     def append(self, record: GroupRecord) -> None:
-        """Add a record, and forget the one that it replaces."""
+        """Add a record and drop the record that it replaces."""
         key = key_of(record)
         self._records.pop(key, None)
         if record.value is not None:

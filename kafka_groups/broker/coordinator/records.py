@@ -1,7 +1,7 @@
-"""The records in which a share group's hard state is kept: types 10 to 15 of `__consumer_offsets`.
+"""The records that store a share group's hard state: types 10 to 15 of `__consumer_offsets`.
 
-A record has a key (its type, the group, perhaps a member) and a value; a value of None is a tombstone that takes the
-key back. What a group is follows from the last value of each of its keys alone, so that the log can be compacted.
+A record has a key (its type, the group, and for some types a member) and a value. A value of None is a tombstone that
+deletes the key. The state of a group depends only on the last value of each key, so the log can be compacted.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 TopicPartitions = Mapping[UUID, frozenset[int]]
-"""Partition numbers by topic id; a topic without partitions is left out."""
+"""Partition numbers by topic id. Topics without partitions are left out."""
 
 
 # ------------------------------------------------------------------------------------------------ values
@@ -38,7 +38,7 @@ TopicPartitions = Mapping[UUID, frozenset[int]]
 
 @frozen
 class MemberMetadata:
-    """What a member says about itself; `subscribed_topic_names` is sorted and without duplicates."""
+    """A member's description of itself. `subscribed_topic_names` is sorted and has no duplicates."""
 
     client_id: str
     client_host: str
@@ -48,7 +48,7 @@ class MemberMetadata:
 
 @frozen
 class GroupEpoch:
-    """The group epoch, and the hash of the topics' metadata that it was bumped for."""
+    """The group epoch, and the hash of the topics' metadata at that epoch."""
 
     epoch: int
     metadata_hash: int
@@ -56,12 +56,12 @@ class GroupEpoch:
 
 @frozen
 class CurrentAssignment:
-    """What a member was told.
+    """A member's epoch and current assignment.
 
     Attributes:
-        member_epoch: The epoch that is expected in its next heartbeat.
-        previous_member_epoch: Accepted as well: the response with the newer one may have been lost.
-        partitions: What it was told to fetch.
+        member_epoch: The epoch that its next heartbeat should contain.
+        previous_member_epoch: Also accepted, because the response with the current epoch may have been lost.
+        partitions: The partitions that it should fetch from.
     """
 
     member_epoch: int
@@ -74,10 +74,10 @@ class StatePartitions:
     """Which share-partitions have persistent state in the share coordinator.
 
     Attributes:
-        initializing: Their initialisation was begun; they cannot be assigned yet.
+        initializing: Their initialisation has started. They cannot be assigned yet.
         initialized: They have state and can be assigned.
-        deleting: Their topics are gone, and their state has still to be deleted.
-        topic_names: Names of all these topics, for people; a topic id stays true when its name goes to another topic.
+        deleting: Their topics were deleted, and their state has yet to be deleted.
+        topic_names: Names of all these topics, for display. Topic ids remain valid when a name is reused.
     """
 
     initializing: TopicPartitions = field(factory=dict)
@@ -101,7 +101,7 @@ class ShareGroupMemberMetadata:
 
 @frozen
 class ShareGroupMetadata:
-    """The group itself; its tombstone is the group's end."""
+    """The group itself. Its tombstone deletes the group."""
 
     TYPE: ClassVar[int] = 11
     group_id: str

@@ -1,4 +1,4 @@
-"""What an operation of the coordinator comes to."""
+"""The result of an operation of the coordinator."""
 
 from typing import Generic, TypeVar
 
@@ -13,10 +13,10 @@ Response_co = TypeVar("Response_co", covariant=True)
 
 @frozen
 class Result(Generic[Response_co]):
-    """A response, and the records that make it true.
+    """A response, and the records that have to be stored before it is sent.
 
-    The records are to be appended to the log and then replayed, in their order; only after that may the response be
-    sent. An operation itself changes no hard state.
+    The caller must append the records to the log and then replay them in order. Only then may it send the response. The
+    operation itself does not change any hard state.
     """
 
     response: Response_co

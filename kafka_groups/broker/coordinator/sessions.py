@@ -1,4 +1,4 @@
-"""Sessions of members: a table of deadlines, which is soft state and lost with the coordinator."""
+"""Sessions of members: a table of deadlines. It is soft state and is lost with the coordinator."""
 
 import heapq
 
@@ -18,7 +18,8 @@ class SessionKey:
 class SessionTable:
     """The deadline of every session.
 
-    Each heartbeat moves one deadline. The heap keeps the overtaken ones until they come up, so both steps are cheap.
+    Each heartbeat moves one deadline. The heap keeps outdated deadlines until they reach the top, so both steps are
+    cheap.
     """
 
     def __init__(self) -> None:
@@ -29,23 +30,23 @@ class SessionTable:
         return len(self._deadlines_ms)
 
     def extend(self, key: SessionKey, deadline_ms: int) -> None:
-        """Begin a session, or move the deadline of one."""
+        """Start a session, or move its deadline."""
         if self._deadlines_ms.get(key) != deadline_ms:
             self._deadlines_ms[key] = deadline_ms
             heapq.heappush(self._heap, (deadline_ms, key))
 
     def end(self, key: SessionKey) -> None:
-        """Forget a session, if there is one."""
+        """Drop a session, if it exists."""
         self._deadlines_ms.pop(key, None)
 
     def next_deadline_ms(self) -> int | None:
-        """When the next session times out; None without sessions."""
+        """Return the time at which the next session times out, or None without sessions."""
         while self._heap and self._is_overtaken(self._heap[0]):
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
     def take_expired(self, now_ms: int) -> list[SessionKey]:
-        """End the sessions whose deadline has come, the earliest first."""
+        """End the sessions whose deadline has passed, earliest first."""
         expired = []
         while (deadline_ms := self.next_deadline_ms()) is not None and deadline_ms <= now_ms:
             _, key = heapq.heappop(self._heap)

@@ -1,8 +1,8 @@
 """One shard of the group coordinator: groups by id, and the operations on them.
 
-An operation is `(state, request, now_ms) → Result(response, records)`. It validates first and writes records then; the
-groups themselves change in `replay` alone. What an operation may change at once is soft state, which is lost when the
-coordinator moves: session deadlines, and when a target assignment was last computed.
+An operation is `(state, request, now_ms) → Result(response, records)`. It validates first and then creates records.
+Only `replay` changes the groups themselves. An operation may directly change only soft state, which is lost when the
+coordinator moves: session deadlines, and the time at which a target assignment was last computed.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,9 +44,9 @@ class GroupShard:
     """Share groups and the sessions of their members.
 
     Args:
-        topics: The topics of the cluster, as they are whenever an operation runs.
-        config_of: The configuration in effect for a group id.
-        max_size: How many members a group may have (`group.share.max.size`).
+        topics: The current topics of the cluster.
+        config_of: Returns the effective configuration of a group id.
+        max_size: Maximum number of members in a group (`group.share.max.size`).
     """
 
     def __init__(self, topics: TopicsImage, config_of: Callable[[str], ShareGroupConfig], max_size: int) -> None:
@@ -62,14 +62,14 @@ class GroupShard:
 
     @property
     def groups(self) -> Mapping[str, ShareGroup]:
-        """The hard state: groups by id, to be read only."""
+        """The hard state: groups by id. Do not modify them."""
         return MappingProxyType(self._groups)
 
     def group(self, group_id: str) -> ShareGroup:
-        """One group, to be read only.
+        """Return one group. Do not modify it.
 
         Raises:
-            GroupIdNotFoundError: There is no such group.
+            GroupIdNotFoundError: The group does not exist.
         """
         group = self._groups.get(group_id)
         if group is None:
@@ -79,7 +79,7 @@ class GroupShard:
     # --------------------------------------------------------------------------------------- hard state
 
     def replay(self, record: GroupRecord) -> None:
-        """Take over what a record says; the order of records of different keys does not matter."""
+        """Apply a record to the state. The order of records with different keys does not matter."""
         group = self._groups.setdefault(record.group_id, ShareGroup(record.group_id))
         group.replay(record)
         if group == ShareGroup(record.group_id):
@@ -87,7 +87,7 @@ class GroupShard:
             self._target_computed_ms.pop(record.group_id, None)
 
     def start_sessions(self, now_ms: int) -> None:
-        """Give every member a full session, after the hard state was loaded."""
+        """Start a new session for every member, after the hard state was loaded."""
         for group in self._groups.values():
             for member_id in group.members:
                 self._extend_session(group.group_id, member_id, now_ms)
@@ -97,13 +97,13 @@ class GroupShard:
     def heartbeat(
         self, request: ShareGroupHeartbeatRequest, client: MemberClient, now_ms: int
     ) -> Result[ShareGroupHeartbeatResponse]:
-        """A heartbeat: a member joins, stays or leaves.
+        """Handle a heartbeat: a member joins, stays or leaves.
 
         Raises:
             InvalidRequestError: The request is malformed.
-            GroupIdNotFoundError: There is no such group, and the member does not join.
-            UnknownMemberIdError: The group has no such member, and it does not join.
-            FencedMemberEpochError: The epoch is neither the member's epoch nor the previous one.
+            GroupIdNotFoundError: The group does not exist, and the member is not joining.
+            UnknownMemberIdError: The group does not have the member, and the member is not joining.
+            FencedMemberEpochError: The epoch is neither the member's current epoch nor its previous one.
             GroupMaxSizeReachedError: The group is full.
         """
         validate(request)
@@ -118,11 +118,11 @@ class GroupShard:
         return self._beat(group, request, client, now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        """When `expire` will have something to do; None while nobody is in a group."""
+        """Return the time at which `expire` has something to do, or None if no group has members."""
         return self._sessions.next_deadline_ms()
 
     def expire(self, now_ms: int) -> Result[tuple[SessionKey, ...]]:
-        """Remove the members whose session timed out; the response says which."""
+        """Remove the members whose session timed out. The response contains them."""
         expired = self._sessions.take_expired(now_ms)
         drafts: dict[str, Draft] = {}
         for key in expired:
@@ -133,24 +133,24 @@ class GroupShard:
         return Result(tuple(expired), tuple(record for draft in drafts.values() for record in draft.records))
 
     def delete_group(self, group_id: str) -> Result[None]:
-        """Delete a group; its share state is to be deleted before.
+        """Delete a group. Its share state must be deleted first.
 
         Raises:
-            GroupIdNotFoundError: There is no such group.
-            NonEmptyGroupError: It has members.
+            GroupIdNotFoundError: The group does not exist.
+            NonEmptyGroupError: The group has members.
         """
         draft = Draft(self.group(group_id))
         operations.delete_group(draft)
         return Result(None, tuple(draft.records))
 
     def drop_deleted_topics(self, group_id: str) -> Result[None]:
-        """Begin to delete the share state of topics that do not exist any more."""
+        """Start to delete the share state of topics that no longer exist."""
         draft = Draft(self.group(group_id))
         drop_deleted_topics(draft, self._topics)
         return Result(None, tuple(draft.records))
 
     def share_state_settled(self, group_id: str) -> Result[None]:
-        """The share coordinator did everything that was being initialised or deleted."""
+        """Record that the share coordinator has finished all initialisations and deletions."""
         draft = Draft(self.group(group_id))
         if draft.group.state_partitions.initializing:
             finish_initialization(draft)
@@ -179,7 +179,7 @@ class GroupShard:
         return Result(leave_response(member_id), tuple(draft.records))
 
     def _may_compute_target(self, group: ShareGroup, config: ShareGroupConfig, now_ms: int) -> bool:
-        """Assignments of one group keep the interval between them; the first of a group without members never waits."""
+        """Return whether the assignment interval of the group has passed. The first assignment never waits."""
         computed_ms = self._target_computed_ms.get(group.group_id)
         if computed_ms is None or not group.members:
             return True

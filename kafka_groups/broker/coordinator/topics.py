@@ -1,4 +1,4 @@
-"""What the coordinator must know of the cluster's topics, and where it has share-partition state initialised."""
+"""The coordinator's view of the cluster's topics and of the share coordinator."""
 
 from typing import Protocol
 from uuid import UUID
@@ -7,7 +7,7 @@ __all__ = ["ShareState", "TopicImage", "TopicsImage"]
 
 
 class TopicImage(Protocol):
-    """One topic, as it is now."""
+    """The current state of one topic."""
 
     @property
     def name(self) -> str:
@@ -16,17 +16,17 @@ class TopicImage(Protocol):
 
     @property
     def topic_id(self) -> UUID:
-        """Its id; a topic created again under the same name has another."""
+        """Its id. A topic that is created again with the same name has a different id."""
         ...
 
     @property
     def num_partitions(self) -> int:
-        """How many partitions it has."""
+        """Number of its partitions."""
         ...
 
 
 class TopicsImage(Protocol):
-    """The topics of the cluster; `ClusterMetadata` is one."""
+    """The topics of the cluster. `ClusterMetadata` implements this."""
 
     def topic(self, name: str) -> TopicImage | None:
         """Return the topic with that name."""
@@ -38,19 +38,19 @@ class TopicsImage(Protocol):
 
 
 class ShareState(Protocol):
-    """The share coordinator, as far as the group coordinator needs it; `ShareStateStore` is one."""
+    """The part of the share coordinator that the group coordinator uses. `ShareStateStore` implements this."""
 
     def initialize(self, group_id: str, topic_id: UUID, partition: int, start_offset: int) -> None:
-        """Create the state of a share-partition, or do nothing when it has one.
+        """Create the state of a share-partition, unless it already has one.
 
         Args:
             group_id: The share group.
             topic_id: The topic's id.
             partition: The partition's number.
-            start_offset: Where delivery begins; -1 leaves it to the group's `share.auto.offset.reset`.
+            start_offset: Where delivery starts. -1 means the group's `share.auto.offset.reset`.
         """
         ...
 
     def delete(self, group_id: str, topic_id: UUID, partition: int) -> None:
-        """Delete the state of a share-partition, if there is any."""
+        """Delete the state of a share-partition, if it has one."""
         ...

@@ -1,1 +1,1 @@
-"""Topics as logs of raw record batches: append, read, look up, delete; without any I/O."""
+"""Topics as logs of raw record batches: append, read, search, delete. Does no I/O."""

@@ -1,4 +1,4 @@
-"""What a log tells about its batches and about its answers."""
+"""Values that describe batches in a log, and results of operations on it."""
 
 from attrs import frozen
 
@@ -15,12 +15,12 @@ class BatchInfo:
         base_offset: Its first offset.
         last_offset: Its last offset.
         size_bytes: Size of the whole batch.
-        record_count: Records in it; fewer than its offsets when compaction took some away.
-        max_timestamp_ms: The largest timestamp of its records, -1 when they have none.
+        record_count: Number of records. Less than the number of offsets if compaction removed some.
+        max_timestamp_ms: The largest timestamp of its records, or -1 if they have none.
         leader_epoch: Epoch of the leader that appended it.
-        is_control: Whether it holds transaction markers, which no application sees.
+        is_control: Whether it contains transaction markers, which applications don't see.
         is_transactional: Whether it belongs to a transaction.
-        producer_id: The idempotent producer that wrote it, -1 without one.
+        producer_id: The idempotent producer that wrote it, or -1.
     """
 
     base_offset: int
@@ -35,7 +35,7 @@ class BatchInfo:
 
     @classmethod
     def of(cls, header: BatchHeader, base_offset: int, leader_epoch: int, max_timestamp_ms: int) -> "BatchInfo":
-        """What a header says, with what the leader assigned."""
+        """Return the description of a batch from its header and the values that the leader assigned."""
         return cls(
             base_offset,
             base_offset + header.last_offset_delta,
@@ -51,14 +51,14 @@ class BatchInfo:
 
 @frozen
 class AppendRules:
-    """What a topic's configuration says about appends.
+    """A topic's configuration for appends.
 
     Attributes:
         max_message_bytes: The largest batch (`max.message.bytes`).
         log_append_time: Whether the broker sets the timestamps (`message.timestamp.type`).
-        timestamp_after_max_ms: How far a producer's timestamps may be ahead (`message.timestamp.after.max.ms`).
+        timestamp_after_max_ms: How far timestamps may be in the future (`message.timestamp.after.max.ms`).
         is_compacted: Whether every record needs a key (`cleanup.policy`).
-        producer_expiration_ms: When an idle producer's sequence numbers are forgotten (`producer.id.expiration.ms`).
+        producer_expiration_ms: Time after which an idle producer is forgotten (`producer.id.expiration.ms`).
     """
 
     max_message_bytes: int = 1_048_588
@@ -70,14 +70,14 @@ class AppendRules:
 
 @frozen
 class AppendResult:
-    """Where a batch went.
+    """The result of an append.
 
     Attributes:
         base_offset: Offset of its first record.
         last_offset: Offset of its last record.
-        log_append_time_ms: The time that the broker gave its records, -1 when they keep the producer's.
+        log_append_time_ms: The timestamp that the broker assigned, or -1 if records keep the producer's timestamps.
         log_start_offset: First offset of the log.
-        is_duplicate: Whether the producer had sent the batch before, so that nothing was appended.
+        is_duplicate: Whether the producer had already sent the batch, so that nothing was appended.
     """
 
     base_offset: int
@@ -92,11 +92,11 @@ class ReadResult:
     """Whole batches from a log.
 
     Attributes:
-        records: Their bytes; the first batch may begin before the offset that was asked for.
-        batches: One entry per batch in `records`.
-        high_watermark: The offset after the last one that may be read.
+        records: Their bytes. The first batch may start before the requested offset.
+        batches: One entry for each batch in `records`.
+        high_watermark: The offset after the last readable one.
         log_start_offset: The first offset of the log.
-        last_stable_offset: The offset after the last one that no open transaction holds back.
+        last_stable_offset: The first offset of an open transaction, or the end if there is none.
     """
 
     records: bytes
@@ -108,7 +108,7 @@ class ReadResult:
 
 @frozen
 class OffsetAndTimestamp:
-    """A record that a search by time found: where, when and in which leader epoch it was written."""
+    """The result of a search by timestamp: the record's offset, timestamp and leader epoch."""
 
     offset: int
     timestamp_ms: int

@@ -1,8 +1,8 @@
 """The log of one partition: raw record batches by offset.
 
-A leader assigns offsets and its epoch, and looks into no batch that it need not decode. Everything stays in memory
-and is kept until `delete_records` or the end of the topic: there is no retention and no compaction. There are no
-replicas, so the high watermark is the end of the log; there are no transactions, so the last stable offset is too.
+A leader assigns offsets and its epoch, and decodes a batch only if it must. The log is in memory and keeps all batches
+until `delete_records` or until the topic is deleted: there is no retention and no compaction. Without replicas, the
+high watermark is the end of the log. Without transactions, the last stable offset is too.
 """
 
 import struct
@@ -24,10 +24,10 @@ from kafka_groups.protocol.record_batch import (
 __all__ = ["HIGH_WATERMARK", "NO_TIMESTAMP", "PartitionLog"]
 
 HIGH_WATERMARK = -1
-"""Offset in DeleteRecords that stands for the end of the log."""
+"""Offset in DeleteRecords that means the end of the log."""
 NO_TIMESTAMP = -1
 
-_LEADERS_PART = struct.Struct(">qii")  # base offset, length, leader epoch: what comes before the magic
+_LEADERS_PART = struct.Struct(">qii")  # base offset, length, leader epoch: the fields before the magic
 _DEFAULT_RULES = AppendRules()
 
 
@@ -49,12 +49,12 @@ class PartitionLog:
 
     @property
     def high_watermark(self) -> int:
-        """The offset after the last one that may be read."""
+        """The offset after the last readable one."""
         return self.end_offset
 
     @property
     def last_stable_offset(self) -> int:
-        """The offset after the last one that no open transaction holds back."""
+        """The first offset of an open transaction, or the end of the log if there is none."""
         return self.end_offset
 
     @property
@@ -72,13 +72,13 @@ class PartitionLog:
         *,
         rules: AppendRules = _DEFAULT_RULES,
     ) -> AppendResult:
-        """Append the one batch that a producer sent; one that it sent before is answered as then.
+        """Append the batch that a producer sent. A batch that it sent before gets the same result as then.
 
         Args:
-            records: The batch, as it came.
-            leader_epoch: Epoch of the leader that appends.
-            wall_ms: Now, in milliseconds since the epoch.
-            rules: What the topic's configuration says.
+            records: The batch as received.
+            leader_epoch: Epoch of the appending leader.
+            wall_ms: The current time in milliseconds since the epoch.
+            rules: The topic's configuration for appends.
 
         Raises:
             BrokerError: The batch is refused; see `sole_batch`, `checked_batch` and `ProducerStates.check`.
@@ -99,37 +99,38 @@ class PartitionLog:
         return AppendResult(base_offset, self.end_offset - 1, append_time_ms, self.log_start_offset)
 
     def append_as_is(self, records: bytes | memoryview) -> None:
-        """Append batches with the offsets and epochs that they have, as a replica does.
+        """Append batches with their existing offsets and epochs, like a replica.
 
-        That is how batches come into a log which no producer may write: with gaps, as compaction leaves them, and
-        transaction markers.
+        Use this for batches that a producer can't write: batches with gaps, as after compaction, and transaction
+        markers.
 
         Raises:
-            CorruptRecordError: The bytes are no batches.
-            InvalidRecordError: A batch begins before the end of the log, or ends before it begins.
+            CorruptRecordError: The bytes are not batches.
+            InvalidRecordError: A batch starts before the end of the log, or ends before it starts.
         """
         for batch in iter_batches(records):
             header = batch.header
             batch.check_crc()
             if header.base_offset < self.end_offset or header.last_offset_delta < 0:
                 raise InvalidRecordError(
-                    f"offsets {header.base_offset} to {header.last_offset} do not follow the log, "
-                    f"which ends at {self.end_offset}"
+                    f"Offsets {header.base_offset} to {header.last_offset} do not follow the log, "
+                    f"which ends at {self.end_offset}."
                 )
             info = BatchInfo.of(header, header.base_offset, header.leader_epoch, header.max_timestamp_ms)
             self._add(info, bytes(batch.data))
 
     def delete_records(self, before_offset: int) -> int:
-        """Delete what lies before an offset (`HIGH_WATERMARK`: everything); returns the new start of the log.
+        """Delete the records before an offset (`HIGH_WATERMARK`: all records) and return the new start of the log.
 
-        Batches go as a whole: one that the offset splits stays, and readers skip its first records.
+        Only whole batches are deleted. If the offset is in the middle of a batch, the batch stays and readers skip its
+        first records.
 
         Raises:
-            OffsetOutOfRangeError: The offset is negative or lies beyond the end of the log.
+            OffsetOutOfRangeError: The offset is negative or beyond the end of the log.
         """
         offset = self.end_offset if before_offset == HIGH_WATERMARK else before_offset
         if not 0 <= offset <= self.end_offset:
-            raise OffsetOutOfRangeError(f"offset {offset} lies outside the log, which ends at {self.end_offset}")
+            raise OffsetOutOfRangeError(f"Offset {offset} is outside the log, which ends at {self.end_offset}.")
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self._drop_first(bisect_left(self._last_offsets, offset))
@@ -140,13 +141,13 @@ class PartitionLog:
     def read(
         self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None
     ) -> ReadResult:
-        """Whole batches from the one that holds an offset on, none of them beyond `max_bytes`.
+        """Return whole batches, starting with the one that contains an offset, up to `max_bytes`.
 
         Args:
-            offset: First offset wanted; the end of the log gives nothing.
-            max_bytes: The most bytes to give.
-            min_one: Whether the first batch is given even when it is larger than that.
-            before_offset: Nothing that begins at this offset or later is given, except the first batch.
+            offset: The first offset. At the end of the log the result is empty.
+            max_bytes: Maximum number of bytes to return.
+            min_one: Whether to return the first batch even if it is larger than `max_bytes`.
+            before_offset: Batches that start at this offset or later are not returned, except the first one.
 
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
@@ -164,7 +165,7 @@ class PartitionLog:
         return ReadResult(records, batches, self.high_watermark, self.log_start_offset, self.last_stable_offset)
 
     def available_bytes(self, offset: int) -> int:
-        """Size of all batches from the one that holds an offset on.
+        """Return the size of all batches, starting with the one that contains an offset.
 
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
@@ -172,14 +173,14 @@ class PartitionLog:
         return self.size_bytes + self._size_before - self._size_at(self._index_of(offset))
 
     def leader_epoch_at(self, offset: int) -> int | None:
-        """Leader epoch of the batch that holds an offset, or of the next one; None at the end of the log."""
+        """Return the leader epoch of the batch at or after an offset, or None at the end of the log."""
         index = bisect_left(self._last_offsets, offset)
         return self._infos[index].leader_epoch if index < len(self._infos) else None
 
     def offset_for_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
-        """The first record whose timestamp is the given one or a later one; None when there is none.
+        """Return the first record at or after a timestamp, or None.
 
-        Decodes one batch; more only where the records looked for were deleted from the first one.
+        Decodes one batch, or more if the matching records of the first one were deleted.
         """
         for index in range(bisect_left(self._max_timestamps_so_far, timestamp_ms), len(self._infos)):
             if self._infos[index].max_timestamp_ms >= timestamp_ms:
@@ -189,7 +190,7 @@ class PartitionLog:
         return None
 
     def max_timestamp(self) -> OffsetAndTimestamp | None:
-        """The first record with the largest timestamp of all; None in a log without timestamps."""
+        """Return the first record with the largest timestamp, or None in a log without timestamps."""
         found = (self._largest_record(index) for index in self._batches_with_largest())
         known = [record for record in found if record is not None and record.timestamp_ms != NO_TIMESTAMP]
         return max(known, key=lambda record: (record.timestamp_ms, -record.offset), default=None)
@@ -197,11 +198,11 @@ class PartitionLog:
     # ------------------------------------------------------------------------------------------- insides
 
     def _forget_batches(self) -> None:
-        # Parallel lists, as bisect needs keys of its own; entry i of each belongs to batch i.
+        # Parallel lists, because bisect needs its own list of keys. Entry i of each list belongs to batch i.
         self._infos: list[BatchInfo] = []
         self._data: list[bytes] = []
         self._last_offsets: list[int] = []
-        self._sizes_up_to: list[int] = []  # of all batches ever appended up to this one, deleted ones included
+        self._sizes_up_to: list[int] = []  # of all batches up to this one, including deleted ones
         self._max_timestamps_so_far: list[int] = []
         self._size_before = 0  # of the deleted ones
 
@@ -225,7 +226,7 @@ class PartitionLog:
     def _index_of(self, offset: int) -> int:
         if not self.log_start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRangeError(
-                f"offset {offset} lies outside the log, which has {self.log_start_offset} to {self.end_offset}"
+                f"Offset {offset} is outside the log, which contains {self.log_start_offset} to {self.end_offset}."
             )
         return bisect_left(self._last_offsets, offset)
 
@@ -245,7 +246,7 @@ class PartitionLog:
         first = bisect_left(so_far, so_far[-1])
         if first > 0 or len(so_far) == 1:
             return [first]
-        # The log may begin within its first batch, after the record with the batch's largest timestamp.
+        # The log may start within its first batch, after the record with the batch's largest timestamp.
         return [0, max(range(1, len(so_far)), key=lambda index: self._infos[index].max_timestamp_ms)]
 
     def _records(self, index: int) -> Iterator[OffsetAndTimestamp]:
@@ -257,7 +258,7 @@ class PartitionLog:
                     timestamp_ms = NO_TIMESTAMP if record.timestamp is None else record.timestamp
                     yield OffsetAndTimestamp(record.offset, timestamp_ms, info.leader_epoch)
         except CorruptRecordError:
-            # A producer wrote what no one can decode: its header is all that is known of the batch.
+            # A producer wrote a batch that can't be decoded. Only its header is known.
             offset = max(info.base_offset, self.log_start_offset)
             yield OffsetAndTimestamp(offset, info.max_timestamp_ms, info.leader_epoch)
 

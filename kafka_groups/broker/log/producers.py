@@ -1,4 +1,4 @@
-"""What a log remembers of its idempotent producers: the last batches of each, to tell a repetition from a gap."""
+"""The last batches of each idempotent producer of a log, to distinguish duplicates from gaps."""
 
 from collections import deque
 
@@ -9,7 +9,7 @@ from kafka_groups.protocol.record_batch import NO_PRODUCER_ID, BatchHeader
 
 __all__ = ["AppendedBatch", "ProducerStates"]
 
-_REMEMBERED_BATCHES = 5  # as many as a producer may have in flight (max.in.flight.requests.per.connection)
+_REMEMBERED_BATCHES = 5  # the number that a producer may have in flight (max.in.flight.requests.per.connection)
 _SEQUENCE_MASK = 0x7FFFFFFF
 
 
@@ -45,13 +45,13 @@ class ProducerStates:
         return len(self._states)
 
     def check(self, header: BatchHeader, expiration_ms: int, wall_ms: int) -> AppendedBatch | None:
-        """Whether a batch may be appended; returns what became of it when it was appended before.
+        """Check that a batch may be appended. Returns the earlier result if it was appended before.
 
-        A producer that the log does not know, or has forgotten, may begin with any sequence number, as in Kafka.
+        As in Kafka, a new or expired producer may start with any sequence number.
 
         Raises:
-            InvalidProducerEpochError: Its epoch is older than that of another batch of the producer.
-            OutOfOrderSequenceNumberError: It does not follow the producer's last batch.
+            InvalidProducerEpochError: The epoch is older than that of another batch of the producer.
+            OutOfOrderSequenceNumberError: The batch does not follow the producer's last batch.
         """
         state = self._states.get(header.producer_id)
         if state is None or header.producer_id == NO_PRODUCER_ID:
@@ -89,9 +89,9 @@ def _repeated(state: _ProducerState, header: BatchHeader) -> AppendedBatch | Non
 def _check_next(state: _ProducerState, header: BatchHeader) -> None:
     producer = f"producer {header.producer_id}"
     if header.producer_epoch < state.epoch:
-        raise InvalidProducerEpochError(f"epoch {header.producer_epoch} of {producer} is smaller than {state.epoch}")
+        raise InvalidProducerEpochError(f"Epoch {header.producer_epoch} of {producer} is older than {state.epoch}.")
     expected = state.next_sequence if header.producer_epoch == state.epoch else 0
     if header.base_sequence != expected:
         raise OutOfOrderSequenceNumberError(
-            f"{producer} in epoch {header.producer_epoch} sent sequence {header.base_sequence}, {expected} was expected"
+            f"Out-of-order: sequence {header.base_sequence} of {producer} in epoch {header.producer_epoch}: expected {expected}."
         )

@@ -1,4 +1,4 @@
-"""The logs of a cluster, by topic id and partition; all its brokers share them, as there are no replicas."""
+"""The logs of a cluster, by topic id and partition. All brokers share them, because there are no replicas."""
 
 from collections.abc import Iterator
 from uuid import UUID
@@ -7,13 +7,13 @@ from kafka_groups.broker.log.partition_log import PartitionLog
 
 __all__ = ["LogStore"]
 
-_FIRST_PRODUCER_ID = 1000  # Kafka hands out ids in blocks of a thousand; a number that is not 0 shows mistakes
+_FIRST_PRODUCER_ID = 1000  # Kafka assigns ids in blocks of 1,000. A first id other than 0 reveals mistakes.
 
 
 class LogStore:
-    """Partition logs, made when first asked for, and the producer ids of the cluster.
+    """Partition logs, created on first use, and the producer ids of the cluster.
 
-    Whether a topic or partition exists is for the cluster's metadata to say; ask that first.
+    Check in the cluster's metadata first whether a topic or partition exists.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class LogStore:
         return ((topic_id, partition) for topic_id, logs in self._logs.items() for partition in logs)
 
     def get(self, topic_id: UUID, partition: int) -> PartitionLog:
-        """The log of a partition; empty when nothing asked for it before."""
+        """Return the log of a partition, and create it on first use."""
         logs = self._logs.setdefault(topic_id, {})
         log = logs.get(partition)
         if log is None:
@@ -38,11 +38,11 @@ class LogStore:
         return log
 
     def delete_topic(self, topic_id: UUID) -> None:
-        """Drop the logs of a topic, if there are any."""
+        """Drop the logs of a topic, if it has any."""
         self._logs.pop(topic_id, None)
 
     def new_producer_id(self) -> int:
-        """A producer id that was never handed out before."""
+        """Return a new producer id."""
         producer_id = self._next_producer_id
         self._next_producer_id += 1
         return producer_id

@@ -1,7 +1,7 @@
-"""What a leader checks in a batch that a producer sends.
+"""Validation of batches that producers send.
 
-It looks at the header; records are decoded only for compacted topics, which want keys. Kafka decodes the records of
-every batch that is not compressed, and so also refuses one that is malformed under a valid checksum.
+It checks the header. It decodes records only for compacted topics, where every record needs a key. Kafka decodes the
+records of every uncompressed batch, and so also refuses a malformed batch with a valid checksum.
 """
 
 from kafka_groups.broker.log.batches import AppendRules
@@ -18,24 +18,26 @@ from kafka_groups.protocol.record_batch import MAGIC, MAGIC_AT, NO_PRODUCER_ID, 
 __all__ = ["checked_batch", "sole_batch"]
 
 _LENGTH_AT = 8
-_OLD_OVERHEAD_BYTES = 14  # what a message of the older formats has at least
+_OLD_OVERHEAD_BYTES = 14  # the minimum size of a message in the older formats
 
 
 def sole_batch(records: bytes | memoryview | None) -> RecordBatch:
-    """The one batch that a producer may send to a partition in one request.
+    """Return the single batch that a produce request contains for a partition.
 
     Raises:
-        InvalidRecordError: There is none, or more than one.
-        CorruptMessageError: The bytes are no batch.
+        InvalidRecordError: There is no batch, or more than one.
+        CorruptMessageError: The bytes are not a batch.
     """
     if _is_of_old_format(records):
-        raise InvalidRecordError(f"records of an older format than {MAGIC} are not accepted")
+        raise InvalidRecordError(f"Records in a format older than {MAGIC} are not supported.")
     try:
         batches = list(iter_batches(records))
     except CorruptRecordError as error:
         raise CorruptMessageError(str(error)) from error
     if len(batches) != 1:
-        raise InvalidRecordError(f"a produce request holds exactly one record batch per partition, not {len(batches)}")
+        raise InvalidRecordError(
+            f"Expected exactly one record batch per partition in a produce request, got {len(batches)}."
+        )
     return batches[0]
 
 
@@ -46,21 +48,21 @@ def _is_of_old_format(records: bytes | memoryview | None) -> bool:
 
 
 def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> BatchHeader:
-    """The header of a batch that a leader accepts.
+    """Validate a batch and return its header.
 
     Raises:
-        MessageTooLargeError: It is larger than `max.message.bytes`.
-        CorruptMessageError: The checksum differs, or the compression is unknown.
-        InvalidRecordError: The header contradicts itself, the batch is one that producers do not write, or the topic
-            is compacted and a record has no key.
-        InvalidTimestampError: The largest timestamp lies too far in the future.
-        InvalidTxnStateError: It belongs to a transaction.
+        MessageTooLargeError: The batch is larger than `max.message.bytes`.
+        CorruptMessageError: The checksum does not match, or the compression is unknown.
+        InvalidRecordError: The header is inconsistent, producers may not write such a batch, or the topic is compacted
+            and a record has no key.
+        InvalidTimestampError: The largest timestamp is too far in the future.
+        InvalidTxnStateError: The batch belongs to a transaction.
     """
     header = batch.header
     if header.size_bytes > rules.max_message_bytes:
         raise MessageTooLargeError(
-            f"the record batch has {header.size_bytes} bytes, which is more than max.message.bytes "
-            f"({rules.max_message_bytes})"
+            f"The record batch has {header.size_bytes} bytes, which is more than max.message.bytes "
+            f"({rules.max_message_bytes})."
         )
     _check_integrity(batch)
     _check_offsets(header)
@@ -81,35 +83,35 @@ def _check_integrity(batch: RecordBatch) -> None:
 
 def _check_offsets(header: BatchHeader) -> None:
     if header.base_offset != 0:
-        raise InvalidRecordError(f"the base offset of a produced batch is 0, not {header.base_offset}")
+        raise InvalidRecordError(f"Invalid base offset {header.base_offset} of a produced batch: expected 0.")
     if header.last_offset_delta < 0 or not header.is_dense:
         raise InvalidRecordError(
-            f"the batch covers {header.last_offset_delta + 1} offsets and announces {header.record_count} records"
+            f"The batch has {header.last_offset_delta + 1} offsets but a record count of {header.record_count}."
         )
 
 
 def _check_origin(header: BatchHeader) -> None:
     if header.is_control:
-        raise InvalidRecordError("clients do not write control records")
+        raise InvalidRecordError("Clients can't write control records.")
     if header.is_transactional:
-        raise InvalidTxnStateError("the producer has no transaction under way")
+        raise InvalidTxnStateError("The producer has no transaction in progress. Transactions are not supported.")
     if header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
         raise InvalidRecordError(
-            f"producer {header.producer_id} gives epoch {header.producer_epoch} and sequence {header.base_sequence}"
+            f"Producer {header.producer_id} sent epoch {header.producer_epoch} and sequence {header.base_sequence}."
         )
 
 
 def _check_timestamp(header: BatchHeader, rules: AppendRules, wall_ms: int) -> None:
     if not rules.log_append_time and header.max_timestamp_ms - wall_ms > rules.timestamp_after_max_ms:
         raise InvalidTimestampError(
-            f"timestamp {header.max_timestamp_ms} is more than {rules.timestamp_after_max_ms} ms after the broker's "
-            f"time ({wall_ms})"
+            f"Timestamp {header.max_timestamp_ms} is more than {rules.timestamp_after_max_ms} ms after the broker's "
+            f"time ({wall_ms})."
         )
 
 
 def _check_keys(batch: RecordBatch) -> None:
     try:
         if any(record.key is None for record in batch.records()):
-            raise InvalidRecordError("a compacted topic takes no record without a key")
+            raise InvalidRecordError("Every record in a compacted topic needs a key.")
     except CorruptRecordError as error:
         raise InvalidRecordError(str(error)) from error

@@ -127,7 +127,7 @@ class ShareStateStore:
             group_id: The share group.
             topic_id: The topic's id.
             partition: The partition's number.
-            start_offset: Where delivery begins; -1 leaves it to the group's `share.auto.offset.reset`.
+            start_offset: Where delivery starts. -1 means the group's `share.auto.offset.reset`.
             state_epoch: Epoch of the state.
 
         Raises:
@@ -172,7 +172,7 @@ class ShareStateStore:
         state.apply(update)
 
     def delete(self, group_id: str, topic_id: UUID, partition: int) -> None:
-        """Delete the state of a share-partition, if there is any."""
+        """Delete the state of a share-partition, if it has one."""
         self._states.pop((group_id, topic_id, partition), None)
 
     def summary(self, group_id: str, topic_id: UUID, partition: int) -> StateSummary | None:

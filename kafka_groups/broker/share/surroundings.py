@@ -42,12 +42,12 @@ class ShareLog(Protocol):
 
     @property
     def high_watermark(self) -> int:
-        """The offset after the last one that may be read."""
+        """The offset after the last readable one."""
         ...
 
     @property
     def last_stable_offset(self) -> int:
-        """The offset after the last one that no open transaction holds back."""
+        """The first offset of an open transaction, or the end of the log if there is none."""
         ...
 
     def read(self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None) -> LogRead:

@@ -1,1 +1,1 @@
-"""Assignors: which member of a group is to fetch from which share-partitions."""
+"""Assignors decide which member of a group fetches from which share-partitions."""

@@ -1,18 +1,18 @@
-"""Kafka's share assignor `simple`, as it ships: balance first, then stickiness.
+"""Kafka's share assignor `simple`: balance first, then stickiness.
 
-The rules, observed on Kafka 4.4:
+The rules, as observed on Kafka 4.4:
 
-1. Every partition gets the same number of members, its *sharing*: members divided by partitions, rounded up. So
-   with more members than partitions they share partitions, and nobody is idle.
-2. The numbers of partitions of any two members differ by one at most.
-3. Within these two rules, as many partitions as possible stay where they are.
+1. Every partition gets the same number of members, its *sharing*: members divided by partitions, rounded up. If there
+   are more members than partitions, members share partitions and no member is idle.
+2. The numbers of partitions of any two members differ by at most one.
+3. Within these two rules, the maximum number of partitions stays with their members.
 
-When all members subscribe to the same topics, the rules hold over all partitions together; otherwise they hold for
-each topic by itself, among the members that subscribe to it.
+If all members subscribe to the same topics, the rules apply to all partitions together. Otherwise they apply to each
+topic separately, among the members that subscribe to it.
 
-The third rule is kept to the letter: what stays is a largest matching between members and the partitions that they
-had, found with augmenting paths, so that no other assignment that follows the first two moves less. Ties go to the
-member with the fewest partitions of other topics, then by member id: the same input gives the same assignment.
+Rule 3 is exact: the partitions that stay are a maximum matching between members and their previous partitions, found
+with augmenting paths. No other assignment that follows the first two rules moves fewer partitions. Ties go to the
+member with the fewest partitions of other topics, and then to the lowest member id, so the result is deterministic.
 """
 
 import heapq
@@ -31,7 +31,7 @@ NAME = "simple"
 
 @frozen
 class MemberSpec:
-    """What the assignor knows of a member: the topics it subscribes to, and the partitions it was assigned before."""
+    """The assignor's view of a member: its subscribed topics and its previous partitions."""
 
     topic_ids: frozenset[UUID]
     owned: frozenset[TopicIdPartition] = frozenset()
@@ -40,14 +40,14 @@ class MemberSpec:
 def assign(
     members: Mapping[str, MemberSpec], partitions: Iterable[TopicIdPartition]
 ) -> dict[str, frozenset[TopicIdPartition]]:
-    """A new target assignment.
+    """Compute a new target assignment.
 
     Args:
         members: The members of the group by id.
-        partitions: All share-partitions that may be assigned.
+        partitions: All share-partitions that can be assigned.
 
     Returns:
-        The partitions of every member, also of those that get none.
+        The partitions of every member, including members without partitions.
     """
     assigned: dict[str, set[TopicIdPartition]] = {member: set() for member in members}
     for subscribers, offered in _scopes(members, sorted(partitions, key=_position)):
@@ -65,7 +65,7 @@ _Scope = tuple[list[str], list[TopicIdPartition]]
 
 
 def _scopes(members: Mapping[str, MemberSpec], partitions: Sequence[TopicIdPartition]) -> Iterable[_Scope]:
-    """Members and partitions to balance against each other: all at once, or topic by topic."""
+    """Members and partitions to balance together: all of them, or those of one topic."""
     subscriptions = {spec.topic_ids for spec in members.values()}
     if len(subscriptions) == 1:
         (topic_ids,) = subscriptions
@@ -87,14 +87,14 @@ def _topic(partition: TopicIdPartition) -> UUID:
 
 
 class _Balance:
-    """Partitions of one scope being dealt to its members.
+    """Distributes the partitions of one scope to its members.
 
-    With `sharing` members for each partition there are `slots` to deal. Every member gets `quota` of them and `extras`
-    members one more. When partitions are shared, the quota is 1.
+    With `sharing` members for each partition there are `slots` to distribute. Every member gets `quota` slots, and
+    `extras` members get one more. When partitions are shared, the quota is 1.
 
     Args:
-        partitions: What to deal, in order.
-        loads: How many partitions each member has of other scopes; it only breaks ties.
+        partitions: The partitions to distribute, in order.
+        loads: Number of partitions of each member in other scopes. Only used to break ties.
     """
 
     def __init__(self, partitions: Sequence[TopicIdPartition], loads: Mapping[str, int]) -> None:
@@ -106,7 +106,7 @@ class _Balance:
         self.holders: dict[TopicIdPartition, set[str]] = {partition: set() for partition in partitions}
 
     def keep(self, owned: Mapping[str, frozenset[TopicIdPartition]]) -> None:
-        """Give the members as many as possible of the partitions that they had, and none that they had not."""
+        """Let members keep the maximum number of their previous partitions, without assigning others."""
         wanted = {member: sorted(owned[member] & self.holders.keys(), key=_position) for member in self._loads}
         for member, partitions in wanted.items():
             self._keep_free(member, partitions)
@@ -118,11 +118,11 @@ class _Balance:
                 self._extras -= 1
 
     def fill(self) -> None:
-        """Deal the free slots to the members with the fewest partitions.
+        """Distribute the free slots to the members with the fewest partitions.
 
-        This never gets stuck. A partition without any member can go to everybody. A partition that has some already
-        is shared, so the quota is 1: members below it hold nothing, and while extras are left, too few members
-        hold one partition (this one) or two for them to be all.
+        This never gets stuck. A partition without members can go to any member. A partition that already has members
+        is shared, so the quota is 1: members below the quota hold nothing, and while extras remain, not all members
+        hold one partition (this one) or two.
         """
         queue = [(count, self._loads[member], member) for member, count in self._counts.items()]
         heapq.heapify(queue)
@@ -139,7 +139,7 @@ class _Balance:
                 heapq.heappush(queue, entry)
 
     def _keep_free(self, member: str, partitions: Iterable[TopicIdPartition]) -> None:
-        """The easy part of keeping, in linear time: what nobody else wants leaves nothing to be decided."""
+        """Keep partitions that no other member wants, in linear time."""
         for partition in partitions:
             if self._counts[member] == self._quota:
                 return
@@ -148,9 +148,9 @@ class _Balance:
                 self._counts[member] += 1
 
     def _augment(self, member: str, wanted: Mapping[str, Sequence[TopicIdPartition]]) -> bool:
-        """Let a member keep one more, where others may have to give up one of theirs and keep another instead.
+        """Let a member keep one more partition. Other members may have to swap one of theirs for another.
 
-        A breadth-first search for an augmenting path from the member to a partition with a free slot.
+        Does a breadth-first search for an augmenting path from the member to a partition with a free slot.
         """
         wanted_by: dict[TopicIdPartition, str] = {}
         gives_up: dict[str, TopicIdPartition] = {}
@@ -176,7 +176,7 @@ class _Balance:
         wanted_by: Mapping[TopicIdPartition, str],
         gives_up: Mapping[str, TopicIdPartition],
     ) -> None:
-        """Walk an augmenting path back: everybody on it takes what it wants and gives up what the one before wants."""
+        """Walk back along an augmenting path: each member takes the partition it wants and gives one to the next."""
         taker = wanted_by[free]
         self.holders[free].add(taker)
         while taker != member:

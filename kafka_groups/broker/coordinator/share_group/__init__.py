@@ -1,1 +1,1 @@
-"""One share group: its hard state, and the rules by which heartbeats, leaves and topics change it (KIP-932)."""
+"""One share group: its hard state, and how heartbeats, departures and topics change it (KIP-932)."""

@@ -1,7 +1,7 @@
 """Target assignment and reconciliation (KIP-932, "Rebalance process"; KIP-1263).
 
-There is no fencing in a share group: a member goes straight to its part of the target assignment with its next
-heartbeat, whatever the others still fetch.
+Members of a share group do not wait for each other: with its next heartbeat, a member gets its part of the target
+assignment, even if other members still fetch from the same partitions.
 """
 
 from kafka_groups.broker.coordinator.assignors import simple
@@ -29,7 +29,7 @@ def needs_target(group: ShareGroup) -> bool:
 
 
 def update_target(draft: Draft, topics: TopicsImage) -> None:
-    """Compute the target assignment for the group epoch, starting from the one there is."""
+    """Compute the target assignment for the group epoch, starting from the current one."""
     group = draft.group
     specs = {member: _spec(group, member, topics) for member in group.members}
     target = simple.assign(specs, assignable_partitions(group, topics))
@@ -44,17 +44,17 @@ def _spec(group: ShareGroup, member: str, topics: TopicsImage) -> simple.MemberS
 
 
 def settle_empty_group(draft: Draft) -> None:
-    """An empty group has nothing to compute: its target assignment is up to date at once."""
+    """Mark the target assignment of an empty group as current, because there is nothing to compute."""
     group = draft.group
     if not group.members:
         draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, group.epoch))
 
 
 def reconcile(draft: Draft, member: str, topics: TopicsImage) -> None:
-    """Move a member to the target epoch and its part of the target assignment, if it is not there.
+    """Move a member to the target epoch and its part of the target assignment, unless it is already there.
 
-    While the target is behind the group (KIP-1263), the member gets of it what it still subscribes to, and of topics
-    that still exist.
+    While the target assignment is older than the group epoch (KIP-1263), the member only gets partitions of topics that
+    it still subscribes to and that still exist.
     """
     group = draft.group
     topic_ids = subscribed_topic_ids(group, member, topics)

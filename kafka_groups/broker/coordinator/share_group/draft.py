@@ -1,4 +1,4 @@
-"""What a group would be after the records that an operation has written so far."""
+"""A group as it will be after the records that an operation has created so far."""
 
 from kafka_groups.broker.coordinator.records import GroupRecord
 from kafka_groups.broker.coordinator.share_group.group import ShareGroup
@@ -7,14 +7,14 @@ __all__ = ["Draft"]
 
 
 class Draft:
-    """A copy of a group that an operation writes its records on.
+    """A copy of a group, to which an operation applies its records.
 
-    Each record is replayed on the copy at once, by the same `replay` that will change the group itself: the steps of
-    an operation see each other's effects, and the group cannot come out differently.
+    Each record is replayed on the copy at once, with the same `replay` that will change the group itself. The steps of
+    an operation therefore see each other's effects, and the group ends in the same state as the copy.
 
     Attributes:
         group: The copy.
-        records: What was written.
+        records: The records so far.
     """
 
     def __init__(self, group: ShareGroup) -> None:

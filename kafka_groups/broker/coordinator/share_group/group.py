@@ -1,4 +1,4 @@
-"""The hard state of one share group: a plain table of the last values of its records."""
+"""The hard state of one share group: a table of the last values of its records."""
 
 import enum
 from typing import Self, TypeVar
@@ -24,11 +24,11 @@ __all__ = ["GroupState", "ShareGroup"]
 
 Value = TypeVar("Value")
 
-_NEW = GroupEpoch(epoch=1, metadata_hash=0)  # as in Kafka, the first member brings the group to epoch 2
+_NEW = GroupEpoch(epoch=1, metadata_hash=0)  # as in Kafka, the first member moves the group to epoch 2
 
 
 class GroupState(enum.StrEnum):
-    """The states of a share group; nothing is in between, as members need not give anything up first (KIP-932)."""
+    """The states of a share group. There are no intermediate states, because members don't have to revoke (KIP-932)."""
 
     EMPTY = "Empty"
     STABLE = "Stable"
@@ -39,16 +39,16 @@ class GroupState(enum.StrEnum):
 class ShareGroup:
     """One share group.
 
-    Only `replay` changes it. Two groups are equal when their hard state is.
+    Only `replay` changes it. Two groups are equal if their hard states are equal.
 
     Attributes:
-        metadata: Group epoch, and the hash of the topics' metadata that it was bumped for.
+        metadata: Group epoch, and the hash of the topics' metadata at that epoch.
         assignment_epoch: The group epoch that the target assignment was computed for.
-        members: What the members say about themselves.
+        members: The members' descriptions of themselves.
         target: The target assignment by member.
         current: Member epochs and current assignments by member.
         state_partitions: The share-partitions that have persistent state.
-        exists: Whether the group was ever written and not deleted since.
+        exists: Whether the group was created and not deleted since.
     """
 
     group_id: str
@@ -67,7 +67,7 @@ class ShareGroup:
 
     @property
     def state(self) -> GroupState:
-        """The state, as ShareGroupDescribe and ListGroups name it."""
+        """The state, with the name that ShareGroupDescribe and ListGroups use."""
         if not self.exists:
             return GroupState.DEAD
         return GroupState.STABLE if self.members else GroupState.EMPTY
@@ -77,7 +77,7 @@ class ShareGroup:
         return evolve(self, members=dict(self.members), target=dict(self.target), current=dict(self.current))
 
     def replay(self, record: GroupRecord) -> None:
-        """Take over what a record says."""
+        """Apply a record to the group."""
         match record:
             case ShareGroupMemberMetadata(_, member_id, value):
                 _put(self.members, member_id, value)

@@ -1,4 +1,4 @@
-"""Members: which heartbeats are valid, and how members join, change and go (KIP-932, "Share group membership")."""
+"""Members: which heartbeats are valid, and how members join, change and leave (KIP-932, "Share group membership")."""
 
 from attrs import evolve, frozen
 
@@ -38,17 +38,17 @@ _MAX_MEMBER_ID_LENGTH = 36
 
 @frozen
 class MemberClient:
-    """Where a heartbeat came from: the client id of its header, and the host as ShareGroupDescribe shows it."""
+    """The origin of a heartbeat: the client id in its header, and the host as ShareGroupDescribe shows it."""
 
     client_id: str
     client_host: str
 
 
 def validate(request: ShareGroupHeartbeatRequest) -> None:
-    """Check what can be checked without the group.
+    """Validate the parts of a heartbeat that do not depend on the group.
 
     Raises:
-        InvalidRequestError: A field has a value that no group accepts.
+        InvalidRequestError: A field has an invalid value.
     """
     if not request.group_id.strip():
         raise InvalidRequestError("GroupId can't be empty.")
@@ -65,11 +65,11 @@ def validate(request: ShareGroupHeartbeatRequest) -> None:
 
 
 def group_of_member(group: ShareGroup | None, group_id: str, member_id: str) -> ShareGroup:
-    """The group, after a check that it exists and has the member.
+    """Return the group after checking that it exists and has the member.
 
     Raises:
-        GroupIdNotFoundError: There is no such group.
-        UnknownMemberIdError: It has no such member.
+        GroupIdNotFoundError: The group does not exist.
+        UnknownMemberIdError: The group does not have the member.
     """
     if group is None:
         raise GroupIdNotFoundError(f"Share group {group_id} not found.")
@@ -79,7 +79,7 @@ def group_of_member(group: ShareGroup | None, group_id: str, member_id: str) -> 
 
 
 def check_can_join(group: ShareGroup | None, member_id: str, max_size: int) -> None:
-    """Check that a member may join; one that is in the group may always join again.
+    """Check that a member may join. A member of the group may always join again.
 
     Raises:
         GroupMaxSizeReachedError: The group is full.
@@ -89,12 +89,12 @@ def check_can_join(group: ShareGroup | None, member_id: str, max_size: int) -> N
 
 
 def check_member_epoch(group: ShareGroup, member_id: str, member_epoch: int) -> None:
-    """Check the epoch of a known member that neither joins nor leaves.
+    """Check the epoch of a member that is neither joining nor leaving.
 
-    The previous epoch is as good as the current one, for the response that brought the current one may be lost.
+    The previous epoch is accepted too, because the response with the current epoch may have been lost.
 
     Raises:
-        FencedMemberEpochError: The epoch is neither of the two.
+        FencedMemberEpochError: The epoch is neither the current nor the previous one.
     """
     current = group.current[member_id]
     if member_epoch > current.member_epoch:
@@ -111,7 +111,7 @@ def check_member_epoch(group: ShareGroup, member_id: str, member_epoch: int) -> 
 
 
 def update_member(draft: Draft, request: ShareGroupHeartbeatRequest, client: MemberClient) -> bool:
-    """Write what the request says about its member, if that is new; returns whether the subscription changed."""
+    """Store the member's description if it changed, and return whether its subscription changed."""
     known = draft.group.members.get(request.member_id)
     said = _metadata(known, request, client)
     if said != known:
@@ -122,7 +122,7 @@ def update_member(draft: Draft, request: ShareGroupHeartbeatRequest, client: Mem
 def _metadata(
     known: MemberMetadata | None, request: ShareGroupHeartbeatRequest, client: MemberClient
 ) -> MemberMetadata:
-    """What is known about a member after a request; fields that it leaves out stay as they were."""
+    """Return the member's description after a request. Fields that the request leaves out do not change."""
     said = known or MemberMetadata(client.client_id, client.client_host, ())
     said = evolve(said, client_id=client.client_id, client_host=client.client_host)
     if request.rack_id is not None:
@@ -133,7 +133,7 @@ def _metadata(
 
 
 def remove_member(draft: Draft, member_id: str) -> None:
-    """Take back everything that is known of a member."""
+    """Delete everything about a member."""
     group_id = draft.group.group_id
     draft.write(ShareGroupCurrentMemberAssignment(group_id, member_id, None))
     draft.write(ShareGroupTargetAssignmentMember(group_id, member_id, None))

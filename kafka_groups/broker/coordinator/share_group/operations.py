@@ -1,4 +1,4 @@
-"""The operations on a share group: each takes the group as it is and returns a response and records."""
+"""The operations on a share group. Each takes the current group and returns a response and records."""
 
 from attrs import frozen
 
@@ -33,11 +33,11 @@ __all__ = ["Beat", "beat", "delete_group", "remove"]
 
 @frozen
 class Beat:
-    """What a heartbeat came to.
+    """The result of a heartbeat.
 
     Attributes:
-        current: The member's epoch and assignment from now on.
-        send_assignment: Whether the response has to carry the assignment.
+        current: The member's new epoch and assignment.
+        send_assignment: Whether the response must contain the assignment.
         computed_target: Whether a new target assignment was computed.
     """
 
@@ -54,14 +54,14 @@ def beat(
     *,
     may_compute_target: bool,
 ) -> Beat:
-    """Take in a valid heartbeat of a member that joins or stays.
+    """Apply a valid heartbeat of a member that joins or stays.
 
     Args:
         draft: The group.
-        request: The heartbeat; its member id and epoch were checked.
-        client: Where it came from.
-        topics: The topics that there are.
-        may_compute_target: Whether the assignment interval is over since the last target assignment (KIP-1263).
+        request: The heartbeat. Its member id and epoch have been checked.
+        client: Its origin.
+        topics: The existing topics.
+        may_compute_target: Whether the assignment interval has passed since the last target assignment (KIP-1263).
     """
     member_id = request.member_id
     before = draft.group.current.get(member_id)
@@ -80,24 +80,24 @@ def beat(
 def _must_send_assignment(
     request: ShareGroupHeartbeatRequest, before: CurrentAssignment | None, current: CurrentAssignment
 ) -> bool:
-    """A member that names topics may have lost what it knew; any other is told of changes alone."""
+    """Return whether to send the assignment: it changed, or the request lists topics (the member may have lost it)."""
     if request.member_epoch == JOIN_EPOCH or request.subscribed_topic_names is not None:
         return True
     return before is None or before.partitions != current.partitions
 
 
 def remove(draft: Draft, member_id: str, topics: TopicsImage) -> None:
-    """Take a member out of the group, because it leaves or its session timed out."""
+    """Remove a member that leaves or whose session timed out."""
     remove_member(draft, member_id)
     bump_group_epoch(draft, topics, membership_changed=True)
     settle_empty_group(draft)
 
 
 def delete_group(draft: Draft) -> None:
-    """Delete the group for good.
+    """Delete the group.
 
     Raises:
-        NonEmptyGroupError: It has members.
+        NonEmptyGroupError: The group has members.
     """
     group: ShareGroup = draft.group
     if group.members:

@@ -1,4 +1,4 @@
-"""Responses to the requests about share groups, made from the groups."""
+"""Responses to requests about share groups, created from the groups."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ __all__ = ["describe_group", "heartbeat_response", "leave_response"]
 def heartbeat_response(
     request: heartbeat.ShareGroupHeartbeatRequest, beat: Beat, config: ShareGroupConfig
 ) -> heartbeat.ShareGroupHeartbeatResponse:
-    """The answer to a member that joined or stayed."""
+    """Return the response to a member that joined or stayed."""
     return heartbeat.ShareGroupHeartbeatResponse(
         member_id=request.member_id,
         member_epoch=beat.current.member_epoch,
@@ -30,12 +30,12 @@ def heartbeat_response(
 
 
 def leave_response(member_id: str) -> heartbeat.ShareGroupHeartbeatResponse:
-    """The answer to a member that left."""
+    """Return the response to a member that left."""
     return heartbeat.ShareGroupHeartbeatResponse(member_id=member_id, member_epoch=LEAVE_EPOCH, heartbeat_interval_ms=0)
 
 
 def describe_group(group: ShareGroup, topics: TopicsImage) -> describe.DescribedGroup:
-    """A group as ShareGroupDescribe shows it."""
+    """Return a group as ShareGroupDescribe shows it."""
     return describe.DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,

@@ -1,8 +1,8 @@
 """Persistent state of share-partitions (KIP-932, "Using the share coordinator from the group coordinator").
 
-A share-partition can be assigned only once its state is initialised. That takes two steps, so that a coordinator that
-fails in between is continued by the next one: a record says that initialisation begins, the share coordinator is
-asked, a second record says that it is done. Deleting goes the same way.
+A share-partition can be assigned only after its state is initialised. This takes two steps, so that the next
+coordinator can continue if one fails in between: a record says that initialisation starts, the share coordinator
+initialises the state, and a second record says that it is done. Deletion works the same way.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,14 +26,14 @@ __all__ = [
 ]
 
 UNINITIALIZED_OFFSET = -1
-"""Start offset that leaves the beginning to the group's `share.auto.offset.reset`."""
+"""Start offset that means: use the group's `share.auto.offset.reset`."""
 
 _FIRST_OFFSET = 0
 
 
 @frozen
 class Initialization:
-    """One share-partition whose state the share coordinator has to create."""
+    """A share-partition whose state the share coordinator must create."""
 
     topic_id: UUID
     partition: int
@@ -41,7 +41,7 @@ class Initialization:
 
 
 def begin_initialization(draft: Draft, topics: TopicsImage) -> None:
-    """Begin with the partitions of subscribed topics that have no state yet."""
+    """Start to initialise the partitions of subscribed topics that have no state yet."""
     known = draft.group.state_partitions
     missing: dict[UUID, frozenset[int]] = {}
     names: dict[UUID, str] = {}
@@ -57,10 +57,10 @@ def begin_initialization(draft: Draft, topics: TopicsImage) -> None:
 
 
 def pending_initializations(state: StatePartitions) -> list[Initialization]:
-    """What the share coordinator has to be asked for.
+    """Return the initialisations to request from the share coordinator.
 
-    A partition that is added to a topic later begins at offset 0, wherever the group resets to: its records came
-    after the group subscribed.
+    A partition that is added to a topic later starts at offset 0, regardless of the group's reset policy, because its
+    records were all written after the group subscribed.
     """
     return [
         Initialization(topic_id, partition, _FIRST_OFFSET if topic_id in state.initialized else UNINITIALIZED_OFFSET)
@@ -69,13 +69,13 @@ def pending_initializations(state: StatePartitions) -> list[Initialization]:
 
 
 def finish_initialization(draft: Draft) -> None:
-    """The share coordinator has created the state of everything that was being initialised."""
+    """Record that the share coordinator has created all states that were being initialised."""
     known = draft.group.state_partitions
     _write(draft, evolve(known, initializing={}, initialized=_union(known.initialized, known.initializing)))
 
 
 def drop_deleted_topics(draft: Draft, topics: TopicsImage) -> None:
-    """Begin to delete the state of topics that do not exist any more."""
+    """Start to delete the state of topics that no longer exist."""
     known = draft.group.state_partitions
     gone = {topic_id for topic_id in known.topic_names if topics.topic_by_id(topic_id) is None}
     gone -= known.deleting.keys()
@@ -94,14 +94,14 @@ def drop_deleted_topics(draft: Draft, topics: TopicsImage) -> None:
 
 
 def finish_deletion(draft: Draft) -> None:
-    """The share coordinator has deleted everything that was being deleted."""
+    """Record that the share coordinator has deleted all states that were being deleted."""
     known = draft.group.state_partitions
     names = {id_: name for id_, name in known.topic_names.items() if id_ not in known.deleting}
     _write(draft, evolve(known, deleting={}, topic_names=names))
 
 
 def share_partitions(topics: TopicPartitions) -> Iterator[tuple[UUID, int]]:
-    """Topic id and number of each partition, in order."""
+    """Return topic id and number of each partition, in order."""
     for topic_id in sorted(topics):
         for partition in sorted(topics[topic_id]):
             yield topic_id, partition

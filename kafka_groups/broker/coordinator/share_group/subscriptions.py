@@ -1,4 +1,4 @@
-"""What a group subscribes to: topics that exist, partitions that can be assigned, and when the group epoch moves on."""
+"""The subscriptions of a group: existing topics, assignable partitions, and when the group epoch increases."""
 
 import hashlib
 from collections.abc import Iterator
@@ -17,19 +17,19 @@ _HASH_BYTES = 8
 
 
 def subscribed_topics(group: ShareGroup, topics: TopicsImage) -> list[TopicImage]:
-    """The topics that exist and that at least one member subscribes to, by name."""
+    """Return the existing topics that at least one member subscribes to, by name."""
     names = {name for member in group.members.values() for name in member.subscribed_topic_names}
     return list(_existing(sorted(names), topics))
 
 
 def subscribed_topic_ids(group: ShareGroup, member_id: str, topics: TopicsImage) -> frozenset[UUID]:
-    """The ids of the existing topics that a member subscribes to."""
+    """Return the ids of the existing topics that a member subscribes to."""
     names = group.members[member_id].subscribed_topic_names
     return frozenset(topic.topic_id for topic in _existing(names, topics))
 
 
 def assignable_partitions(group: ShareGroup, topics: TopicsImage) -> list[TopicIdPartition]:
-    """The share-partitions that can be assigned: of subscribed topics, and with initialised state."""
+    """Return the assignable share-partitions: those of subscribed topics that have initialised state."""
     initialized = group.state_partitions.initialized
     return [
         TopicIdPartition(topic.topic_id, partition, topic.name)
@@ -39,10 +39,10 @@ def assignable_partitions(group: ShareGroup, topics: TopicsImage) -> list[TopicI
 
 
 def metadata_hash(group: ShareGroup, topics: TopicsImage) -> int:
-    """A number that changes whenever other partitions could be assigned than before.
+    """Return a number that changes when the set of assignable partitions may have changed.
 
-    It covers the subscribed topics with their ids, their numbers of partitions, and the partitions that have
-    initialised state.
+    It depends on the subscribed topics with their ids and numbers of partitions, and on the partitions with initialised
+    state.
     """
     initialized = group.state_partitions.initialized
     facts = [
@@ -55,7 +55,7 @@ def metadata_hash(group: ShareGroup, topics: TopicsImage) -> int:
 
 
 def bump_group_epoch(draft: Draft, topics: TopicsImage, *, membership_changed: bool) -> None:
-    """Move the group epoch on by one, if members, subscriptions or the topics' metadata changed."""
+    """Increase the group epoch by one if members, subscriptions or the topics' metadata changed."""
     group = draft.group
     current_hash = metadata_hash(group, topics)
     if membership_changed or current_hash != group.metadata.metadata_hash:

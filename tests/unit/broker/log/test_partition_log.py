@@ -137,7 +137,7 @@ def test_compacted_topics_want_keys(codec: Compression) -> None:
     options = BatchOptions(compression=codec)
     log = PartitionLog()
     log.append(build_batch([NewRecord(b"v", key=b"k"), NewRecord(None, key=b"")], 0, options), 0, 0, rules=rules)
-    with pytest.raises(InvalidRecordError, match="without a key"):
+    with pytest.raises(InvalidRecordError, match="needs a key"):
         log.append(build_batch([NewRecord(b"v", key=b"k"), NewRecord(b"v")], 0, options), 0, 0, rules=rules)
     with pytest.raises(InvalidRecordError):
         log.append(patched(batch(3), ">b", 61, 0x7F), 0, 0, rules=rules)
@@ -160,7 +160,7 @@ def test_a_repeated_batch_is_answered_as_before() -> None:
 def test_the_last_five_batches_are_remembered() -> None:
     log = log_of(*(idempotent(i) for i in range(6)))
     assert [log.append(idempotent(i), EPOCH, WALL_MS).base_offset for i in range(1, 6)] == [1, 2, 3, 4, 5]
-    with pytest.raises(OutOfOrderSequenceNumberError, match="sent sequence 0, 6 was expected"):
+    with pytest.raises(OutOfOrderSequenceNumberError, match="sequence 0 .* expected 6"):
         log.append(idempotent(0), EPOCH, WALL_MS)
 
 
@@ -280,7 +280,7 @@ def test_offsets_outside_the_log(offset: int) -> None:
     log = log_of(batch(3), batch(3))
     read: list[Callable[[], object]] = [lambda: log.read(offset, 100), lambda: log.available_bytes(offset)]
     for call in read:
-        with pytest.raises(OffsetOutOfRangeError, match=f"offset {offset}"):
+        with pytest.raises(OffsetOutOfRangeError, match=f"Offset {offset}"):
             call()
 
 
