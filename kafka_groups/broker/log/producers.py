@@ -93,5 +93,5 @@ def _check_next(state: _ProducerState, header: BatchHeader) -> None:
     expected = state.next_sequence if header.producer_epoch == state.epoch else 0
     if header.base_sequence != expected:
         raise OutOfOrderSequenceNumberError(
-            f"Out-of-order: sequence {header.base_sequence} of {producer} in epoch {header.producer_epoch}: expected {expected}."
+            f"{producer} in epoch {header.producer_epoch} sent sequence {header.base_sequence}, expected {expected}"
         )

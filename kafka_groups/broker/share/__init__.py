@@ -1,1 +1,1 @@
-"""The leader of share-partitions: what is acquired by whom, for how long, how often (KIP-932); without any I/O."""
+"""The leader of share-partitions: who has acquired what, for how long, how often (KIP-932). Does no I/O."""

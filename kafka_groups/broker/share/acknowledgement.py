@@ -1,4 +1,4 @@
-"""What acknowledgements come to: checked as a whole, before anything is changed (KIP-932, KIP-1222)."""
+"""The effects of acknowledgements, validated as a whole before anything changes (KIP-932, KIP-1222)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -28,11 +28,11 @@ _EVENTS = MappingProxyType({
 
 @frozen
 class Acknowledgement:
-    """What a member says of records of one share-partition.
+    """A member's acknowledgements of records of one share-partition.
 
     Attributes:
         member_id: The member.
-        batches: Ranges of offsets, in their order, with one type or one type per offset.
+        batches: Ranges of offsets in ascending order, each with one type or one type per offset.
         is_renew_ack: Whether the request may renew locks.
     """
 
@@ -43,11 +43,11 @@ class Acknowledgement:
 
 @frozen
 class AcknowledgementPlan:
-    """What a valid acknowledgement changes.
+    """The changes that a valid acknowledgement makes.
 
     Attributes:
-        changes: New states of records that are not acquired any more.
-        renewals: Records whose locks begin anew.
+        changes: New states of records that are no longer acquired.
+        renewals: Records whose locks are extended by a full lock duration.
     """
 
     changes: tuple[StateBatch, ...]
@@ -55,17 +55,19 @@ class AcknowledgementPlan:
 
 
 def check_batches(acknowledgement: Acknowledgement, *, renew_enabled: bool) -> None:
-    """Check the form of the batches, which needs no state.
+    """Validate the parts of the batches that do not depend on state.
 
     Raises:
-        InvalidRequestError: A range is reversed or out of order, has a wrong number of types or an unknown type, or
-            renews without the request's IsRenewAck.
-        InvalidRecordStateError: It renews, and the group has `share.renew.acknowledge.enable` off.
+        InvalidRequestError: A range is reversed or out of order, has the wrong number of types or an unknown type, or
+            renews although the request does not set IsRenewAck.
+        InvalidRecordStateError: A range renews, but the group's `share.renew.acknowledge.enable` is false.
     """
     previous_last = -1
     for batch in acknowledgement.batches:
         if batch.first_offset > batch.last_offset or batch.first_offset < previous_last:
-            raise InvalidRequestError(f"offsets {batch.first_offset}..{batch.last_offset} are reversed or out of order")
+            raise InvalidRequestError(
+                f"Offsets {batch.first_offset}..{batch.last_offset} are reversed or out of order."
+            )
         _check_types(batch, is_renew_ack=acknowledgement.is_renew_ack)
         previous_last = batch.last_offset
     if not renew_enabled and any(AcknowledgeType.RENEW in batch.acknowledge_types for batch in acknowledgement.batches):
@@ -75,23 +77,27 @@ def check_batches(acknowledgement: Acknowledgement, *, renew_enabled: bool) -> N
 def _check_types(batch: AcknowledgementBatch, *, is_renew_ack: bool) -> None:
     types, size = batch.acknowledge_types, batch.last_offset - batch.first_offset + 1
     if len(types) not in (1, size):
-        raise InvalidRequestError(f"{len(types)} acknowledge types for {size} offsets: give 1, or one for each")
+        raise InvalidRequestError(
+            f"Got {len(types)} acknowledge types for {size} offsets: expected 1, or one for each offset."
+        )
     highest = AcknowledgeType.RENEW if is_renew_ack else AcknowledgeType.REJECT
     if not all(AcknowledgeType.GAP <= each <= highest for each in types):
-        raise InvalidRequestError(f"acknowledge types are {AcknowledgeType.GAP:d} to {highest:d} in this request")
+        raise InvalidRequestError(
+            f"Invalid acknowledge type: allowed values in this request are {AcknowledgeType.GAP:d} to {highest:d}."
+        )
 
 
 def plan_acknowledgement(
     in_flight: InFlight, acknowledgement: Acknowledgement, limits: DeliveryLimits, now_ms: int
 ) -> AcknowledgementPlan:
-    """Check an acknowledgement whose form is right against the records, and tell what it changes.
+    """Validate a well-formed acknowledgement against the records and return its changes.
 
-    Offsets below the start offset are taken without a word: their records are archived, and a consumer that has just
-    processed one need not care.
+    Offsets below the start offset are ignored: their records are archived, which does not matter to a consumer that has
+    just processed one of them.
 
     Raises:
-        InvalidRequestError: An offset lies beyond the records in flight.
-        InvalidRecordStateError: A record is not acquired, or by another member, or its lock has ended.
+        InvalidRequestError: An offset is beyond the records in flight.
+        InvalidRecordStateError: A record is not acquired, or another member acquired it, or its lock has expired.
     """
     changes: list[StateBatch] = []
     renewals: list[OffsetRange] = []
@@ -99,7 +105,7 @@ def plan_acknowledgement(
     for batch in acknowledgement.batches:
         _check_window(batch, in_flight)
         for part, event in _parts(batch, in_flight.start_offset):
-            # Two batches may share an offset: after a renewal that is fine, after any other type it is not.
+            # Two batches may contain the same offset. That is valid after a renewal, but not after any other type.
             if part.first <= changed_up_to:
                 raise _not_acquired(part.first)
             for run in in_flight.between(part.first, part.last):
@@ -113,12 +119,12 @@ def plan_acknowledgement(
 
 
 def released(runs: Sequence[Run[Delivery]], limits: DeliveryLimits) -> tuple[StateBatch, ...]:
-    """What becomes of acquired records that go back without an acknowledgement."""
+    """Return the new state of acquired records that are released without an acknowledgement."""
     return merged([_change(run, RecordEvent.RELEASE, limits) for run in runs])
 
 
 def merged(batches: list[StateBatch]) -> tuple[StateBatch, ...]:
-    """The same states in as few batches as possible."""
+    """Merge states into the smallest number of batches."""
     merged_batches = batches[:1]
     for batch in batches[1:]:
         last = merged_batches[-1]
@@ -138,7 +144,7 @@ def _check_window(batch: AcknowledgementBatch, in_flight: InFlight) -> None:
 
 
 def _parts(batch: AcknowledgementBatch, start_offset: int) -> Iterator[tuple[OffsetRange, RecordEvent]]:
-    """The ranges of one type, from the start offset on."""
+    """Return the ranges of one type, from the start offset on."""
     first = max(batch.first_offset, start_offset)
     if first > batch.last_offset:
         return
@@ -159,7 +165,7 @@ def _held(run: Run[Delivery | None], member_id: str, now_ms: int) -> Run[Deliver
     if delivery.owner != member_id:
         raise InvalidRecordStateError(f"Member is not the owner of offset {run.first}.")
     if delivery.lock_deadline_ms is not None and delivery.lock_deadline_ms <= now_ms:
-        raise InvalidRecordStateError(f"The acquisition lock of offset {run.first} has ended.")
+        raise InvalidRecordStateError(f"The acquisition lock of offset {run.first} has expired.")
     return Run(run.first, run.last, delivery)
 
 

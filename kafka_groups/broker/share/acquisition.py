@@ -1,4 +1,4 @@
-"""Which records a member is given: planned over the in-flight records and the log's batches, changing neither."""
+"""Selects the records that a member acquires. Changes neither the in-flight records nor the log's batches."""
 
 import enum
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ __all__ = ["AcquireMode", "Claim", "LogBatch", "Want", "plan_acquisition"]
 
 
 class LogBatch(Protocol):
-    """A batch of the log, as far as delivery needs it."""
+    """The parts of a log batch that delivery needs."""
 
     @property
     def base_offset(self) -> int:
@@ -35,21 +35,21 @@ class LogBatch(Protocol):
 
 
 class AcquireMode(enum.IntEnum):
-    """How strictly MaxRecords is taken (KIP-1206)."""
+    """How strictly MaxRecords is applied (KIP-1206)."""
 
     BATCH_OPTIMIZED = 0
-    """Whole batches; the one that reaches MaxRecords is the last one, and may go beyond it."""
+    """Acquire whole batches. The last one is the one that reaches MaxRecords, and it may exceed it."""
     RECORD_LIMIT = 1
-    """Never more than MaxRecords; batches are split."""
+    """Never acquire more than MaxRecords. Batches are split."""
 
 
 @frozen
 class Want:
-    """What a fetch asks of one share-partition.
+    """The request of a fetch to one share-partition.
 
     Attributes:
-        max_records: The most records, as strictly as `mode` says.
-        batch_size: Least size of the parts into which newly acquired batches are grouped.
+        max_records: Maximum number of records, applied as `mode` says.
+        batch_size: Minimum size of the parts into which newly acquired batches are grouped.
         mode: How strict `max_records` is.
     """
 
@@ -60,13 +60,13 @@ class Want:
 
 @frozen
 class Claim:
-    """Records to be acquired with one lock.
+    """Records to acquire with one lock.
 
     Attributes:
         first: First offset.
         last: Last offset.
         delivery_count: Their delivery count when they are acquired.
-        batch: What comes (or came) in flight together with them.
+        batch: The offsets that come (or came) in flight together with them.
     """
 
     first: int
@@ -76,22 +76,22 @@ class Claim:
 
     @property
     def size(self) -> int:
-        """How many offsets."""
+        """Number of offsets."""
         return self.last - self.first + 1
 
 
 def plan_acquisition(
     in_flight: InFlight, batches: Sequence[LogBatch], want: Want, limits: DeliveryLimits, max_in_flight: int
 ) -> tuple[Claim, ...]:
-    """The records of these log batches that a member gets.
+    """Return the records of these log batches that a member acquires.
 
     Args:
         in_flight: The share-partition's records in flight.
-        batches: Consecutive batches of the log, from the one with the first available offset on.
-        want: What the fetch asks for.
+        batches: Consecutive batches of the log, starting with the one that contains the first available offset.
+        want: The request of the fetch.
         limits: The group's delivery limits.
-        max_in_flight: The group's `share.partition.max.record.locks`. At the limit only records inside the window
-            are given.
+        max_in_flight: The group's `share.partition.max.record.locks`. At the limit, only records inside the window
+            can be acquired.
     """
     first, last = in_flight.next_available_offset(), batches[-1].last_offset
     room = max_in_flight - in_flight.window_size
@@ -106,7 +106,7 @@ def plan_acquisition(
 
 
 def _batches_of_available(in_flight: InFlight, first: int, last: int) -> Iterator[list[Run[Delivery | None]]]:
-    """What is available in a range: by the batch with which it came in flight, or one run of what never did."""
+    """Return the available records in a range: by the batch they came in flight with, or as one run if new."""
     available = (
         run for run in in_flight.between(first, last) if run.value is None or run.value.state is RecordState.AVAILABLE
     )
@@ -115,7 +115,7 @@ def _batches_of_available(in_flight: InFlight, first: int, last: int) -> Iterato
 
 
 class _Plan:
-    """Claims, as they grow."""
+    """Collects claims."""
 
     def __init__(self, batches: Sequence[LogBatch], want: Want, limits: DeliveryLimits) -> None:
         self.claims: list[Claim] = []
@@ -144,20 +144,20 @@ class _Plan:
         self.claims.append(claim)
         self._room -= claim.size
 
-    # ------------------------------------------------------------------------- what was in flight before
+    # ------------------------------------------------------------------------- records that were in flight before
 
     def _add_delivered(self, runs: list[Run[Delivery]]) -> None:
         delivery_count = runs[0].value.delivery_count
         most = self._room if self._is_strict else sum(run.size for run in runs)
         if self._limits.is_suspect(delivery_count):
-            self._stopped = True  # suspect records come without others
+            self._stopped = True  # suspect records are delivered separately
             if self.claims:
                 return
             most = min(most, self._limits.most_at_once(_batch_of(runs[0]).size, delivery_count))
         self._take(runs, most)
 
     def _take(self, runs: list[Run[Delivery]], most: int) -> None:
-        """Take up to `most` records, but none on its last attempt after others."""
+        """Claim up to `most` records, but do not add a record on its last attempt to others."""
         for run in runs:
             if most <= 0:
                 return
@@ -168,10 +168,10 @@ class _Plan:
             self._claim(Claim(run.first, last, run.value.delivery_count + 1, _batch_of(run)))
             most -= last - run.first + 1
 
-    # -------------------------------------------------------------------------- what was never in flight
+    # -------------------------------------------------------------------------- records that were never in flight
 
     def _add_new(self, first: int, last: int) -> None:
-        # The whole log batch comes in flight, also when only a part of it is given.
+        # The whole log batch comes in flight, even if only a part of it is acquired.
         wanted = first + self._room - 1
         end = last if wanted >= last else min(last, self._end_of_batch_with(wanted))
         if self._is_strict:
@@ -184,7 +184,7 @@ class _Plan:
         return next(batch.last_offset for batch in self._batches if batch.last_offset >= offset)
 
     def _parts(self, first: int, last: int) -> Iterator[OffsetRange]:
-        """Whole log batches, grouped until each part has BatchSize offsets."""
+        """Group whole log batches until each part has BatchSize offsets."""
         for batch in self._batches:
             end = min(batch.last_offset, last)
             if end >= first and end - first + 1 >= self._want.batch_size:

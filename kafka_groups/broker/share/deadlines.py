@@ -1,4 +1,4 @@
-"""Deadlines by key, with the earliest at hand."""
+"""Deadlines by key, with fast access to the earliest one."""
 
 import heapq
 from collections.abc import Hashable
@@ -12,8 +12,7 @@ K = TypeVar("K", bound=Hashable)
 class Deadlines(Generic[K]):
     """At most one deadline per key.
 
-    A heap whose entries are dropped when they come to the top and no longer hold, so that moving a deadline costs
-    no search.
+    A heap. Outdated entries are dropped when they reach the top, so that moving a deadline needs no search.
     """
 
     def __init__(self) -> None:
@@ -26,7 +25,7 @@ class Deadlines(Generic[K]):
         return len(self._deadlines)
 
     def set(self, key: K, deadline_ms: int | None) -> None:
-        """Give a key a deadline; None takes it away."""
+        """Set the deadline of a key. None removes it."""
         if deadline_ms is None:
             self._deadlines.pop(key, None)
         elif self._deadlines.get(key) != deadline_ms:
@@ -44,6 +43,6 @@ class Deadlines(Generic[K]):
         return None
 
     def due(self, now_ms: int) -> list[K]:
-        """The keys whose deadlines have come, earliest first; they keep their deadlines."""
+        """Return the keys whose deadlines have passed, earliest first. They keep their deadlines."""
         due = [(deadline_ms, key) for key, deadline_ms in self._deadlines.items() if deadline_ms <= now_ms]
         return [key for _, key in sorted(due, key=lambda entry: entry[0])]

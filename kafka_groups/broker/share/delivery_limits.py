@@ -1,4 +1,4 @@
-"""When a record counts as suspect, and how many of its kind are then delivered at once."""
+"""When a record counts as suspect, and how many suspect records are delivered at once."""
 
 from attrs import frozen
 
@@ -7,33 +7,34 @@ __all__ = ["DeliveryLimits"]
 
 @frozen
 class DeliveryLimits:
-    """What follows from a group's `share.delivery.count.limit`.
+    """The rules that follow from a group's `share.delivery.count.limit`.
 
-    A record that makes its consumer crash takes down everything that was delivered with it. So Kafka (since 4.2)
-    delivers suspect records in ever smaller parts of their batch, and a record on its last attempt alone.
+    If a record crashes its consumer, all records that were delivered with it need another delivery. Kafka (since 4.2)
+    therefore delivers suspect records in smaller and smaller parts of their batch, and a record on its last attempt
+    alone.
     """
 
     delivery_count_limit: int
 
     @property
     def suspect_from(self) -> int:
-        """Delivery count from which on a record is suspect."""
+        """The delivery count at which a record becomes suspect."""
         return max(2, -(-self.delivery_count_limit // 2))
 
     def is_exhausted(self, delivery_count: int) -> bool:
-        """Whether a record that was delivered so often is not delivered again."""
+        """Return whether a record with this delivery count is not delivered again."""
         return delivery_count >= self.delivery_count_limit
 
     def is_last_attempt(self, delivery_count: int) -> bool:
-        """Whether the next delivery is the last one, and has to be alone; with a limit of 2 none has to."""
+        """Return whether the next delivery is the last one and must be alone. With a limit of 2 it need not be."""
         return self.delivery_count_limit > 2 and delivery_count >= self.delivery_count_limit - 1
 
     def is_suspect(self, delivery_count: int) -> bool:
-        """Whether the next delivery is of a part of the batch only."""
+        """Return whether the next delivery contains only a part of the batch."""
         return delivery_count >= self.suspect_from or self.is_last_attempt(delivery_count)
 
     def most_at_once(self, batch_size: int, delivery_count: int) -> int:
-        """How many records of a suspect batch are delivered at once: half of it, then half of that, and so on."""
+        """Return the number of records of a suspect batch to deliver at once: half, then half of that, and so on."""
         if self.is_last_attempt(delivery_count):
             return 1
         return max(1, batch_size >> (delivery_count - self.suspect_from + 1))

@@ -13,15 +13,15 @@ __all__ = ["Delivery", "InFlight"]
 
 @frozen
 class Delivery:
-    """What is known of the delivery of a record; neighbours for which all of it is equal are kept as one run.
+    """The delivery state of a record. Consecutive records with equal states are stored as one run.
 
     Attributes:
         state: Its state.
-        delivery_count: How often it was acquired, the current time included.
-        batch: The offsets that came in flight together with it: what is halved when it becomes suspect. None in a
-            terminal state, where it does not count any more.
-        owner: Member that has acquired it.
-        lock_deadline_ms: When the owner's lock ends.
+        delivery_count: How often it was acquired, including the current time.
+        batch: The offsets that came in flight together with it. This range is halved when the record becomes suspect.
+            None in a terminal state, in which it is not needed.
+        owner: The member that has acquired it.
+        lock_deadline_ms: Time at which the owner's lock expires.
     """
 
     state: RecordState
@@ -34,11 +34,11 @@ class Delivery:
 class InFlight:
     """Runs of offsets that share one `Delivery`.
 
-    Offsets of the window without a run were never delivered, as far as this leader knows: they count as AVAILABLE
-    with a delivery count of 0. That happens after a change of leader, as acquired records are not persisted.
+    Offsets in the window without a run count as AVAILABLE with a delivery count of 0: this leader has not delivered
+    them. That happens after a change of leader, because acquisitions are not persisted.
 
     Attributes:
-        start_offset: The first offset that is not yet terminal, or is not yet in flight.
+        start_offset: The first offset that is not terminal, or not in flight yet.
         terminal_count: Terminal records in the window (KIP-1226's delivery complete count).
     """
 
@@ -58,30 +58,30 @@ class InFlight:
 
     @property
     def run_count(self) -> int:
-        """How many runs there are: what this costs."""
+        """Number of runs, which determines the cost."""
         return len(self._runs)
 
     @property
     def end_offset(self) -> int:
-        """The last offset in flight; `start_offset - 1` when there is none."""
+        """The last offset in flight, or `start_offset - 1` if there is none."""
         last = self._runs.last_offset
         return self.start_offset - 1 if last is None else last
 
     @property
     def window_size(self) -> int:
-        """Offsets in flight, terminal ones inside the window included: what the in-flight limit limits."""
+        """Number of offsets in flight, including terminal ones inside the window. The in-flight limit applies to it."""
         return self.end_offset - self.start_offset + 1
 
     def next_lock_deadline_ms(self) -> int | None:
-        """When the next lock ends."""
+        """Time at which the next lock expires."""
         return self._deadlines.earliest_ms()
 
     def between(self, first: int, last: int) -> Iterator[Run[Delivery | None]]:
-        """The runs of a range, cut to it; None stands for what is not in flight."""
+        """Return the runs of a range, cut to it. None means not in flight."""
         return self._runs.cover(first, last)
 
     def next_available_offset(self) -> int:
-        """The first available offset: inside the window, or the one after its end."""
+        """Return the first available offset: inside the window, or the one after its end."""
         offset = max(self._none_available_below, self.start_offset)
         for run in self.between(offset, self.end_offset):
             if run.value is None or run.value.state is RecordState.AVAILABLE:
@@ -91,11 +91,11 @@ class InFlight:
         return offset
 
     def held_by(self, member_id: str) -> list[Run[Delivery]]:
-        """What a member has acquired."""
+        """Return the records that a member has acquired."""
         return [run for run in self._runs if run.value.owner == member_id]
 
     def locked_until(self, now_ms: int) -> list[Run[Delivery]]:
-        """What is acquired under locks that have ended."""
+        """Return the acquired records whose locks have expired."""
         earliest = self.next_lock_deadline_ms()
         if earliest is None or earliest > now_ms:
             return []
@@ -110,7 +110,7 @@ class InFlight:
             self._none_available_below = min(self._none_available_below, first)
 
     def advance_start(self) -> None:
-        """Move the start offset over the terminal records that it stands at."""
+        """Move the start offset past terminal records."""
         new_start = self.start_offset
         for run in self._runs:
             if run.first != new_start or run.value.state not in TERMINAL:
@@ -119,7 +119,7 @@ class InFlight:
         self.move_start(new_start)
 
     def move_start(self, new_start: int) -> None:
-        """Move the start offset forward; what lies below it is forgotten, also what is acquired."""
+        """Move the start offset forward and drop all records below it, including acquired ones."""
         if new_start <= self.start_offset:
             return
         self._forget(self.start_offset, new_start - 1)

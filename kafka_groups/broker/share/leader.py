@@ -1,8 +1,8 @@
 """The share-partition leader of one broker: share sessions, acknowledgements and acquisition (KIP-932).
 
-No waiting and no sockets: a handler asks `begin_fetch`, `acknowledge`, `has_enough` until that holds or time is up, and
-`collect`. After every call that may let others go on, `take_changed` (or the call's own result) names the
-share-partitions at which waiting fetches have to look again.
+It has no waits and no sockets. A handler calls `begin_fetch`, `acknowledge`, `has_enough` until it returns True or the
+time is up, and then `collect`. After every call that may let other fetches continue, `take_changed` (or the call's own
+result) returns the share-partitions that waiting fetches have to check again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ Batches: TypeAlias = tuple[AcknowledgementBatch, ...]
 
 @frozen
 class FetchLimits:
-    """How much a share fetch wants."""
+    """The limits of a share fetch."""
 
     min_bytes: int
     max_bytes: int
@@ -59,20 +59,20 @@ class FetchLimits:
 
     @property
     def asks_for_nothing(self) -> bool:
-        """Whether the limits leave no room for a record."""
+        """Whether the limits allow no records at all."""
         return self.max_bytes <= 0 or self.max_records <= 0
 
 
 @frozen
 class FetchRequested:
-    """What a ShareFetch says, apart from who sent it.
+    """The content of a ShareFetch, without its sender.
 
     Attributes:
         epoch: Share session epoch.
-        listed: Partitions in the request, with the acknowledgements of each.
-        forgotten: Partitions that leave the session.
-        limits: How much it wants.
-        is_renew_ack: Whether it renews locks, and so fetches nothing.
+        listed: Partitions in the request with their acknowledgements.
+        forgotten: Partitions to remove from the session.
+        limits: The limits of the fetch.
+        is_renew_ack: Whether it renews locks and therefore fetches nothing.
     """
 
     epoch: int
@@ -83,13 +83,13 @@ class FetchRequested:
 
     @property
     def acknowledgements(self) -> dict[TopicIdPartition, Batches]:
-        """The partitions that carry acknowledgements."""
+        """The partitions that have acknowledgements."""
         return {partition: batches for partition, batches in self.listed.items() if batches}
 
 
 @frozen
 class Fetched:
-    """What becomes of one partition in a share fetch: records (perhaps none), or an error."""
+    """The result of one partition in a share fetch: records (possibly none), or an error."""
 
     acquired: Acquired = NOTHING
     error: BrokerError | None = None
@@ -97,14 +97,14 @@ class Fetched:
 
 @define(eq=False)
 class ShareFetching:
-    """A share fetch under way.
+    """A share fetch in progress.
 
     Attributes:
-        key: Whose it is.
-        requested: What it says.
-        session: The session; None when this fetch closed it.
-        order: What it reads, in this order; empty when it reads nothing.
-        wall_ms: When it came.
+        key: The group and member.
+        requested: The content of the request.
+        session: The session, or None if this fetch closed it.
+        order: The partitions to read, in this order. Empty if it reads nothing.
+        wall_ms: Time at which it arrived.
     """
 
     key: SessionKey
@@ -115,14 +115,14 @@ class ShareFetching:
 
     @property
     def is_full(self) -> bool:
-        """Whether the response names every partition of the session."""
+        """Whether the response contains every partition of the session."""
         return self.requested.epoch == INITIAL_EPOCH
 
     def must_tell(self, partition: TopicIdPartition, fetched: "Fetched") -> bool:
-        """Whether the response names this partition; to be asked once, as the session takes note of the answer.
+        """Return whether the response contains this partition. Call this once, because the session stores the result.
 
-        A later response of a session leaves out what has nothing new; but a partition that joined, or whose error
-        has gone, is named once without records.
+        Later responses of a session leave out partitions without news. A partition that was added, or whose error is
+        over, is included once without records.
         """
         if self.session is None or partition not in self.session.partitions:
             return True
@@ -135,12 +135,12 @@ class SharePartitionLeader:
     """Leads the share-partitions of one broker.
 
     Args:
-        node_id: This broker.
-        partitions: Who leads what (`ClusterMetadata`).
+        node_id: Node id of this broker.
+        partitions: The partitions and their leaders (`ClusterMetadata`).
         logs: The partitions' logs (`LogStore`).
         state: The cluster's state log.
-        group_config: The configuration in effect for a group; should be cheap, as every operation asks it.
-        max_sessions: How many share sessions there may be (`group.share.max.share.sessions`).
+        group_config: Returns the effective configuration of a group. Must be cheap, because every operation calls it.
+        max_sessions: Maximum number of share sessions (`group.share.max.share.sessions`).
     """
 
     def __init__(
@@ -168,22 +168,22 @@ class SharePartitionLeader:
     def begin_fetch(
         self, key: SessionKey, requested: FetchRequested, connection_id: int, wall_ms: int
     ) -> ShareFetching:
-        """Open, go on with or close the session of a share fetch; acknowledgements come next, with `acknowledge`.
+        """Open, continue or close the session of a share fetch. Call `acknowledge` next.
 
         Args:
-            key: Who fetches.
-            requested: What for.
-            connection_id: The connection; a session that is opened ends with it.
+            key: The group and member.
+            requested: The content of the request.
+            connection_id: The connection. A session that this call opens ends with the connection.
             wall_ms: Time since the epoch.
 
         Raises:
-            InvalidRequestError: It renews locks and wants records, or opens a session with acknowledgements.
-            ShareSessionNotFoundError: There is no such session.
+            InvalidRequestError: It renews locks and asks for records, or opens a session with acknowledgements.
+            ShareSessionNotFoundError: The session does not exist.
             InvalidShareSessionEpochError: The epoch is not the expected one.
-            ShareSessionLimitReachedError: It opens a session, and there are as many as there may be.
+            ShareSessionLimitReachedError: It opens a session, but the broker has reached its limit.
         """
         if requested.epoch == INITIAL_EPOCH and requested.acknowledgements:
-            raise InvalidRequestError("a request that opens a share session cannot acknowledge")
+            raise InvalidRequestError("A request that opens a share session cannot contain acknowledgements.")
         if requested.epoch == FINAL_EPOCH:
             self.sessions.known(key)
             return ShareFetching(key, requested, None, (), wall_ms)
@@ -194,10 +194,10 @@ class SharePartitionLeader:
         return ShareFetching(key, requested, session, tuple(order), wall_ms)
 
     def has_enough(self, fetching: ShareFetching, now_ms: int) -> bool:
-        """Whether a fetch need not wait any longer.
+        """Return whether a fetch can stop waiting.
 
-        That is so when MinBytes can be read, when a partition's leader is elsewhere now, or when there is nothing to
-        wait for. A partition whose state is not initialised yet is waited for.
+        It can if MinBytes can be read, if a partition has moved to another leader, or if there is nothing to wait for.
+        A fetch does wait for a partition whose state is not initialised yet.
         """
         if not self._is_current(fetching):
             return True
@@ -210,9 +210,9 @@ class SharePartitionLeader:
         return self._available_bytes(fetching, share_partitions) >= fetching.requested.limits.min_bytes
 
     def collect(self, fetching: ShareFetching, now_ms: int) -> dict[TopicIdPartition, Fetched]:
-        """Acquire what can be had now, and tell of each partition of the fetch what became of it.
+        """Acquire the records that are available now and return the result of each partition.
 
-        MaxBytes is divided evenly over the partitions that have something; MaxRecords is for all of them together.
+        MaxBytes is divided evenly between the partitions that have records. MaxRecords applies to all of them together.
         """
         if not self._is_current(fetching):
             return {}
@@ -227,14 +227,14 @@ class SharePartitionLeader:
     # ------------------------------------------------------------------------------------- acknowledge
 
     def begin_acknowledge(self, key: SessionKey, epoch: int) -> None:
-        """Go on with the session of a share acknowledgement; epoch -1 is closed with `close_session` afterwards.
+        """Continue the session of a share acknowledgement. If the epoch is -1, call `close_session` afterwards.
 
         Raises:
-            ShareSessionNotFoundError: There is no such session.
-            InvalidShareSessionEpochError: The epoch is not the expected one; this request cannot open a session.
+            ShareSessionNotFoundError: The session does not exist.
+            InvalidShareSessionEpochError: The epoch is not the expected one, or it would open a session.
         """
         if epoch == INITIAL_EPOCH:
-            raise InvalidShareSessionEpochError("an acknowledgement cannot open a share session")
+            raise InvalidShareSessionEpochError("An acknowledgement cannot open a share session.")
         if epoch == FINAL_EPOCH:
             self.sessions.known(key)
         else:
@@ -248,9 +248,9 @@ class SharePartitionLeader:
         is_renew_ack: bool,
         now_ms: int,
     ) -> dict[TopicIdPartition, BrokerError | None]:
-        """Take a member's acknowledgements; the error of each partition, or None where they were taken.
+        """Apply a member's acknowledgements and return the error of each partition, or None for success.
 
-        Those of one partition are taken together or not at all.
+        The acknowledgements of one partition are applied all together or not at all.
         """
         return {
             partition: self._acknowledge_or_refuse(
@@ -264,39 +264,39 @@ class SharePartitionLeader:
     # ---------------------------------------------------------------------------------------- endings
 
     def close_session(self, key: SessionKey, now_ms: int) -> None:
-        """Close a session, if there is one, and give back what its member has acquired of its partitions."""
+        """Close a session, if it exists, and release the records that its member has acquired."""
         if self.sessions.get(key) is not None:
             self._release(self.sessions.close(key), now_ms)
 
     def connection_closed(self, connection_id: int, now_ms: int) -> tuple[SharePartitionKey, ...]:
-        """Close the sessions that the connection opened; returns what changed, as `take_changed`."""
+        """Close the sessions that a connection opened. Returns the changes like `take_changed`."""
         for session in self.sessions.close_connection(connection_id):
             self._release(session, now_ms)
         return self.take_changed()
 
     def leadership_lost(self, partition: TopicIdPartition) -> tuple[SharePartitionKey, ...]:
-        """Forget a partition that is led elsewhere, led anew, or deleted; returns what changed, as `take_changed`."""
+        """Drop a partition that moved, changed its epoch, or was deleted. Returns the changes like `take_changed`."""
         self._led.drop_partition(partition)
         return self.take_changed()
 
     def next_deadline_ms(self) -> int | None:
-        """When the next acquisition lock ends."""
+        """Return the time at which the next acquisition lock expires."""
         return self._led.next_deadline_ms()
 
     def expire(self, now_ms: int) -> tuple[SharePartitionKey, ...]:
-        """Give back what is acquired under locks that have ended; returns what changed, as `take_changed`."""
+        """Release the records whose locks have expired. Returns the changes like `take_changed`."""
         self._led.expire(now_ms)
         return self.take_changed()
 
     def take_changed(self) -> tuple[SharePartitionKey, ...]:
-        """The share-partitions that changed since the last call, so that fetches which wait for them look again."""
+        """Return the share-partitions that changed since the last call. Fetches that wait for them must check again."""
         return self._led.take_changed()
 
     # ----------------------------------------------------------------------------------------- insides
 
     def _session_of(self, key: SessionKey, requested: FetchRequested, connection_id: int) -> ShareSession:
         if requested.epoch == INITIAL_EPOCH:
-            # Kafka gives nothing back here: the member keeps what it acquired in the session before.
+            # Kafka releases nothing here: the member keeps the records that it acquired in the previous session.
             session = self.sessions.open(key, connection_id, requested.listed)
             for partition in requested.listed:
                 self._led.drop_outdated(SharePartitionKey(key.group_id, partition))
@@ -306,11 +306,11 @@ class SharePartitionLeader:
         return session
 
     def _is_current(self, fetching: ShareFetching) -> bool:
-        """Whether the fetch's session is still there; a late fetch must not acquire for a member that is gone."""
+        """Return whether the fetch's session still exists. A late fetch must not acquire for a member that has left."""
         return fetching.session is not None and self.sessions.get(fetching.key) is fetching.session
 
     def _readable(self, fetching: ShareFetching, now_ms: int) -> list[SharePartition] | None:
-        """What the fetch can read; None when none of its partitions exists."""
+        """Return the number of bytes that the fetch can read, or None if none of its partitions exists."""
         share_partitions = []
         exists = False
         for partition in fetching.order:
@@ -321,7 +321,7 @@ class SharePartitionLeader:
             except NotLeaderOrFollowerError:
                 raise
             except BrokerError:
-                continue  # `collect` tells the client
+                continue  # `collect` returns the error
         return share_partitions if exists else None
 
     def _load(self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int) -> SharePartition:
@@ -383,7 +383,7 @@ class SharePartitionLeader:
         try:
             share_partition = self._led.find(key, now_ms)
             if share_partition is None:
-                raise UnknownTopicOrPartitionError(f"nothing of {key} was fetched from this leader")
+                raise UnknownTopicOrPartitionError(f"Nothing of {key} was fetched from this leader.")
             config = self.group_config(key.group_id)
             update = share_partition.acknowledge(acknowledgement, config, now_ms)
             self._led.commit(share_partition, update, acknowledgement.batches)
@@ -392,7 +392,7 @@ class SharePartitionLeader:
         return None
 
     def _release(self, session: ShareSession, now_ms: int) -> None:
-        """Give back what a member has acquired of its session's partitions, as Kafka does: not of forgotten ones."""
+        """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions."""
         config = self.group_config(session.key.group_id)
         for partition in session.partitions:
             try:
@@ -400,7 +400,7 @@ class SharePartitionLeader:
                 if share_partition is not None:
                     self._led.commit(share_partition, share_partition.release(session.key.member_id, config))
             except BrokerError:
-                # Led elsewhere or gone: whoever leads it now has given nothing to this member.
+                # Moved or deleted: the new leader has not delivered anything to this member.
                 continue
 
 

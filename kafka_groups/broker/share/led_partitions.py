@@ -1,4 +1,4 @@
-"""The share-partitions that one broker leads: loaded from the state log when first needed, dropped when lost."""
+"""The share-partitions that one broker leads: loaded from the state log on first use, dropped when it stops leading."""
 
 from collections.abc import Callable, Sequence
 from uuid import UUID
@@ -23,15 +23,15 @@ from kafka_groups.types import TopicIdPartition
 __all__ = ["GroupConfigs", "LedSharePartitions"]
 
 GroupConfigs = Callable[[str], ShareGroupConfig]
-"""The configuration in effect for a group; asked for every operation, so that a change takes effect at once."""
+"""Returns the effective configuration of a group. Called for every operation, so changes take effect at once."""
 
 
 class LedSharePartitions:
     """Share-partitions by group and partition, with their deadlines.
 
     Args:
-        node_id: This broker.
-        partitions: Who leads what.
+        node_id: Node id of this broker.
+        partitions: The partitions and their leaders.
         logs: The partitions' logs.
         state: The state log.
         group_config: The groups' configurations.
@@ -50,38 +50,38 @@ class LedSharePartitions:
         self._changed: dict[SharePartitionKey, None] = {}
 
     def __len__(self) -> int:
-        """How many are loaded."""
+        """Number of loaded share-partitions."""
         return len(self._loaded)
 
     def log_of(self, partition: TopicIdPartition) -> ShareLog:
-        """The log of a partition that exists."""
+        """Return the log of an existing partition."""
         return self._logs.get(partition.topic_id, partition.partition)
 
     def led_epoch(self, partition: TopicIdPartition) -> int:
-        """The epoch in which this broker leads a partition.
+        """Return the epoch in which this broker leads a partition.
 
         Raises:
-            UnknownTopicIdError: There is no such topic.
-            UnknownTopicOrPartitionError: The topic has no such partition.
+            UnknownTopicIdError: The topic does not exist.
+            UnknownTopicOrPartitionError: The partition does not exist.
             NotLeaderOrFollowerError: Another broker leads it.
         """
         topic = self._partitions.topic_by_id(partition.topic_id)
         if topic is None:
             raise UnknownTopicIdError(f"Topic with id {partition.topic_id} does not exist.")
         if not 0 <= partition.partition < len(topic.partitions):
-            raise UnknownTopicOrPartitionError(f"topic '{topic.name}' has no partition {partition.partition}")
+            raise UnknownTopicOrPartitionError(f"Topic '{topic.name}' has no partition {partition.partition}.")
         led = topic.partitions[partition.partition]
         if led.leader_id != self._node_id:
-            raise NotLeaderOrFollowerError(f"broker {self._node_id} does not lead {topic.name}-{partition.partition}")
+            raise NotLeaderOrFollowerError(f"Broker {self._node_id} does not lead {topic.name}-{partition.partition}.")
         return led.leader_epoch
 
     # ----------------------------------------------------------------------------------------- getting
 
     def find(self, key: SharePartitionKey, now_ms: int) -> SharePartition | None:
-        """The share-partition if it is loaded, with the locks that have ended given back.
+        """Return the share-partition if it is loaded, after releasing records whose locks have expired.
 
         Raises:
-            BrokerError: This broker does not lead the partition (see `led_epoch`), or not in the newest epoch.
+            BrokerError: This broker does not lead the partition (see `led_epoch`), or only in an older epoch.
         """
         leader_epoch = self._led_epoch_or_drop(key)
         share_partition = self._loaded.get(key)
@@ -94,15 +94,15 @@ class LedSharePartitions:
         return share_partition
 
     def load(self, key: SharePartitionKey, wall_ms: int, now_ms: int) -> SharePartition:
-        """The share-partition, read from the state log if need be.
+        """Return the share-partition. Load it from the state log if necessary.
 
         Args:
-            key: Its name.
-            wall_ms: Time since the epoch, from which `share.auto.offset.reset=by_duration` counts back.
+            key: Its key.
+            wall_ms: Time since the epoch. `share.auto.offset.reset=by_duration` counts back from it.
             now_ms: Monotonic time.
 
         Raises:
-            BrokerError: As for `find`; UnknownServerError when the coordinator has not initialised its state.
+            BrokerError: As for `find`. UnknownServerError if the coordinator has not initialised its state.
         """
         share_partition = self.find(key, now_ms)
         if share_partition is None:
@@ -114,13 +114,13 @@ class LedSharePartitions:
         return share_partition
 
     def drop(self, key: SharePartitionKey) -> None:
-        """Forget a share-partition; what was acquired is lost to its members, and whoever leads it next reads it."""
+        """Drop a share-partition. Members lose the records they acquired, and the next leader loads it again."""
         if self._loaded.pop(key, None) is not None:
             self._deadlines.set(key, None)
             self._changed[key] = None
 
     def drop_outdated(self, key: SharePartitionKey) -> None:
-        """Forget a share-partition whose state was initialised anew or deleted since it was read."""
+        """Drop a share-partition if its state was initialised again or deleted since it was loaded."""
         share_partition = self._loaded.get(key)
         if share_partition is None:
             return
@@ -129,7 +129,7 @@ class LedSharePartitions:
             self.drop(key)
 
     def drop_partition(self, partition: TopicIdPartition) -> None:
-        """Forget a partition in all groups."""
+        """Drop a partition in all groups."""
         for key in [key for key in self._loaded if key.partition == partition]:
             self.drop(key)
 
@@ -141,16 +141,16 @@ class LedSharePartitions:
         update: StateUpdate | None,
         acknowledged: Sequence[AcknowledgementBatch] = (),
     ) -> None:
-        """Persist a change, then make it.
+        """Persist a change and then apply it.
 
         Args:
-            share_partition: What changes.
-            update: The change; None for none.
-            acknowledged: The acknowledgements that it comes from.
+            share_partition: The share-partition that changes.
+            update: The change, or None.
+            acknowledged: The acknowledgements that caused the change.
 
         Raises:
-            NotLeaderOrFollowerError: Another leader, or another state, has taken over; nothing was changed.
-            UnknownServerError: The state is gone.
+            NotLeaderOrFollowerError: Another leader or another state has taken over. Nothing was changed.
+            UnknownServerError: The state was deleted.
         """
         key = share_partition.key
         if update is not None:
@@ -165,24 +165,24 @@ class LedSharePartitions:
         self.reschedule(share_partition)
 
     def reschedule(self, share_partition: SharePartition) -> None:
-        """Take note of a share-partition's next deadline; to be called after each operation on it."""
+        """Store a share-partition's next deadline. Call this after each operation on it."""
         self._deadlines.set(share_partition.key, share_partition.next_deadline_ms())
 
     def next_deadline_ms(self) -> int | None:
-        """When the next acquisition lock ends."""
+        """Return the time at which the next acquisition lock expires."""
         return self._deadlines.earliest_ms()
 
     def expire(self, now_ms: int) -> None:
-        """Give back what is acquired under locks that have ended."""
+        """Release the records whose locks have expired."""
         for key in self._deadlines.due(now_ms):
             try:
                 self.find(key, now_ms)
             except BrokerError:
-                # Not led any more: `find` has dropped it, and the next leader finds these records available.
+                # No longer led: `find` has dropped it, and the next leader will find these records available.
                 continue
 
     def take_changed(self) -> tuple[SharePartitionKey, ...]:
-        """The share-partitions that may have become able to deliver, or were dropped, since the last call."""
+        """Return the share-partitions that may be able to deliver, or were dropped, since the last call."""
         changed = tuple(self._changed)
         self._changed.clear()
         return changed
@@ -203,7 +203,7 @@ class LedSharePartitions:
             raise _as_seen_by_clients(error) from error
 
     def _resolved(self, key: SharePartitionKey, persisted: PersistedState, wall_ms: int) -> PersistedState:
-        """The state with the start offset of `share.auto.offset.reset`; persisted with the first change, not before."""
+        """Return the state with the start offset of `share.auto.offset.reset`. The first change persists it."""
         config = self._group_config(key.group_id)
         start_offset = _reset_offset(self.log_of(key.partition), config, wall_ms)
         return PersistedState(persisted.state_epoch, persisted.leader_epoch, start_offset, 0, ())
@@ -222,7 +222,7 @@ def _reset_offset(log: ShareLog, config: ShareGroupConfig, wall_ms: int) -> int:
 
 
 def _as_seen_by_clients(error: BrokerError) -> BrokerError:
-    """How a leader tells its clients of an error of the state log."""
+    """Convert an error of the state log to the error that clients receive."""
     if isinstance(error, FencedLeaderEpochError | FencedStateEpochError):
         return NotLeaderOrFollowerError(str(error))
     return UnknownServerError(str(error))

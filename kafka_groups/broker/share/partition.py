@@ -1,8 +1,8 @@
 """One share-partition: a partition as one share group consumes it, on its leader (KIP-932).
 
-An operation that changes what outlives the leader does not make the change: it returns a `StateUpdate`, which the
-caller writes to the state log and then has replayed. What is not persisted, that is who has acquired what until when,
-is changed by the operations themselves.
+An operation does not change hard state directly. It returns a `StateUpdate`, which the caller writes to the state log
+and then replays. Operations directly change only state that is not persisted: which member has acquired which records,
+and until when.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ __all__ = ["SharePartition", "SharePartitionKey"]
 
 @frozen
 class SharePartitionKey:
-    """Name of a share-partition."""
+    """Key of a share-partition."""
 
     group_id: str
     partition: TopicIdPartition
@@ -44,12 +44,12 @@ class SharePartitionKey:
 class SharePartition:
     """In-flight records of one share-partition and the rules of their delivery.
 
-    Before `acquire` and `acknowledge`, `expire` must be called with the same `now_ms`, so that locks end at their
-    deadline and not at the next sweep.
+    Call `expire` with the same `now_ms` before `acquire` and `acknowledge`, so that locks expire at their deadline and
+    not at the next sweep.
 
     Args:
-        key: Its name.
-        persisted: Its state as the state log has it, with a start offset that is resolved.
+        key: Its key.
+        persisted: Its state from the state log, with a resolved start offset.
         leader_epoch: Epoch of this leader.
     """
 
@@ -67,23 +67,23 @@ class SharePartition:
 
     @property
     def start_offset(self) -> int:
-        """The first offset that is not yet done with (SPSO)."""
+        """The first offset that is not done (SPSO)."""
         return self.in_flight.start_offset
 
     @property
     def fetch_offset(self) -> int:
-        """The first available offset: where to read the log."""
+        """The first available offset, at which to read the log."""
         return self.in_flight.next_available_offset()
 
     def can_acquire(self, config: ShareGroupConfig) -> bool:
-        """Whether there may be something to acquire, as far as can be told without the log."""
+        """Return whether there may be records to acquire. Does not check the log."""
         return (
             self.fetch_offset <= self.in_flight.end_offset
             or self.in_flight.window_size < config.partition_max_record_locks
         )
 
     def next_deadline_ms(self) -> int | None:
-        """When the next acquisition lock ends."""
+        """Return the time at which the next acquisition lock expires."""
         return self.in_flight.next_lock_deadline_ms()
 
     # -------------------------------------------------------------------------------------- operations
@@ -91,19 +91,19 @@ class SharePartition:
     def acquire(
         self, member_id: str, batches: Sequence[LogBatch], want: Want, config: ShareGroupConfig, now_ms: int
     ) -> tuple[AcquiredRecords, ...]:
-        """Give a member available records, locked for the group's lock duration.
+        """Acquire available records for a member, locked for the group's lock duration.
 
-        Nothing of this is persisted, so there are no records to replay.
+        Acquisitions are not persisted, so there are no records to replay.
 
         Args:
             member_id: The member.
-            batches: Batches of the log from the one with `fetch_offset` on, as they may be delivered.
-            want: What the member's fetch asks for.
+            batches: Batches of the log that may be delivered, starting with the one that contains `fetch_offset`.
+            want: The request of the member's fetch.
             config: The group's configuration.
             now_ms: Monotonic time.
 
         Returns:
-            The acquired ranges in the order of their offsets; none overlap.
+            The acquired ranges, sorted by offset and without overlaps.
         """
         if not batches or want.max_records <= 0:
             return ()
@@ -119,10 +119,10 @@ class SharePartition:
     def acknowledge(
         self, acknowledgement: Acknowledgement, config: ShareGroupConfig, now_ms: int
     ) -> StateUpdate | None:
-        """Take a member's acknowledgements, all of them or none; returns what they change for good.
+        """Apply a member's acknowledgements, all of them or none, and return the changes to persist.
 
         Raises:
-            InvalidRequestError: The batches are malformed, or lie beyond the records in flight.
+            InvalidRequestError: The batches are malformed or beyond the records in flight.
             InvalidRecordStateError: A record is not acquired by this member, or renewing is not enabled.
         """
         check_batches(acknowledgement, renew_enabled=config.renew_acknowledge_enable)
@@ -133,22 +133,22 @@ class SharePartition:
         return self._update(plan.changes)
 
     def release(self, member_id: str, config: ShareGroupConfig) -> StateUpdate | None:
-        """Give back all that a member has acquired; the delivery counts stay (KAFKA-19972)."""
+        """Release all records that a member has acquired. Their delivery counts stay (KAFKA-19972)."""
         return self._give_back(self.in_flight.held_by(member_id), config)
 
     def expire(self, config: ShareGroupConfig, now_ms: int) -> StateUpdate | None:
-        """Give back what is acquired under locks that have ended."""
+        """Release the records whose locks have expired."""
         return self._give_back(self.in_flight.locked_until(now_ms), config)
 
     def discard(self, ranges: Iterable[OffsetRange]) -> StateUpdate | None:
-        """Archive available offsets for which the log has nothing to deliver (compaction, aborted transactions)."""
+        """Archive available offsets without records to deliver (compaction, aborted transactions)."""
         return self._update(merged([batch for gone in ranges for batch in self._discarded(gone)]))
 
     def move_start(self, log_start_offset: int) -> bool:
-        """Follow the start of the log; returns whether that moved the start offset.
+        """Follow the start of the log, and return whether the start offset moved.
 
-        Acquired records below it are forgotten, and their acknowledgements will be taken without a word. As in Kafka
-        the new start offset is persisted with the next change, not by itself.
+        Acquired records below it are dropped, and their acknowledgements will be ignored. As in Kafka, the new start
+        offset is persisted with the next change, not on its own.
         """
         moved = log_start_offset > self.in_flight.start_offset
         self.in_flight.move_start(log_start_offset)
@@ -156,14 +156,14 @@ class SharePartition:
         return moved
 
     def replay(self, record: StateUpdate) -> None:
-        """Make a persisted change."""
+        """Apply a persisted change."""
         self._set(record.batches)
 
     # ----------------------------------------------------------------------------------------- insides
 
     def _lock(self, claim: Claim, member_id: str, deadline_ms: int) -> None:
         if claim.batch.last > self.in_flight.end_offset:
-            # The rest of a split batch is in flight too, and available.
+            # The rest of a split batch is also in flight, and available.
             self.in_flight.set(
                 claim.first, claim.batch.last, Delivery(RecordState.AVAILABLE, delivery_count=0, batch=claim.batch)
             )

@@ -1,4 +1,4 @@
-"""From the log into a member's hands: reads what a share-partition can deliver, acquires it, and cuts the bytes."""
+"""Reads the records that a share-partition can deliver, acquires them, and selects their bytes."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,12 +19,12 @@ Commit = Callable[[SharePartition, StateUpdate | None], None]
 
 @frozen
 class Acquired:
-    """What a member gets of one share-partition.
+    """The records of one share-partition for a member.
 
     Attributes:
-        records: Whole batches, from the one with the first acquired offset to the one with the last. There may be
-            offsets in them that were not acquired.
-        ranges: What was acquired.
+        records: Whole batches, from the one with the first acquired offset to the one with the last. They may contain
+            offsets that were not acquired.
+        ranges: The acquired ranges.
     """
 
     records: bytes = b""
@@ -32,17 +32,17 @@ class Acquired:
 
     @property
     def count(self) -> int:
-        """How many offsets were acquired."""
+        """Number of acquired offsets."""
         return sum(each.last_offset - each.first_offset + 1 for each in self.ranges)
 
 
 @frozen
 class MostBytes:
-    """How much to read.
+    """The limits of a read.
 
     Attributes:
-        max_bytes: The most bytes.
-        min_one: Whether the first batch comes even when it is larger.
+        max_bytes: Maximum number of bytes.
+        min_one: Whether to return the first batch even if it is larger.
     """
 
     max_bytes: int
@@ -62,9 +62,9 @@ NOTHING = Acquired()
 
 
 def available_bytes(share_partition: SharePartition, log: ShareLog, config: ShareGroupConfig) -> int:
-    """Size of the log from the first available record on; 0 when nothing can be acquired.
+    """Return the size of the log from the first available record on, or 0 if nothing can be acquired.
 
-    Like Kafka's, this counts what is acquired by others in between, so a fetch may get less than its min bytes.
+    As in Kafka, this includes records that other members hold, so a fetch may get less than its min bytes.
     """
     share_partition.move_start(log.log_start_offset)
     if not share_partition.can_acquire(config) or share_partition.fetch_offset >= _end_of_readable(log, config):
@@ -75,20 +75,20 @@ def available_bytes(share_partition: SharePartition, log: ShareLog, config: Shar
 def acquire_from_log(
     share_partition: SharePartition, log: ShareLog, most: MostBytes, commit: Commit, acquire: AcquireFor, now_ms: int
 ) -> Acquired:
-    """Acquire records for a member and give their bytes.
+    """Acquire records for a member and return their bytes.
 
     Args:
-        share_partition: The share-partition, with its expired locks given back.
+        share_partition: The share-partition, after releasing expired locks.
         log: Its partition's log.
-        most: How much to read.
-        commit: Persists and makes a change: offsets that the log does not hold any more are archived.
-        acquire: For whom, and how many.
+        most: The limits of the read.
+        commit: Persists and applies a change. Used to archive offsets that the log no longer contains.
+        acquire: The member, and the number of records.
         now_ms: Monotonic time.
     """
     if not available_bytes(share_partition, log, acquire.config):
         return NOTHING
     fetch_offset = share_partition.fetch_offset
-    # What begins past the window cannot be acquired. Not reading it keeps a fetch's cost independent of the log's
+    # Batches past the window cannot be acquired. Not reading them keeps a fetch's cost independent of the log's
     # length: MaxBytes alone allows 50 MB.
     limit = share_partition.start_offset + acquire.config.partition_max_record_locks
     limit = max(limit, share_partition.in_flight.end_offset + 1)
@@ -103,12 +103,12 @@ def acquire_from_log(
 
 
 def _end_of_readable(log: ShareLog, config: ShareGroupConfig) -> int:
-    """The offset after the last one that the group may have (SPEO ≤ LSO for read_committed)."""
+    """Return the offset after the last one that the group may read (SPEO ≤ LSO for read_committed)."""
     return log.last_stable_offset if config.isolation_level == "read_committed" else log.high_watermark
 
 
 def _bytes_of(read: LogRead, ranges: Sequence[AcquiredRecords]) -> bytes:
-    """The bytes of the batches from the first acquired offset to the last one."""
+    """Return the bytes of the batches from the first acquired offset to the last one."""
     first, last = ranges[0].first_offset, ranges[-1].last_offset
     start = sum(batch.size_bytes for batch in read.batches if batch.last_offset < first)
     size = sum(batch.size_bytes for batch in read.batches if _overlaps(batch, first, last))

@@ -1,4 +1,4 @@
-"""The life of one record in a share-partition, as a table (KIP-932, "In-flight records").
+"""The states and transitions of a record in a share-partition, as a table (KIP-932, "In-flight records").
 
 ```
             ACQUIRE                 ACCEPT
@@ -20,7 +20,7 @@ __all__ = ["TERMINAL", "TRANSITIONS", "RecordEvent", "RecordState", "next_state"
 
 
 class RecordState(enum.IntEnum):
-    """State of a record; the numbers are those of Kafka's share-group state (3 is for dead letters, KIP-1191)."""
+    """State of a record. The numbers are Kafka's (3 is for dead-letter queues, KIP-1191)."""
 
     AVAILABLE = 0
     ACQUIRED = 1
@@ -29,28 +29,28 @@ class RecordState(enum.IntEnum):
 
 
 class RecordEvent(enum.Enum):
-    """What may happen to a record."""
+    """An event in the life of a record."""
 
     ACQUIRE = "acquire"
-    """It is given to a member, with a lock."""
+    """A member acquires the record, with a lock."""
     ACCEPT = "accept"
-    """The member has processed it."""
+    """The member has processed the record."""
     RELEASE = "release"
-    """The member gives it back, or its lock ends, and it may be delivered again."""
+    """The member releases the record, or its lock expires, and it may be delivered again."""
     EXHAUST = "exhaust"
-    """The same, but it was delivered as often as the group allows."""
+    """The record is released, but has reached the group's delivery limit."""
     REJECT = "reject"
-    """The member cannot process it."""
+    """The member rejects the record."""
     GAP = "gap"
     """The member found no record at this offset."""
     RENEW = "renew"
-    """The member keeps it for another lock duration (KIP-1222)."""
+    """The member keeps the record for another lock duration (KIP-1222)."""
     DISCARD = "discard"
-    """The log has no record for delivery here: compaction took it, or its transaction was aborted."""
+    """The log has no record to deliver at this offset: it was compacted, or its transaction was aborted."""
 
 
 TERMINAL = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
-"""States that a record never leaves; the start offset moves over them."""
+"""Final states. The start offset moves past records in these states."""
 
 TRANSITIONS: Mapping[tuple[RecordState, RecordEvent], RecordState] = MappingProxyType({
     (RecordState.AVAILABLE, RecordEvent.ACQUIRE): RecordState.ACQUIRED,
@@ -65,12 +65,12 @@ TRANSITIONS: Mapping[tuple[RecordState, RecordEvent], RecordState] = MappingProx
 
 
 def next_state(state: RecordState, event: RecordEvent) -> RecordState:
-    """The state after an event.
+    """Return the state after an event.
 
     Raises:
         InvalidRecordStateError: The event is not possible in this state.
     """
     after = TRANSITIONS.get((state, event))
     if after is None:
-        raise InvalidRecordStateError(f"a record that is {state.name} cannot {event.value}")
+        raise InvalidRecordStateError(f"Invalid event {event.value!r} for a record in the state {state.name}.")
     return after

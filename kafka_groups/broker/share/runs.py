@@ -1,4 +1,4 @@
-"""A map from offsets to values that costs per run of equal values, not per offset."""
+"""A map from offsets to values whose cost depends on the number of runs of equal values, not of offsets."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ class OffsetRange:
 
     @property
     def size(self) -> int:
-        """How many offsets."""
+        """Number of offsets."""
         return self.last - self.first + 1
 
     def __str__(self) -> str:
@@ -29,7 +29,7 @@ class OffsetRange:
 
 @frozen
 class Run(Generic[V]):
-    """The offsets from `first` to `last`, which share a value."""
+    """The offsets from `first` to `last`, which have the same value."""
 
     first: int
     last: int
@@ -37,14 +37,14 @@ class Run(Generic[V]):
 
     @property
     def size(self) -> int:
-        """How many offsets."""
+        """Number of offsets."""
         return self.last - self.first + 1
 
 
 class Runs(Generic[V]):
-    """Disjoint runs in the order of their offsets; neighbours with equal values are one run.
+    """Disjoint runs, sorted by offset. Adjacent runs with equal values are merged.
 
-    Three parallel lists, so that `bisect` finds the place of an offset.
+    Uses three parallel lists, so that `bisect` can find an offset.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Runs(Generic[V]):
         return len(self._firsts)
 
     def __iter__(self) -> Iterator[Run[V]]:
-        """All runs; take a list of them before changing any."""
+        """Iterate over all runs. Make a list first if you change any of them."""
         return map(Run, self._firsts, self._lasts, self._values)
 
     @property
@@ -74,14 +74,14 @@ class Runs(Generic[V]):
         return self._lasts[-1] if self._lasts else None
 
     def between(self, first: int, last: int) -> list[Run[V]]:
-        """The runs of a range, cut to it; offsets without a value are left out. A reversed range has none."""
+        """Return the runs of a range, cut to it, without offsets that have no value. A reversed range is empty."""
         if first > last:
             return []
         low, high = self._touched(first, last)
         return [Run(max(self._firsts[i], first), min(self._lasts[i], last), self._values[i]) for i in range(low, high)]
 
     def cover(self, first: int, last: int) -> Iterator[Run[V | None]]:
-        """The runs of a range, cut to it, with a run of `None` for each gap."""
+        """Return the runs of a range, cut to it, with a run of `None` for each gap."""
         offset = first
         for run in self.between(first, last):
             if run.first > offset:
@@ -92,7 +92,7 @@ class Runs(Generic[V]):
             yield Run(offset, last, None)
 
     def assign(self, first: int, last: int, value: V) -> None:
-        """Give a range a value, whatever it had before; runs are split and merged as needed."""
+        """Set the value of a range. Splits and merges runs as needed."""
         low, high = self._touched(first, last)
         pieces = [Run(first, last, value)]
         if low < high and self._firsts[low] < first:
@@ -108,13 +108,13 @@ class Runs(Generic[V]):
         self._replace(low, high, _merged(pieces))
 
     def drop_below(self, offset: int) -> None:
-        """Forget the values of all offsets below the given one."""
+        """Remove the values of all offsets below the given one."""
         self._replace(0, bisect_left(self._lasts, offset), [])
         if self._firsts and self._firsts[0] < offset:
             self._firsts[0] = offset
 
     def _touched(self, first: int, last: int) -> tuple[int, int]:
-        """Indexes of the runs that share offsets with a range: from the first one up to, not including, the second."""
+        """Return the index range of the runs that overlap with a range. The second index is exclusive."""
         return bisect_left(self._lasts, first), bisect_right(self._firsts, last)
 
     def _replace(self, low: int, high: int, pieces: list[Run[V]]) -> None:

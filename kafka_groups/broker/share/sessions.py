@@ -1,7 +1,7 @@
-"""Share sessions: what a member fetches from this broker, without naming it in every request (KIP-932).
+"""Share sessions store what a member fetches from this broker, so that requests need not list it (KIP-932).
 
-A session belongs to the connection that opened it: it ends with that connection, also while the member goes on using
-it over another one.
+A session belongs to the connection that opened it. It ends with that connection, even if the member continues to use it
+over another one.
 """
 
 from collections.abc import Iterable
@@ -18,15 +18,15 @@ from kafka_groups.types import TopicIdPartition
 __all__ = ["FINAL_EPOCH", "INITIAL_EPOCH", "SessionKey", "ShareSession", "ShareSessions", "next_epoch", "rotated"]
 
 INITIAL_EPOCH = 0
-"""Opens a session, or replaces one."""
+"""Epoch that opens or replaces a session."""
 FINAL_EPOCH = -1
-"""Closes a session."""
+"""Epoch that closes a session."""
 _LAST_EPOCH = 2**31 - 1
 
 
 @frozen
 class SessionKey:
-    """Whose session."""
+    """The group and member of a session."""
 
     group_id: str
     member_id: str
@@ -37,12 +37,11 @@ class ShareSession:
     """One member's session with this broker.
 
     Attributes:
-        key: Whose it is.
+        key: The group and member.
         connection_id: The connection that opened it.
-        epoch: What the next request must carry.
-        partitions: What is fetched, in the order in which it was listed. The value says whether the next response
-            must name the partition even when there is nothing to tell: when it joined
-            since, or had an error before.
+        epoch: The epoch of the next request.
+        partitions: The partitions to fetch, in the order in which they were listed. The value is True if the next
+            response must contain the partition even without records, because it was added or had an error before.
     """
 
     key: SessionKey
@@ -51,10 +50,10 @@ class ShareSession:
     partitions: dict[TopicIdPartition, bool] = field(factory=dict)
 
     def update(self, listed: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
-        """Add what a request lists, then drop what it forgets.
+        """Add the partitions that a request lists, then drop those that it removes.
 
-        So a partition that is in both is not fetched: that is how acknowledgements are sent for a partition which
-        the member does not fetch any more.
+        A partition in both lists is therefore not fetched. Members use this to send acknowledgements for a partition
+        that they no longer fetch.
         """
         for partition in listed:
             self.partitions.setdefault(partition, True)
@@ -66,7 +65,7 @@ class ShareSessions:
     """The sessions of one broker.
 
     Args:
-        max_sessions: How many there may be (`group.share.max.share.sessions`).
+        max_sessions: Maximum number of sessions (`group.share.max.share.sessions`).
     """
 
     def __init__(self, max_sessions: int) -> None:
@@ -78,64 +77,66 @@ class ShareSessions:
         return f"<ShareSessions: {len(self)} of {self.max_sessions}>"
 
     def __len__(self) -> int:
-        """How many sessions there are."""
+        """Number of sessions."""
         return len(self._sessions)
 
     def get(self, key: SessionKey) -> ShareSession | None:
-        """The member's session."""
+        """Return the member's session, or None."""
         return self._sessions.get(key)
 
     def known(self, key: SessionKey) -> ShareSession:
-        """The member's session.
+        """Return the member's session.
 
         Raises:
-            ShareSessionNotFoundError: It has none.
+            ShareSessionNotFoundError: The member has no session.
         """
         session = self._sessions.get(key)
         if session is None:
-            raise ShareSessionNotFoundError(f"member {key.member_id} has no share session for group '{key.group_id}'")
+            raise ShareSessionNotFoundError(f"Member {key.member_id} has no share session for group '{key.group_id}'.")
         return session
 
     def open(self, key: SessionKey, connection_id: int, partitions: Iterable[TopicIdPartition]) -> ShareSession:
-        """Open a session, in place of the one that the member may have.
+        """Open a session, which replaces the member's existing one.
 
         Raises:
-            ShareSessionLimitReachedError: There are as many sessions as there may be.
+            ShareSessionLimitReachedError: The broker has reached its limit of sessions.
         """
         self._remove(key)
         if len(self._sessions) >= self.max_sessions:
-            raise ShareSessionLimitReachedError(f"this broker keeps {self.max_sessions} share sessions and no more")
-        # The first response names them all in any case, so none is due afterwards.
+            raise ShareSessionLimitReachedError(
+                f"The broker has reached its limit of {self.max_sessions} share sessions."
+            )
+        # The first response contains all partitions anyway, so none is pending afterwards.
         session = ShareSession(key, connection_id, partitions=dict.fromkeys(partitions, False))
         self._sessions[key] = session
         self._by_connection.setdefault(connection_id, {})[key] = None
         return session
 
     def advance(self, key: SessionKey, epoch: int) -> ShareSession:
-        """The session for a request of the given epoch, which is then used up.
+        """Return the session for a request with the given epoch, and advance the epoch.
 
         Raises:
-            ShareSessionNotFoundError: There is no such session.
+            ShareSessionNotFoundError: The session does not exist.
             InvalidShareSessionEpochError: The epoch is not the expected one.
         """
         session = self.known(key)
         if epoch != session.epoch:
-            raise InvalidShareSessionEpochError(f"share session epoch {epoch}, where {session.epoch} was expected")
+            raise InvalidShareSessionEpochError(f"Invalid share session epoch {epoch}: expected {session.epoch}.")
         session.epoch = next_epoch(epoch)
         return session
 
     def close(self, key: SessionKey) -> ShareSession:
-        """Close a session; returns what it was.
+        """Close a session and return it.
 
         Raises:
-            ShareSessionNotFoundError: There is no such session.
+            ShareSessionNotFoundError: The session does not exist.
         """
         session = self.known(key)
         self._remove(key)
         return session
 
     def close_connection(self, connection_id: int) -> list[ShareSession]:
-        """Close the sessions that a connection opened; returns what they were."""
+        """Close the sessions that a connection opened, and return them."""
         return [self.close(key) for key in list(self._by_connection.get(connection_id, ()))]
 
     def _remove(self, key: SessionKey) -> None:
@@ -149,14 +150,14 @@ class ShareSessions:
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch of the request after this one: it wraps to 1, as 0 would open a session."""
+    """Return the epoch of the next request. It wraps to 1, because 0 would open a session."""
     return INITIAL_EPOCH + 1 if epoch == _LAST_EPOCH else epoch + 1
 
 
 def rotated(partitions: Iterable[TopicIdPartition], epoch: int) -> list[TopicIdPartition]:
-    """The partitions in the order in which the request of this epoch reads them.
+    """Return the partitions in the order in which the request with this epoch reads them.
 
-    The first one goes round, so that none starves while those before it fill MaxBytes or MaxRecords.
+    The first partition rotates, so that none starves while earlier ones use up MaxBytes or MaxRecords.
     """
     order = list(partitions)
     if epoch <= INITIAL_EPOCH or not order:

@@ -1,8 +1,9 @@
-"""What survives a share-partition's leader: the state that Kafka keeps in `__share_group_state` (KIP-932).
+"""The persistent state of share-partitions, which Kafka stores in `__share_group_state` (KIP-932).
 
-`ShareStateStore` plays the share coordinator of the whole cluster, in memory. A leader reads a share-partition's state
-when it begins to lead it, and writes every change of hard state before it makes the change. Acquired records are no
-hard state: after a change of leader they are available again, with the delivery count that was last persisted.
+`ShareStateStore` acts as the share coordinator of the whole cluster, in memory. A leader reads a share-partition's
+state when it starts to lead it, and writes every change of hard state before it applies the change. Acquisitions are
+not hard state: after a change of leader those records are available again, with the delivery count that was last
+persisted.
 """
 
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, U
 __all__ = ["UNINITIALIZED_OFFSET", "PersistedState", "ShareStateStore", "StateBatch", "StateSummary", "StateUpdate"]
 
 UNINITIALIZED_OFFSET = -1
-"""Start offset of a share-partition whose group's `share.auto.offset.reset` was not resolved yet."""
+"""Start offset of a share-partition before its group's `share.auto.offset.reset` is resolved."""
 _NO_LEADER_EPOCH = -1
 _NO_COUNT = -1
 
@@ -27,7 +28,7 @@ _Key = tuple[str, UUID, int]
 
 @frozen
 class StateBatch:
-    """The state of a range of offsets, as WriteShareGroupState has it."""
+    """The state of a range of offsets, as in WriteShareGroupState."""
 
     first_offset: int
     last_offset: int
@@ -37,13 +38,13 @@ class StateBatch:
 
 @frozen
 class StateUpdate:
-    """One record of the state log: what an operation changes.
+    """One record of the state log: the changes of an operation.
 
     Attributes:
         state_epoch: Epoch of the state that it belongs to.
         leader_epoch: Epoch of the leader that writes it.
-        start_offset: The start offset before the change: whoever replays it moves on over terminal records. Kafka
-            does the same, so that a described start offset may be one write behind.
+        start_offset: The start offset before the change. Replaying the record moves it past terminal records. Kafka
+            does the same, so a described start offset may be one write behind.
         delivery_complete_count: Terminal records from `start_offset` on, after the change (KIP-1226).
         batches: The new states.
     """
@@ -57,7 +58,7 @@ class StateUpdate:
 
 @frozen
 class PersistedState:
-    """All that is known of a share-partition; an offset of no batch from `start_offset` on is available."""
+    """The full state of a share-partition. Offsets from `start_offset` on that are in no batch are available."""
 
     state_epoch: int
     leader_epoch: int
@@ -68,7 +69,7 @@ class PersistedState:
 
 @frozen
 class StateSummary:
-    """The same without the batches; offset and count are -1 when they are not known."""
+    """The state without its batches. Offset and count are -1 if unknown."""
 
     state_epoch: int
     leader_epoch: int
@@ -121,7 +122,7 @@ class ShareStateStore:
         *,
         state_epoch: int = 0,
     ) -> None:
-        """Create the state of a share-partition; one that exists stays as it is, unless the state epoch is newer.
+        """Create the state of a share-partition. An existing state is kept unless the state epoch is newer.
 
         Args:
             group_id: The share group.
@@ -135,16 +136,16 @@ class ShareStateStore:
         """
         known = self._states.get((group_id, topic_id, partition))
         if known is not None and state_epoch < known.state_epoch:
-            raise FencedStateEpochError(f"state epoch {state_epoch} is older than {known.state_epoch}")
+            raise FencedStateEpochError(f"State epoch {state_epoch} is older than {known.state_epoch}.")
         if known is None or state_epoch > known.state_epoch:
             self._states[group_id, topic_id, partition] = _State(state_epoch, start_offset)
 
     def read(self, group_id: str, topic_id: UUID, partition: int, leader_epoch: int) -> PersistedState:
-        """The state, for a leader of the given epoch; leaders of older epochs are fenced from now on.
+        """Return the state for a leader with the given epoch. Fences leaders with older epochs.
 
         Raises:
-            UnknownTopicOrPartitionError: There is no such state: it was not initialised.
-            FencedLeaderEpochError: A leader of a newer epoch has read or written.
+            UnknownTopicOrPartitionError: The state was not initialised.
+            FencedLeaderEpochError: A leader with a newer epoch has read or written the state.
         """
         state = self._known(group_id, topic_id, partition)
         _fence_leader(state, leader_epoch)
@@ -158,16 +159,16 @@ class ShareStateStore:
         )
 
     def write(self, group_id: str, topic_id: UUID, partition: int, update: StateUpdate) -> None:
-        """Persist a change; the newest state of an offset counts.
+        """Persist a change. The newest state of an offset wins.
 
         Raises:
-            UnknownTopicOrPartitionError: There is no such state.
+            UnknownTopicOrPartitionError: The state was not initialised.
             FencedStateEpochError: The state has a newer epoch.
-            FencedLeaderEpochError: A leader of a newer epoch has read or written.
+            FencedLeaderEpochError: A leader with a newer epoch has read or written the state.
         """
         state = self._known(group_id, topic_id, partition)
         if update.state_epoch < state.state_epoch:
-            raise FencedStateEpochError(f"state epoch {update.state_epoch} is older than {state.state_epoch}")
+            raise FencedStateEpochError(f"State epoch {update.state_epoch} is older than {state.state_epoch}.")
         _fence_leader(state, update.leader_epoch)
         state.apply(update)
 
@@ -176,7 +177,7 @@ class ShareStateStore:
         self._states.pop((group_id, topic_id, partition), None)
 
     def summary(self, group_id: str, topic_id: UUID, partition: int) -> StateSummary | None:
-        """Epochs, start offset and delivery complete count; None when the share-partition has no state."""
+        """Return epochs, start offset and delivery complete count, or None if the share-partition has no state."""
         state = self._states.get((group_id, topic_id, partition))
         if state is None:
             return None
@@ -185,10 +186,10 @@ class ShareStateStore:
     def _known(self, group_id: str, topic_id: UUID, partition: int) -> _State:
         state = self._states.get((group_id, topic_id, partition))
         if state is None:
-            raise UnknownTopicOrPartitionError(f"group '{group_id}' has no state of {topic_id}-{partition}")
+            raise UnknownTopicOrPartitionError(f"Group '{group_id}' has no state for {topic_id}-{partition}.")
         return state
 
 
 def _fence_leader(state: _State, leader_epoch: int) -> None:
     if leader_epoch < state.leader_epoch:
-        raise FencedLeaderEpochError(f"leader epoch {leader_epoch} is older than {state.leader_epoch}")
+        raise FencedLeaderEpochError(f"Leader epoch {leader_epoch} is older than {state.leader_epoch}.")

@@ -1,4 +1,4 @@
-"""What a share-partition's leader needs of its surroundings; `PartitionLog`, `LogStore` and `ClusterMetadata` fit."""
+"""What a share-partition's leader needs. `PartitionLog`, `LogStore` and `ClusterMetadata` implement this."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +10,7 @@ __all__ = ["LedPartition", "LogRead", "Logs", "OffsetFound", "Partitions", "Shar
 
 
 class LogRead(Protocol):
-    """Whole batches from a log; `records` are the bytes of `batches`, one after the other."""
+    """Whole batches from a log. `records` contains the bytes of `batches` in order."""
 
     @property
     def records(self) -> bytes:
@@ -24,7 +24,7 @@ class LogRead(Protocol):
 
 
 class OffsetFound(Protocol):
-    """What a search by time found."""
+    """The result of a search by timestamp."""
 
     @property
     def offset(self) -> int:
@@ -51,15 +51,15 @@ class ShareLog(Protocol):
         ...
 
     def read(self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None) -> LogRead:
-        """Whole batches from the one that holds the offset on; only the first may begin at `before_offset` or later."""
+        """Return whole batches, starting at the offset. Only the first may start at `before_offset` or later."""
         ...
 
     def available_bytes(self, offset: int) -> int:
-        """Size of all batches from the one that holds the offset on."""
+        """Return the size of all batches, starting with the one that contains the offset."""
         ...
 
     def offset_for_timestamp(self, timestamp_ms: int) -> OffsetFound | None:
-        """The first record with this timestamp or a later one."""
+        """Return the first record at or after this timestamp, or None."""
         ...
 
 
@@ -67,12 +67,12 @@ class Logs(Protocol):
     """The logs by topic id and partition."""
 
     def get(self, topic_id: UUID, partition: int) -> ShareLog:
-        """The log of a partition that exists."""
+        """Return the log of an existing partition."""
         ...
 
 
 class LedPartition(Protocol):
-    """Who leads a partition."""
+    """The leader of a partition."""
 
     @property
     def leader_id(self) -> int:
@@ -81,12 +81,12 @@ class LedPartition(Protocol):
 
     @property
     def leader_epoch(self) -> int:
-        """How often the leader changed."""
+        """The leader epoch."""
         ...
 
 
 class TopicOfPartitions(Protocol):
-    """A topic and its partitions; `partitions[i]` is partition i."""
+    """A topic and its partitions. `partitions[i]` is partition i."""
 
     @property
     def name(self) -> str:

@@ -164,7 +164,7 @@ def test_an_acknowledgement_at_the_deadline_is_too_late_without_any_sweep() -> N
     scene = fetched()
     now_ms = scene.now_ms + LOCK_MS
 
-    with pytest.raises(InvalidRecordStateError, match="lock of offset 0 has ended"):
+    with pytest.raises(InvalidRecordStateError, match="lock of offset 0 has expired"):
         scene.partition.acknowledge(Acknowledgement("ann", (acked(0, 0, ACCEPT),)), scene.config, now_ms)
 
 
