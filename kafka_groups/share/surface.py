@@ -136,6 +136,21 @@ class LocalSurface:
         self._inbox.fetches_ahead = wanted
 
     @property
+    def fetch_limit(self) -> int | None:
+        """The most records that one fetch may acquire from now on; None for `max.poll.records`, as configured.
+
+        A limit is exact, as with `share.acquire.mode=record_limit` (KIP-1206). Set it to acquire a few records first,
+        for example to look at their delivery counts before you take more.
+        """
+        return self._inbox.fetch_limit
+
+    @fetch_limit.setter
+    def fetch_limit(self, most: int | None) -> None:
+        if most is not None and most < 1:
+            raise ConfigurationError(f"fetch_limit={most!r}: give a number of records, 1 or more, or None")
+        self._inbox.fetch_limit = most
+
+    @property
     def acquisition_lock_timeout(self) -> float | None:
         """How long acquisition locks last, in seconds; None before the first fetch was answered."""
         timeout_ms = self._client.fetcher.lock_timeout_ms

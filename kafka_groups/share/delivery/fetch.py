@@ -227,7 +227,7 @@ class ShareFetchManager:
 
     def _in_turn(self) -> Sequence[Leader]:
         leaders = list(self._leaders.values())
-        if self._config.acquire_mode == "record_limit" and len(leaders) > 1:
+        if self._is_limited and len(leaders) > 1:
             # One leader at a time may acquire; the one that was asked last comes last.
             leaders.sort(key=lambda leader: leader.last_fetch_ms)
         return leaders
@@ -306,8 +306,13 @@ class ShareFetchManager:
         until_ms, longest_ms = self._inbox.waits_until_ms, self._config.fetch_max_wait_ms
         return longest_ms if until_ms is None else min(longest_ms, max(until_ms - now_ms, _SHORT_WAIT_MS))
 
+    @property
+    def _is_limited(self) -> bool:
+        """Whether a fetch may acquire no more than a number of records (KIP-1206)."""
+        return self._config.acquire_mode == "record_limit" or self._inbox.fetch_limit is not None
+
     def _another_acquires(self, leader: Leader) -> bool:
-        if self._config.acquire_mode != "record_limit":
+        if not self._is_limited:
             return False
         others = (other.exchange for other in self._leaders.values() if other is not leader)
         return bool(self._inbox.ready) or any(exchange is not None for exchange in others)
@@ -320,7 +325,7 @@ class ShareFetchManager:
         is shows after its first delivery.
         """
         inbox, lock_timeout_ms = self._inbox, self._settlement.lock_timeout_ms
-        if inbox.processing_ms is None or lock_timeout_ms is None or self._config.acquire_mode == "record_limit":
+        if inbox.processing_ms is None or lock_timeout_ms is None or self._is_limited:
             return 0
         since_ms = inbox.processing_since_ms
         current_ms = 0 if since_ms is None else now_ms - since_ms
@@ -328,13 +333,13 @@ class ShareFetchManager:
         return 0 if is_slow or not inbox.fetches_ahead or inbox.is_suspicious else self._config.prefetch_batches
 
     def _fetch(self, leader: Leader, max_wait_ms: int, now_ms: int) -> OutgoingRequest:
-        config, identity = self._config, self._around.membership.identity
+        config, identity, limit = self._config, self._around.membership.identity, self._inbox.fetch_limit
         limits = FetchLimits(
             max_wait_ms=max_wait_ms,
             min_bytes=config.fetch_min_bytes,
             max_bytes=config.fetch_max_bytes,
-            max_records=config.max_poll_records,
-            acquire_mode=_ACQUIRE_MODES[config.acquire_mode],
+            max_records=config.max_poll_records if limit is None else min(limit, config.max_poll_records),
+            acquire_mode=_ACQUIRE_MODES["record_limit" if self._is_limited else "batch_optimized"],
         )
         taken = leader.take_pending()
         wanted = self._wanted[leader.node_id]

@@ -45,6 +45,7 @@ class Inbox:
         is_attended: Whether each leader has a request under way, so that its answer makes the loop look here anyway.
         is_paused: Whether the application wants nothing until its next poll.
         fetches_ahead: Whether the application wants the next batch to be fetched while it works.
+        fetch_limit: The most records that one fetch may acquire, exactly; None for what is configured.
         set_aside: Deliveries that the application decoded but did not get yet, as an error is to be raised before.
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
@@ -64,6 +65,7 @@ class Inbox:
         self.is_attended = False
         self.is_paused = False
         self.fetches_ahead = True
+        self.fetch_limit: int | None = None
         self.last_poll_ms: int | None = None
         self.processing_since_ms: int | None = None
         self.processing_ms: int | None = None

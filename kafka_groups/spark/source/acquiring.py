@@ -53,13 +53,19 @@ class Acquirer:
         """How many lock renewals were sent."""
         return 0 if self._consumer is None else self._consumer.counts().renewed
 
-    def acquire(self, timeout_ms: int) -> list[TablePiece]:
+    def acquire(self, timeout_ms: int, most_rows: int | None = None) -> list[TablePiece]:
         """Wait for records; those of earlier calls stay acquired.
+
+        Args:
+            timeout_ms: Longest wait.
+            most_rows: How many to acquire at most; None for what is configured.
 
         Raises:
             KafkaGroupsError: The group cannot be read: no broker answers from the start, or one refuses.
         """
-        records = self._joined().poll(timeout_ms, hold=True)
+        poller, consumer = self._joined()
+        consumer.fetch_limit = most_rows
+        records = poller.poll(timeout_ms, hold=True)
         pieces = list(pieces_of(records, self._columns, renewed=self._options.consumer.auto_renew))
         for piece in pieces:
             self._counts.acquired += piece.rows
@@ -77,7 +83,7 @@ class Acquirer:
         pieces = tuple(pieces)
         for piece in pieces:
             piece.acknowledge(AcknowledgeType.ACCEPT)
-        results = self._joined().commit()
+        results = self._joined()[0].commit()
         for piece in pieces:
             self._count_fate(piece, results)
 
@@ -95,12 +101,12 @@ class Acquirer:
 
     # ------------------------------------------------------------------------------------------ parts
 
-    def _joined(self) -> Poller:
+    def _joined(self) -> tuple[Poller, KafkaShareConsumer]:
         if self._consumer is None or self._poller is None:
             self._consumer = KafkaShareConsumer(self._options.consumer, environment=self._environment)
             self._consumer.subscribe(self._options.subscribe)
             self._poller = Poller(self._consumer, self._notice)
-        return self._poller
+        return self._poller, self._consumer
 
     def _count_fate(self, piece: TablePiece, results: CommitResult | None) -> None:
         error = None if results is None else results.get(piece.partition)

@@ -1,8 +1,9 @@
 """Care with records that were delivered before, so that a query in a crash loop does not use up their deliveries.
 
-When a query fails, all records that its source holds are delivered again, the good ones too, and a broker archives
-a record whose deliveries are used up. What was delivered often therefore goes to Spark late, in small batches and
-apart from the rest (KIP-932, `share.delivery.count.limit`).
+When a query fails, all records that its source holds are redelivered, the good ones too, and a broker archives a
+record whose deliveries are used up (KIP-932, `share.delivery.count.limit`). So after failed runs the source waits
+before it acquires anything, and acquires few records at a time while they were delivered often: a run that fails or is
+stopped then spends the deliveries of those few. They go to Spark in small batches and apart from the rest.
 """
 
 from attrs import frozen
@@ -46,8 +47,33 @@ class Caution:
         """How many records with this risky count go into one batch: one on its last delivery, or 16, or 256."""
         return int(_ROWS_FACTOR ** max(0, self.delivery_limit - delivery_count))
 
+    def rows_acquired(self, delivery_count: int, failures: int) -> int | None:
+        """How many records to acquire at a time, so that few are in hand if the query fails; None for no limit.
+
+        Args:
+            delivery_count: The highest count of the records acquired last; 0 if none were.
+            failures: How many runs in a row ended without finishing a batch.
+        """
+        if delivery_count == 0:
+            return 1
+        counts = [count for count in (delivery_count, failures + 1) if self.is_risky(count)]
+        return self.rows_at_once(max(counts)) if counts else None
+
+    def wait_before_ms(self, failures: int) -> int:
+        """How long a run waits before it acquires anything, when runs before it failed.
+
+        Args:
+            failures: How many runs in a row ended without finishing a batch.
+        """
+        if failures == 0:
+            return 0
+        return int(min(_LONGEST_BACKOFF_MS, self.backoff_ms * _BACKOFF_FACTOR ** (failures - 2)))
+
     def held_back_ms(self, delivery_count: int) -> int:
-        """How long records with this count wait after the run first saw one."""
-        if not self.is_risky(delivery_count):
+        """How long records with this count wait after the run first saw one.
+
+        Not on their last delivery: a query that is stopped while they wait would lose them.
+        """
+        if not self.is_risky(delivery_count) or delivery_count >= self.delivery_limit:
             return 0
         return int(min(_LONGEST_BACKOFF_MS, self.backoff_ms * _BACKOFF_FACTOR ** (delivery_count - self.threshold)))

@@ -22,14 +22,17 @@ class SourceOffset:
     Attributes:
         seq: Number of the batch, in the order of the query; 0 is before the first.
         run: Id of the run: of one source runner process, from the start of a query to its end.
+        failures: How many runs in a row before this one ended without finishing a batch.
     """
 
     seq: int
     run: str
+    failures: int = 0
 
     def to_json(self) -> dict[str, object]:
         """What Spark writes into the checkpoint."""
-        return {"v": _VERSION, "seq": self.seq, "run": self.run}
+        offset: dict[str, object] = {"v": _VERSION, "seq": self.seq, "run": self.run}
+        return {**offset, "failures": self.failures} if self.failures else offset
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Self:
@@ -38,10 +41,10 @@ class SourceOffset:
         Raises:
             IllegalStateError: Another source, or another version of this one, wrote it.
         """
-        version, seq, run = value.get("v"), value.get("seq"), value.get("run")
-        if version != _VERSION or not isinstance(seq, int) or not isinstance(run, str):
+        version, seq, run, failures = value.get("v"), value.get("seq"), value.get("run"), value.get("failures", 0)
+        if not (isinstance(seq, int) and isinstance(run, str) and isinstance(failures, int)) or version != _VERSION:
             raise IllegalStateError(
                 f"{dict(value)} is no offset of the source kafka-share (version {_VERSION}): the checkpoint belongs to"
                 " another source or to a newer release; use the release that wrote it, or another checkpointLocation"
             )
-        return cls(seq, run)
+        return cls(seq, run, failures)

@@ -98,11 +98,14 @@ class Sealing(Generic[P]):
         run: Id of this run.
         caution: How records are treated that were delivered before.
         sealed: The batch that Spark works on or is about to; None when there is none.
+        failures: How many runs in a row before this one ended without finishing a batch, as far as this run has not
+            finished one itself.
     """
 
     run: str
     caution: Caution
     sealed: Batch[P] | None = None
+    failures: int = 0
     _held: deque[P] = field(factory=deque)
     _last_seq: int = 0
     _first_seen_ms: dict[int, int] = field(factory=dict)
@@ -150,6 +153,7 @@ class Sealing(Generic[P]):
         if sealed is None or start.run != self.run or start.seq < sealed.end.seq:
             return None
         self.sealed = None
+        self.failures = 0
         return sealed
 
     def seal(self, start: SourceOffset, limits: BatchLimits, now_ms: int) -> Batch[P] | None:
@@ -158,7 +162,7 @@ class Sealing(Generic[P]):
             pieces = self._take(limits, now_ms)
             if pieces:
                 self._last_seq = max(self._last_seq, start.seq) + 1
-                self.sealed = Batch(SourceOffset(self._last_seq, self.run), pieces)
+                self.sealed = Batch(SourceOffset(self._last_seq, self.run, self.failures), pieces)
         return self.sealed
 
     def planned(self, start: SourceOffset, end: SourceOffset) -> Sequence[P]:
@@ -167,7 +171,10 @@ class Sealing(Generic[P]):
         Raises:
             IllegalStateError: Spark asks for a batch of this run that it said it was done with.
         """
-        if end.run != self.run or start == end:
+        if start == end:
+            return ()
+        if end.run != self.run:  # of a run that ended before Spark had finished the batch
+            self.failures = end.failures + 1
             return ()
         if self.sealed is None or self.sealed.end != end:
             raise IllegalStateError(
@@ -175,6 +182,15 @@ class Sealing(Generic[P]):
                 " that this source does not know; the query must not go on, as records would be lost"
             )
         return self.sealed.pieces
+
+    def rows_at_limit(self) -> int:
+        """Records in hand that the broker archives if they are released."""
+        pieces = (*self._held, *(self.sealed.pieces if self.sealed is not None else ()))
+        return sum(piece.rows for piece in pieces if piece.delivery_count >= self.caution.delivery_limit)
+
+    def held_back_rows(self, now_ms: int) -> int:
+        """Records in hand that may not go to Spark yet."""
+        return sum(piece.rows for piece in self._held if self._wait_ms(piece, now_ms))
 
     def ready_rows(self, now_ms: int) -> int:
         """Records that may go now."""
@@ -206,7 +222,7 @@ class Sealing(Generic[P]):
         self._was_careful = bool(risky) and not (plain and self._was_careful)  # by turns: neither starves the other
         if not self._was_careful:
             return self._take_of(plain, limits)
-        count = risky[0].delivery_count
+        count = max(piece.delivery_count for piece in risky)  # those that a failure of another batch would archive
         most = self.caution.rows_at_once(count)
         rows = most if limits.rows is None else min(most, limits.rows)
         alike = [piece for piece in risky if piece.delivery_count == count]

@@ -63,6 +63,8 @@ class ShareSource:
         self._is_drain = False
         self._came_ms = self._clock.now_ms()
         self._saturation = Saturation()
+        self._last_count = 0
+        self._resume_ms: int | None = None
         self._end = self._sealing.initial()
 
     # ----------------------------------------------------------------------------------- Spark's calls
@@ -120,6 +122,8 @@ class ShareSource:
         share: dict[str, object] = {
             **asdict(self.counts),
             "in_flight": self._sealing.in_flight_rows,
+            "held_back": self._sealing.held_back_rows(self._clock.now_ms()),
+            "resumes_in_ms": self._resumes_in_ms,
             "renewals": self._acquirer.renewals,
             "lag": self._questions.lag(),
             "notes": list(self._notes or ()),
@@ -128,6 +132,12 @@ class ShareSource:
 
     def close(self) -> None:
         """Release what Spark did not finish, and leave the group; takes some three seconds at most."""
+        if archived := self._sealing.rows_at_limit():
+            _LOG.error(
+                "The source is closed while it holds %d records on their last delivery: the broker archives them.%s",
+                archived,
+                " Their copies are in the dead-letter topic." if self.options.dead_letter_topic else "",
+            )
         try:
             self._acquirer.close(_CLOSE_TIMEOUT_S)
         except KafkaGroupsError as error:
@@ -139,10 +149,12 @@ class ShareSource:
     def _fill(self, limits: BatchLimits, fetches: int, *, patient: bool) -> None:
         """Acquire until the limits are reached, nothing more comes, or the time is up."""
         self._look_at_group()
+        if not self._has_waited(patient=patient):
+            return
         now_ms = self._clock.now_ms()
         self._acquirer.give_up(self._sealing.discard(lambda piece: piece.is_lost(now_ms)))
         filling = Filling.begin(self.options.poll_timeout_ms, fetches, now_ms, patient=patient)
-        while not self._sealing.is_enough(limits, now_ms):
+        while not (self._sealing.is_enough(limits, now_ms) or self._is_careful_batch(now_ms)):
             came = self._hold(self._acquire(filling.wait_ms(self._sealing.wait_ms(now_ms), now_ms)))
             now_ms, fetches = self._clock.now_ms(), self._acquirer.fetches
             filling.polled(fetches, now_ms, came=came)
@@ -159,9 +171,43 @@ class ShareSource:
     def _acquire(self, timeout_ms: int) -> list[TablePiece]:
         """Wait for records; for nothing but the time when there are too many in hand that are held back."""
         if self._sealing.held_bytes < _BATCHES_IN_HAND * self.options.max_bytes_per_batch:
-            return self._acquirer.acquire(timeout_ms)
+            most_rows = self._most_rows
+            if most_rows is None or self._sealing.held_rows < most_rows:
+                pieces = self._acquirer.acquire(timeout_ms, most_rows)
+                self._last_count = max((piece.delivery_count for piece in pieces), default=self._last_count)
+                return pieces
         threading.Event().wait(timeout_ms / 1000)
         return []
+
+    @property
+    def _most_rows(self) -> int | None:
+        """How many records may be in hand; None for as many as come."""
+        return self._sealing.caution.rows_acquired(self._last_count, self._sealing.failures)
+
+    def _is_careful_batch(self, now_ms: int) -> bool:
+        """Whether there are as many records as may be in hand while they were delivered often."""
+        most_rows = self._most_rows
+        return most_rows is not None and self._sealing.ready_rows(now_ms) >= most_rows
+
+    def _has_waited(self, *, patient: bool) -> bool:
+        """Whether the wait after failed runs is over; nothing is held meanwhile, so a stop costs nothing."""
+        if self._resume_ms is None:
+            wait_ms = self._sealing.caution.wait_before_ms(self._sealing.failures)
+            self._resume_ms = self._clock.now_ms() + wait_ms
+            if wait_ms:
+                _LOG.warning(
+                    "The last %d runs of this query ended without finishing a batch. It waits %d s before it acquires"
+                    " records, so that failing runs do not use up their deliveries.",
+                    self._sealing.failures,
+                    wait_ms // 1000,
+                )
+        if left_ms := self._resumes_in_ms:
+            threading.Event().wait((left_ms if patient else min(left_ms, self.options.poll_timeout_ms)) / 1000)
+        return self._resumes_in_ms == 0
+
+    @property
+    def _resumes_in_ms(self) -> int:
+        return 0 if self._resume_ms is None else max(0, self._resume_ms - self._clock.now_ms())
 
     def _is_to_wait(self, now_ms: int) -> bool:
         """Whether a run that reads what is there has to wait, as it would end if it found nothing."""

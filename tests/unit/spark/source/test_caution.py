@@ -22,9 +22,27 @@ def test_care_begins_before_the_last_delivery(limit: int, first_risky: int, firs
 def test_batches_become_smaller_and_waits_longer_with_each_delivery() -> None:
     caution = Caution(5, 1_000)
     assert [caution.rows_at_once(n) for n in (3, 4, 5)] == [256, 16, 1]
-    assert [caution.held_back_ms(n) for n in (1, 2, 3, 4, 5)] == [0, 0, 1_000, 6_000, 36_000]
-    assert Caution(25, 300_000).held_back_ms(25) == 300_000
-    assert Caution(5, 0).held_back_ms(5) == 0
+    assert [caution.held_back_ms(n) for n in (1, 2, 3, 4)] == [0, 0, 1_000, 6_000]
+    assert Caution(25, 300_000).held_back_ms(24) == 300_000
+    assert Caution(5, 0).held_back_ms(4) == 0
+
+
+@pytest.mark.parametrize("limit", range(2, 26))
+def test_nothing_is_held_back_on_its_last_delivery(limit: int) -> None:
+    assert Caution(limit, 300_000).held_back_ms(limit) == 0
+
+
+def test_a_run_after_failed_ones_waits_with_nothing_in_hand() -> None:
+    caution = Caution(5, 5_000)
+    assert [caution.wait_before_ms(n) for n in range(6)] == [0, 833, 5_000, 30_000, 180_000, 300_000]
+    assert Caution(5, 0).wait_before_ms(4) == 0
+
+
+def test_few_records_are_acquired_while_they_were_delivered_often() -> None:
+    caution = Caution(5, 5_000)
+    assert caution.rows_acquired(0, 0) == 1, "nothing is known before the first record"
+    assert [caution.rows_acquired(n, 0) for n in (1, 2, 3, 4, 5)] == [None, None, 256, 16, 1]
+    assert [caution.rows_acquired(1, failures) for failures in (0, 1, 2, 3, 4, 9)] == [None, None, 256, 16, 1, 1]
 
 
 def sealed(source: Sealing[NumberedPiece], now_ms: int) -> list[int]:
@@ -63,7 +81,31 @@ def test_records_that_would_expire_meanwhile_do_not_wait() -> None:
 def test_a_record_on_its_last_delivery_goes_alone() -> None:
     source: Sealing[NumberedPiece] = Sealing("run", Caution(2, 0))
     source.hold([NumberedPiece((1, 2, 3), 2)], 0)
+    assert source.rows_at_limit() == 3
     assert [sealed(source, 0) for _ in range(4)] == [[1], [2], [3], []]
+    assert source.rows_at_limit() == 0
+
+
+def test_records_on_their_last_delivery_go_before_others() -> None:
+    source: Sealing[NumberedPiece] = Sealing("run", Caution(5, 0))
+    source.hold([NumberedPiece((1,), 3), NumberedPiece((2,), 5)], 0)
+    assert [sealed(source, 0) for _ in range(2)] == [[2], [1]]
+
+
+def test_runs_that_finish_nothing_are_counted_in_the_checkpoint() -> None:
+    offset = SourceOffset(0, "first")
+    for failures in range(3):
+        source: Sealing[NumberedPiece] = Sealing(f"run {failures}", Caution(5, 0))
+        assert source.planned(SourceOffset(0, "start"), SourceOffset.from_json(offset.to_json())) == ()
+        assert source.failures == failures + 1
+        source.hold([NumberedPiece((1, 2))], 0)
+        batch = source.seal(offset, BatchLimits(1, 10_000), 0)
+        assert batch is not None
+        offset = batch.end
+    assert source.finished(offset) is not None
+    after = source.seal(offset, BatchLimits(1, 10_000), 0)
+    assert after is not None
+    assert after.end.to_json() == {"v": 1, "seq": offset.seq + 1, "run": "run 2"}
 
 
 def test_a_batch_is_closed_when_a_leader_has_answered_without_records() -> None:

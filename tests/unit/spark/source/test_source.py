@@ -12,6 +12,7 @@ from kafka_groups.broker.faults import answer
 from kafka_groups.errors import BootstrapError, IllegalStateError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.share.delivery.records import ShareRecord
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import source_options
 from kafka_groups.spark.source.sealing import BatchLimits
@@ -95,8 +96,7 @@ def test_a_lock_that_was_lost_is_counted_and_the_records_come_again(cluster: Emb
         share = query.share
         assert (share["lock_lost"], share["accepted"]) == (50, 0)
         rival.close()
-        assert numbers(query.batch()) == list(range(50))
-        query.acknowledge()
+        assert numbers(*query.batches(50)) == list(range(50))
         assert query.share["accepted"] == 50
 
 
@@ -217,11 +217,15 @@ def test_records_near_their_limit_are_copied_before_spark_gets_them(world: World
     with world.query(**options) as query:
         query.batch()
     with world.query(**options) as query:
-        query.batch()
+        query.batches(20)
         assert query.share["dead_letters"] == 20
         assert query.share["max_delivery_count"] == 2
     with world.rival(f"dead-{world.group}", "dead-letters") as rival:
-        letters = list(rival.poll(10))
+        letters: list[ShareRecord] = []
+        while len(letters) < 20:
+            records = rival.poll(10)
+            letters += records
+            rival.acknowledge_all(records)
         assert sorted(int(letter.key or b"") for letter in letters) == list(range(20))
         headers = dict(letters[0].headers)
         assert headers["__dlq.errors.topic"] == world.topic.encode()

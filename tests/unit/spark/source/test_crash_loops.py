@@ -1,0 +1,78 @@
+"""Queries that fail, are stopped and are started again: good records do not use up their deliveries."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from tests.unit.spark.source.sparks_calls import SETTINGS, Json, Query, World, numbers
+
+BACKOFF = {"deliveryBackoffMs": 10}
+"""The waits between runs are tested without a broker; here they only cost time."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster(settings=SETTINGS) as cluster:
+        yield cluster
+
+
+class Supervised:
+    """A query that is started again when it fails; Spark's checkpoint is kept."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.committed: Json | None = None
+        self.unfinished: Json | None = None
+        self.sunk: set[int] = set()
+
+    def run(self, *, bad: frozenset[int] = frozenset(), is_sink_away: bool = False, most_batches: int = 2_000) -> bool:
+        """One run, until nothing is left, it was stopped after some batches, or a batch failed; whether it did."""
+        with self.world.query(self.committed, pollTimeoutMs=700, **BACKOFF) as query:
+            self.committed = self.committed or query.start
+            self._replay(query)
+            for _ in range(most_batches):
+                end = query.latest()
+                if end == query.start:
+                    if query.share["resumes_in_ms"] == 0:
+                        return True
+                    continue
+                self.unfinished = end
+                came = set(numbers(query.read(end)))
+                if is_sink_away or came & bad:
+                    return False
+                self.sunk |= came
+                self.unfinished, self.committed = None, end
+                query.start = end
+            return True
+
+    def _replay(self, query: Query) -> None:
+        """Spark asks for the records of the batch that it had not finished; they come later."""
+        if self.unfinished is not None:
+            assert query.source.payloads(query.start, self.unfinished) == []
+            query.start = self.committed = self.unfinished
+            self.unfinished = None
+
+
+def test_a_run_that_is_stopped_after_failed_ones_loses_nothing(cluster: EmbeddedCluster) -> None:
+    world = World(cluster, partitions=1)
+    world.produce(range(500))
+    query = Supervised(world)
+    for _ in range(4):
+        assert not query.run(is_sink_away=True)
+    for stopped_after in (0, 1, 3):
+        query.run(most_batches=stopped_after)
+    query.run()
+    assert query.sunk == set(range(500))
+
+
+@pytest.mark.parametrize("bad", [0, 700, 1_498])
+def test_one_bad_record_takes_no_good_one_with_it(cluster: EmbeddedCluster, bad: int) -> None:
+    world = World(cluster)
+    world.produce(range(1_499))
+    query = Supervised(world)
+    runs = 1
+    while not query.run(bad=frozenset({bad})):
+        runs += 1
+        assert runs < 12
+    assert query.sunk == set(range(1_499)) - {bad}
