@@ -24,6 +24,7 @@ from kafka_groups.config.share import share_consumer_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS
+from kafka_groups.share.metrics import METRICS
 from kafka_groups.spark.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
@@ -41,6 +42,13 @@ def share_consumer() -> Iterator[str]:
     """The keys of a share consumer."""
     for attribute, key in share_consumer_keys().items():
         yield from _entry("consumer", key, keyword=attribute)
+
+
+def consumer_metrics() -> Iterator[str]:
+    """The metrics of a share consumer."""
+    yield from _table_head("Name", "Unit", "Meaning")
+    for metric in METRICS:
+        yield _row(f"`{metric.name}`", metric.unit, metric.doc)
 
 
 def forbidden() -> Iterator[str]:
@@ -247,6 +255,7 @@ def _row(*cells: str) -> str:
 
 _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "share-consumer": share_consumer,
+    "consumer-metrics": consumer_metrics,
     "forbidden": forbidden,
     "foreign": foreign,
     "share-group": share_group,

@@ -1,6 +1,6 @@
 """Whether the brokers answer, since when they do not, and what is probably wrong if none ever did."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
@@ -91,17 +91,6 @@ class Reachability:
             return None  # a client that has worked keeps trying, as in Java
         self._reported_ms = now_ms
         return BootstrapError(f"No broker has answered for {self.timeout_ms} ms. {self.summary()}")
-
-    def gauges(self, now_ms: int) -> Mapping[str, float]:
-        """Seconds since a broker last answered (-1 before the first answer), and since when none does (0 if one does).
-
-        May be asked from any thread.
-        """
-        last_ms, since_ms = self.last_answer_ms, self.unreachable_since_ms
-        return {
-            "last-answer-seconds-ago": -1.0 if last_ms is None else (now_ms - last_ms) / 1000,
-            "unreachable-seconds": 0.0 if since_ms is None else (now_ms - since_ms) / 1000,
-        }
 
     def summary(self) -> str:
         """The last error of each address, for messages."""

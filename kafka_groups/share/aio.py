@@ -173,6 +173,7 @@ class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
             return ShareRecords()
         finally:
             self._inbox.is_waiting = False
+            self._inbox.polls.waited(self._clock.now_ms())
             if timer is not None:
                 timer.cancel()
 

@@ -25,6 +25,7 @@ from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.metrics import ShareMetrics
+from kafka_groups.share.metrics import Figures, read_metrics
 from kafka_groups.types import ConsumerState, member_id_of, random_uuid
 
 __all__ = ["ShareClient"]
@@ -152,15 +153,18 @@ class ShareClient:
         """Drop all connections and tell nobody: the brokers release the records and the session times out."""
         await self._engine.stop()
 
-    def metrics(self) -> Mapping[str, float]:
-        """Name → value."""
-        return {
-            **self._metrics.snapshot(),
-            "records-consumed-total": float(self._inbox.records_handed_over),
-            "rebalance-total": float(self.membership.rebalances),
-            "state": float(self.state),
-            **self._reachability.gauges(self._clock.now_ms()),
-        }
+    def metrics(self, state: ConsumerState) -> Mapping[str, float]:
+        """Name → value; the state is the consumer's, which knows whether it was closed."""
+        return read_metrics(
+            Figures(
+                self._clock.now_ms(),
+                state,
+                self.membership.figures,
+                self._reachability,
+                self._inbox,
+                self._metrics,
+            )
+        )
 
     def counts(self) -> ConsumerCounts:
         """The totals that the application asks for by name."""

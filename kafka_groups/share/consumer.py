@@ -160,6 +160,7 @@ class KafkaShareConsumer(LocalSurface, Generic[K, V]):
                     return records
         finally:
             self._inbox.is_waiting = False
+            self._inbox.polls.waited(self._clock.now_ms())
 
     def _attract_attention(self) -> None:
         """Have the loop look at what the application did; it does so by itself when the next answer comes."""

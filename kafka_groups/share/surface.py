@@ -185,5 +185,9 @@ class LocalSurface:
         return self._client.counts()
 
     def metrics(self) -> Mapping[str, float]:
-        """Totals since the consumer was made, by Kafka's names where it has them; a copy."""
-        return self._client.metrics()
+        """Return all metrics by name: those of KIP-932 and more, listed in the reference.
+
+        A rate, average or maximum is of the last 30 to 60 seconds, an average or maximum without a value is NaN, and a
+        total counts from the creation of the consumer. The mapping is a copy. Any thread may call this.
+        """
+        return self._client.metrics(self.state)

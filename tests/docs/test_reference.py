@@ -17,6 +17,7 @@ from kafka_groups.config.share import share_consumer_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS, ApiKey
+from kafka_groups.share.metrics import METRICS
 from kafka_groups.spark.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
@@ -133,7 +134,7 @@ def test_protocol_page_has_every_served_api(hook: ModuleType) -> None:
 
 
 def test_rows_have_as_many_cells_as_their_table(hook: ModuleType) -> None:
-    for name in ("configuration.md", "errors.md", "states.md", "protocol.md"):
+    for name in ("configuration.md", "errors.md", "metrics.md", "states.md", "protocol.md"):
         widths: set[int] = set()
         for line in page(hook, name).splitlines():
             if not line.startswith("|"):
@@ -180,3 +181,10 @@ def test_state_reference_has_every_state_of_a_consumer(hook: ModuleType) -> None
         assert any(row.startswith(f"| `{state.name}` | {state.value} | ") and row.endswith(". |") for row in rows), (
             state
         )
+
+
+def test_metric_reference_has_every_metric_once(hook: ModuleType) -> None:
+    rows = [cells(line) for line in page(hook, "metrics.md").splitlines() if line.startswith("| `")]
+    assert [name for name, _, _ in rows] == [f"`{metric.name}`" for metric in METRICS]
+    assert len({name for name, _, _ in rows}) == len(rows)
+    assert all(unit and meaning.endswith(".") for _, unit, meaning in rows)

@@ -7,6 +7,7 @@ from attrs import frozen
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.events import Area
+from kafka_groups.client.membership.figures import MemberFigures
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.states import MemberEvent, MemberState, next_state
 from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
@@ -74,7 +75,7 @@ class ShareMembership:
         self.state = MemberState.UNSUBSCRIBED
         self.epoch = JOIN_EPOCH
         self.assignment: frozenset[TopicIdPartition] = frozenset()
-        self.rebalances = 0
+        self.figures = MemberFigures()
 
     def __repr__(self) -> str:
         member = f"{self.identity.group_id}/{self.identity.member_id}"
@@ -179,6 +180,7 @@ class ShareMembership:
         self._topics_to_send = False
         self._may_be_member = self._may_be_member or not leaving
         self._timer.sent(now_ms)
+        self.figures.sent_ms = now_ms
         return OutgoingRequest(
             ApiKey.SHARE_GROUP_HEARTBEAT,
             lambda _version: request,
@@ -191,6 +193,7 @@ class ShareMembership:
         """Take over epoch, interval and assignment, or do what the error asks for."""
         response: ShareGroupHeartbeatResponse = answer.message
         sent: ShareGroupHeartbeatRequest = request.context
+        self.figures.answered(answer.latency_ms, now_ms)
         if sent.member_epoch == LEAVE_EPOCH:
             self._left()
         elif response.error_code is ErrorCode.NONE:
@@ -227,7 +230,7 @@ class ShareMembership:
         self._handle(MemberEvent.ACCEPTED)
         self.epoch = response.member_epoch
         if response.assignment is not None:
-            self._assign(response.assignment)
+            self._assign(response.assignment, now_ms)
         if self.assignment:
             self._timer.patient()
         else:
@@ -249,7 +252,7 @@ class ShareMembership:
     def _joins_anew(self, sent: ShareGroupHeartbeatRequest) -> bool:
         return self.state is MemberState.JOINING and sent.member_epoch != JOIN_EPOCH
 
-    def _assign(self, assignment: Assignment) -> None:
+    def _assign(self, assignment: Assignment, now_ms: int) -> None:
         partitions = frozenset(
             TopicIdPartition(topic.topic_id, partition)
             for topic in assignment.topic_partitions
@@ -258,7 +261,7 @@ class ShareMembership:
         )
         if partitions != self.assignment:
             self.assignment = partitions
-            self.rebalances += 1
+            self.figures.rebalanced(now_ms)
 
     def _left(self) -> None:
         self._timer.dropped()

@@ -88,6 +88,11 @@ class PendingAcknowledgement:
         return self.delivery.topic_partition
 
     @property
+    def record_count(self) -> int:
+        """How many records it is about."""
+        return sum(batch.last_offset - batch.first_offset + 1 for batch in self.batches)
+
+    @property
     def is_renewal_in_place(self) -> bool:
         """Whether it only extends locks, without the application having acknowledged anything."""
         return self.marks is None

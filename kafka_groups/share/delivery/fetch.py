@@ -124,6 +124,7 @@ class ShareFetchManager:
         """The next request to each leader that can take one."""
         self._inbox.is_attended = False  # before looking at what the application did, so that nothing is overlooked
         self._note_application(now_ms)
+        self._around.metrics.turned(now_ms)
         self._accept_outbox(now_ms)
         self._follow_assignment()
         requests: list[OutgoingRequest] = []

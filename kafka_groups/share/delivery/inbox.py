@@ -12,6 +12,7 @@ from attrs import frozen
 from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
+from kafka_groups.share.delivery.poll_figures import PollFigures
 
 __all__ = ["Fetched", "Inbox"]
 
@@ -50,6 +51,8 @@ class Inbox:
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
         records_handed_over: How many records the application has been given.
+        bytes_handed_over: Bytes of the batches that they came in.
+        polls: Figures of the polls.
     """
 
     def __init__(self, events: Events | None = None) -> None:
@@ -70,6 +73,8 @@ class Inbox:
         self.processing_since_ms: int | None = None
         self.processing_ms: int | None = None
         self.records_handed_over = 0
+        self.bytes_handed_over = 0
+        self.polls = PollFigures()
         self._unclaimed: dict[int, int] = {}
 
     # ------------------------------------------------------------------------------- the loop's side
@@ -122,6 +127,7 @@ class Inbox:
             fetched = self.ready.popleft()
             if fetched.acquired.lock_deadline_ms > now_ms:
                 taken.append(fetched)
+                self.bytes_handed_over += len(fetched.blob or b"")
             else:
                 self.lost(fetched.acquired, "they waited for a poll for longer than the acquisition lock")
         self._unclaimed = {}
@@ -142,6 +148,7 @@ class Inbox:
     def polled(self, now_ms: int) -> None:
         """The application came back for more."""
         self.last_poll_ms = now_ms
+        self.polls.begun(now_ms, self.records_handed_over, self.bytes_handed_over)
         self.is_paused = False
         if self.processing_since_ms is not None:
             self.processing_ms = now_ms - self.processing_since_ms

@@ -88,7 +88,7 @@ class Settlement:
         """A ShareFetch response."""
         response: ShareFetchResponse = answer.message
         leader = exchange.leader
-        self._metrics.fetched(answer.latency_ms, response.throttle_time_ms)
+        self._metrics.fetched(answer.latency_ms, response.throttle_time_ms, now_ms)
         if response.error_code is not ErrorCode.NONE:
             self._refused(exchange, response.error_code, response.error_message, now_ms)
         else:
@@ -106,17 +106,20 @@ class Settlement:
         results: Results = {tip: (p.acknowledge_error_code, p.acknowledge_error_message) for tip, p in parts}
         tries_again = self._settle_all(exchange, results, now_ms)
         failed = [self._partition_failed(tip, p, response.node_endpoints) for tip, p in parts if p.error_code]
-        self._deliver(exchange, parts)
+        self._deliver(exchange, parts, now_ms)
         return not tries_again and not (any(failed) and exchange.leader.dry)
 
-    def _deliver(self, exchange: Exchange, parts: Iterable[tuple[TopicIdPartition, PartitionData]]) -> None:
+    def _deliver(
+        self, exchange: Exchange, parts: Iterable[tuple[TopicIdPartition, PartitionData]], now_ms: int
+    ) -> None:
         if exchange.leader.ending:
             return  # closing the session releases them
         fetched = [self._fetched_part(exchange, tip, data) for tip, data in parts if data.acquired_records]
         exchange.leader.dry = not fetched
         if fetched:
             self._inbox.deliver(exchange.leader.node_id, fetched)
-            self._metrics.delivered(sum(len(f.blob or b"") for f in fetched))
+            records = sum(f.acquired.open_count for f in fetched)
+            self._metrics.delivered(records, sum(len(f.blob or b"") for f in fetched), now_ms)
 
     def _fetched_part(self, exchange: Exchange, tip: TopicIdPartition, data: PartitionData) -> Fetched:
         named = TopicIdPartition(tip.topic_id, tip.partition, self._metadata.metadata.name_of(tip.topic_id))
@@ -219,15 +222,17 @@ class Settlement:
 
     def _settled(self, pending: PendingAcknowledgement, error: KafkaGroupsError | None) -> None:
         if not pending.is_renewal_in_place:
-            self._metrics.acknowledged(pending, failed=error is not None)
             self._inbox.fates.append(pending.fate(error))
-            if error is not None:
+            if error is None:
+                self._metrics.acknowledged(pending)
+            else:
+                self._metrics.refused(pending)
                 self._warn(pending, error)
         if pending.ticket is not None:
             pending.ticket.settle(pending.partition, error)
 
     def _warn(self, pending: PendingAcknowledgement, error: KafkaGroupsError) -> None:
-        records = sum(batch.last_offset - batch.first_offset + 1 for batch in pending.batches)
+        records = pending.record_count
         first, last = pending.batches[0].first_offset, pending.batches[-1].last_offset
         text = (
             f"Acknowledgements of {counted(records, 'record')} of {pending.partition} (offsets {first} to {last}) did"

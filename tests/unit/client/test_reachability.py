@@ -38,9 +38,11 @@ def test_a_client_that_has_worked_keeps_trying_for_ever() -> None:
     assert way.unreachable_since_ms == 1_000
     assert way.take_error(BOTH, 100_000_000) is None
     assert way.remaining_ms(2_000) is None
-    assert way.gauges(4_500) == {"last-answer-seconds-ago": 4.0, "unreachable-seconds": 3.5}
+    assert way.last_answer_ms == 500
     way.answered(TWO, 5_000)
-    assert way.gauges(5_000) == {"last-answer-seconds-ago": 0.0, "unreachable-seconds": 0.0}
+    assert (way.last_answer_ms, way.remaining_ms(5_000)) == (5_000, None)
+    failed(way, ONE, error=NetworkError("refused"), now_ms=6_000)
+    assert way.unreachable_since_ms == 6_000
 
 
 def test_a_certain_error_is_told_as_soon_as_every_broker_has_been_tried() -> None:

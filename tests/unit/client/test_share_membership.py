@@ -149,14 +149,14 @@ def test_the_interval_counts_from_the_sending_of_the_heartbeat() -> None:
 
 def test_a_null_assignment_changes_nothing_and_another_counts_as_a_rebalance() -> None:
     member = Member().joined(0)
-    assert member.membership.rebalances == 1
+    assert member.membership.figures.rebalances == 1
     member.answer(member.heartbeat(), epoch=2)
     assert member.membership.assignment == {TopicIdPartition(TOPIC, 0)}
-    assert (member.membership.epoch, member.membership.rebalances) == (2, 1)
+    assert (member.membership.epoch, member.membership.figures.rebalances) == (2, 1)
     member.answer(member.heartbeat(), epoch=3, assignment=assigned(1))
     assert member.membership.assignment == {TopicIdPartition(TOPIC, 1)}
     member.answer(member.heartbeat(), epoch=3, assignment=assigned(1))
-    assert member.membership.rebalances == 2
+    assert member.membership.figures.rebalances == 2
 
 
 def test_an_empty_first_assignment_is_asked_after_soon_and_less_soon_each_time() -> None:

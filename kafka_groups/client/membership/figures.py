@@ -1,0 +1,38 @@
+"""Figures of a group member, for its metrics."""
+
+from attrs import define, field
+
+from kafka_groups.client.windows import Windows
+
+__all__ = ["MemberFigures"]
+
+
+@define
+class MemberFigures:
+    """Counts and times of heartbeats and rebalances.
+
+    Attributes:
+        heartbeats: Heartbeats that were answered.
+        sent_ms: When the last one left; None before.
+        response_times: How long the answers took, in milliseconds.
+        rebalances: Changes of the assignment.
+        rebalance_times: One for each change.
+    """
+
+    heartbeats: int = 0
+    sent_ms: int | None = None
+    response_times: Windows = field(factory=Windows)
+    heartbeat_times: Windows = field(factory=Windows)
+    rebalances: int = 0
+    rebalance_times: Windows = field(factory=Windows)
+
+    def answered(self, latency_ms: int, now_ms: int) -> None:
+        """The coordinator answered a heartbeat."""
+        self.heartbeats += 1
+        self.response_times.record(latency_ms, now_ms)
+        self.heartbeat_times.record(1, now_ms)
+
+    def rebalanced(self, now_ms: int) -> None:
+        """The assignment changed."""
+        self.rebalances += 1
+        self.rebalance_times.record(1, now_ms)

@@ -1,0 +1,71 @@
+"""Averages, maxima and rates of the last half minute or so, as Kafka's own client keeps them."""
+
+import math
+
+from attrs import define
+
+__all__ = ["Windows"]
+
+WINDOW_MS = 30_000
+_NEVER_MS = -(1 << 60)
+
+
+@define
+class _Window:
+    start_ms: int = _NEVER_MS
+    total: float = 0.0
+    count: int = 0
+    largest: float = -math.inf
+
+    def begin(self, now_ms: int) -> None:
+        self.start_ms, self.total, self.count, self.largest = now_ms, 0.0, 0, -math.inf
+
+
+class Windows:
+    """Values in two windows of 30 seconds: the one that fills, and the one before it.
+
+    Recording costs the same whatever came before. One thread records; any thread may read.
+    """
+
+    __slots__ = ("_before", "_current")
+
+    def __init__(self) -> None:
+        self._current, self._before = _Window(), _Window()
+
+    def record(self, value: float, now_ms: int) -> None:
+        """A value was measured."""
+        window = self._current
+        if now_ms - window.start_ms >= WINDOW_MS:
+            window = self._turn(now_ms)
+        window.total += value
+        window.count += 1
+        window.largest = max(window.largest, value)
+
+    def _turn(self, now_ms: int) -> _Window:
+        self._before, self._current = self._current, self._before
+        self._current.begin(now_ms)
+        return self._current
+
+    def per_second(self, now_ms: int) -> float:
+        """The sum of the values divided by the time that they came in, which is never less than one window."""
+        windows = self._fresh(now_ms)
+        if not windows:
+            return 0.0
+        elapsed_ms = now_ms - min(window.start_ms for window in windows)
+        if elapsed_ms < WINDOW_MS:
+            elapsed_ms += WINDOW_MS
+        return sum(window.total for window in windows) * 1000 / elapsed_ms
+
+    def average(self, now_ms: int) -> float:
+        """The mean of the values; NaN without any."""
+        windows = self._fresh(now_ms)
+        count = sum(window.count for window in windows)
+        return sum(window.total for window in windows) / count if count else math.nan
+
+    def largest(self, now_ms: int) -> float:
+        """The largest value; NaN without any."""
+        return max((window.largest for window in self._fresh(now_ms)), default=math.nan)
+
+    def _fresh(self, now_ms: int) -> list[_Window]:
+        both = (self._current, self._before)
+        return [window for window in both if window.count and now_ms - window.start_ms < 2 * WINDOW_MS]
