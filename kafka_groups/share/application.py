@@ -3,11 +3,13 @@
 Everything here is local and at once; nothing waits and nothing crosses a thread but through the inbox.
 """
 
+import math
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.config.share import ShareConsumerConfig
@@ -20,7 +22,14 @@ from kafka_groups.errors import (
 )
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
-from kafka_groups.share.arguments import check_batch, check_kind, check_renewal_target, not_a_record
+from kafka_groups.share.archiving import ArchiveCallback, ArchiveWatch
+from kafka_groups.share.arguments import (
+    check_batch,
+    check_kind,
+    check_renewal_target,
+    checked_release_after,
+    not_a_record,
+)
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
@@ -33,9 +42,14 @@ from kafka_groups.share.delivery.records import (
     ShareRecord,
     ShareRecords,
 )
-from kafka_groups.types import AcknowledgeType
+from kafka_groups.types import AcknowledgeType, TopicPartition
 
 __all__ = ["AcknowledgementCallback", "Application"]
+
+_RELEASE_TOGETHER_MS = 100
+"""Delayed releases that fall into the same tenth of a second go together."""
+
+T = TypeVar("T")
 
 AcknowledgementCallback = Callable[[Acknowledged], object]
 """Told the fate of acknowledgements, one partition at a time, from within poll, commit or close."""
@@ -55,6 +69,8 @@ class Application:
         is_closed: Whether the consumer was closed.
         subscription: The topics that it is subscribed to.
         callback: Told the fate of acknowledgements, or None.
+        archive_callback: Told of records that a release archives, or None.
+        archives: Finds those records.
     """
 
     def __init__(self, config: ShareConsumerConfig, inbox: Inbox, errors: BackgroundErrors, clock: Clock) -> None:
@@ -72,6 +88,7 @@ class Application:
         self._decoded: deque[AcquiredRecords | KafkaGroupsError] = deque()
         self._in_hand: list[AcquiredRecords] = []
         self._loops = Loops()
+        self.archives = ArchiveWatch(inbox, inbox.events)
         self._turnstile = threading.Lock()
         self._user: int | None = None
         self._process_id: int | None = None
@@ -82,6 +99,7 @@ class Application:
         self.is_closed = False
         self.subscription: frozenset[str] = frozenset()
         self.callback: AcknowledgementCallback | None = None
+        self.archive_callback: ArchiveCallback | None = None
 
     # ------------------------------------------------------------------------------------ entering
 
@@ -260,14 +278,17 @@ class Application:
 
     def run_callback(self) -> None:
         """Tell the callback the fate of acknowledgements that has become known."""
-        fates = self._inbox.fates
-        while fates:
-            fate = fates.popleft()
-            if self.callback is None:
+        self._tell_all(self._inbox.fates, self.callback)
+        self._tell_all(self.archives.found, self.archive_callback)
+
+    def _tell_all(self, news: deque[T], callback: Callable[[T], object] | None) -> None:
+        while news:
+            told = news.popleft()
+            if callback is None:
                 continue
             self._in_callback = self._refuses = True
             try:
-                self.callback(fate)
+                callback(told)
             finally:
                 self._in_callback, self._refuses = False, self.is_closed or not self.is_explicit
 
@@ -283,29 +304,53 @@ class Application:
             raise not_a_record(record) from None
         delivery.acknowledge(record.offset, kind)
 
-    def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
+    def release_later(self, record: AnyRecord, kind: AcknowledgeType, release_after: float) -> None:
+        """Release one record later."""
+        due_ms = self._due_ms(kind, release_after)
+        self.acknowledge(record, kind)
+        if due_ms is not None:
+            record.acquired.release_at(record.offset, record.offset, due_ms)
+
+    def _due_ms(self, kind: AcknowledgeType, release_after: float | None) -> int | None:
+        """When to release; None for with the next request."""
+        self._check_kind(kind)
+        if not (seconds := checked_release_after(kind, release_after)):
+            return None
+        due_ms = self._clock.now_ms() + seconds * 1000
+        return math.ceil(due_ms / _RELEASE_TOGETHER_MS) * _RELEASE_TOGETHER_MS
+
+    def acknowledge_offset(
+        self, partition: TopicPartition, offset: int, kind: AcknowledgeType, release_after: float | None = None
+    ) -> None:
         """Acknowledge the record at an offset."""
-        self._check_kind(kind)
-        for delivery in self._in_hand:
-            if delivery.topic == topic and delivery.partition == partition and offset in delivery:
+        due_ms = self._due_ms(kind, release_after)
+        for delivery in self._deliveries_of(partition):
+            if offset in delivery:
                 delivery.acknowledge(offset, kind)
+                if due_ms is not None:
+                    delivery.release_at(offset, offset, due_ms)
                 return
-        raise IllegalStateError(f"the record {topic}-{partition}@{offset} cannot be acknowledged: it is not in flight")
+        raise IllegalStateError(f"the record {partition}@{offset} cannot be acknowledged: it is not in flight")
 
-    def acknowledge_range(self, topic: str, partition: int, first: int, last: int, kind: AcknowledgeType) -> int:
+    def _deliveries_of(self, partition: TopicPartition) -> list[AcquiredRecords]:
+        return [d for d in self._in_hand if (d.topic, d.partition) == (partition.topic, partition.partition)]
+
+    def acknowledge_range(
+        self,
+        partition: TopicPartition,
+        offsets: tuple[int, int],
+        kind: AcknowledgeType,
+        release_after: float | None = None,
+    ) -> int:
         """Acknowledge all records in hand from the first to the last offset; how many those are."""
-        self._check_kind(kind)
-        return sum(
-            delivery.acknowledge_range(first, last, kind)
-            for delivery in self._in_hand
-            if delivery.topic == topic and delivery.partition == partition
-        )
+        due_ms = self._due_ms(kind, release_after)
+        return sum(delivery.acknowledge_range(*offsets, kind, due_ms) for delivery in self._deliveries_of(partition))
 
-    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType) -> int:
+    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType, release_after: float | None = None) -> int:
         """Acknowledge all records of a batch that are still in hand; how many those are."""
-        self._check_kind(kind)
+        due_ms = self._due_ms(kind, release_after)
         check_batch(records)
-        return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind) for d in records.deliveries)
+        return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind, due_ms) for d in records.deliveries)
 
     def _check_kind(self, kind: object) -> None:
         self.check_usable()
@@ -327,6 +372,10 @@ class Application:
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
         pending: list[PendingAcknowledgement] = []
         for delivery in self._in_hand:
+            self.archives.look_at(delivery)
+            held = delivery.take_held()
+            if held is not None:
+                self._inbox.delayed.append(held)
             taken = delivery.take_acknowledged()
             batches = m.encode_batches(taken, delivery.first_offset)
             if batches:
@@ -381,9 +430,11 @@ class Application:
         self.send_acknowledged()
 
     def begin_leaving(self) -> None:
-        """Pass on what was acknowledged, and what a loop moved past."""
+        """Pass on what was acknowledged, and what a loop moved past; the end of the session releases the rest."""
         self.end_loop()
         self.send_acknowledged()
+        for delivery in self._in_hand:
+            self.archives.look_at(delivery, (m.OPEN,))
 
     def drop_all(self) -> None:
         """Nothing is in hand any more (unsubscribed): what was not acknowledged is released with its session."""

@@ -2,11 +2,20 @@
 
 from collections.abc import Iterable
 
+from kafka_groups.config.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
 from kafka_groups.types import AcknowledgeType
 
-__all__ = ["check_batch", "check_kind", "check_renewal_target", "checked_topics", "not_a_record"]
+__all__ = [
+    "check_batch",
+    "check_callback",
+    "check_kind",
+    "check_renewal_target",
+    "checked_release_after",
+    "checked_topics",
+    "not_a_record",
+]
 
 
 def checked_topics(topics: Iterable[object]) -> frozenset[str]:
@@ -47,9 +56,42 @@ def _kind_meant(kind: object) -> str:
 _KINDS = {kind.name: kind for kind in AcknowledgeType if kind is not AcknowledgeType.GAP}
 
 
+MAX_HOLD_S = 3_600.0
+"""The longest delayed release: what is held keeps its partition from moving on."""
+
+
+def checked_release_after(kind: AcknowledgeType, seconds: float | None) -> float | None:
+    """Return after how many seconds a record is to be released, or None.
+
+    Raises:
+        ConfigurationError: Not a number of seconds up to an hour, or the acknowledgement is not a release.
+    """
+    if seconds is None:
+        return None
+    checked = checked_seconds(seconds, "release_after")
+    if kind is not AcknowledgeType.RELEASE:
+        raise ConfigurationError(f"release_after={seconds!r} goes with AcknowledgeType.RELEASE, not with {kind.name}")
+    if checked > MAX_HOLD_S:
+        raise ConfigurationError(
+            f"release_after={seconds!r} is too long: give {MAX_HOLD_S:.0f} seconds at most, or publish the record to a"
+            " topic for retries and accept it"
+        )
+    return checked
+
+
 def not_a_record(record: object) -> ConfigurationError:
     """The error for something that was given in place of a record."""
     return ConfigurationError(f"record={record!r} is not a record: give one that poll() returned")
+
+
+def check_callback(callback: object) -> None:
+    """Check that a callback is one.
+
+    Raises:
+        ConfigurationError: It is neither a function nor None.
+    """
+    if callback is not None and not callable(callback):
+        raise ConfigurationError(f"callback={callback!r} cannot be called: give a function of one argument, or None")
 
 
 def check_batch(records: object) -> None:

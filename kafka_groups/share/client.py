@@ -9,6 +9,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.engine import Engine
+from kafka_groups.client.group_limit import DeliveryLimitManager
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
@@ -80,6 +81,9 @@ class ShareClient:
             timeout_ms=config.request_timeout_ms,
             max_poll_interval_ms=config.max_poll_interval_ms,
         )
+        self._limit = DeliveryLimitManager(
+            config.group_id, inbox.events, backoff=self._backoff(), timeout_ms=config.request_timeout_ms
+        )
         around = Surroundings(self.membership, self._metadata, errors, inbox, self._metrics, rng)
         self.fetcher = ShareFetchManager(config, around)
         settings = _connection_settings(config, clock)
@@ -87,7 +91,7 @@ class ShareClient:
         self._logbook = router.logbook
         self._reachability = router.reachability
         self._engine = Engine(
-            (self.fetcher, self.membership, self._coordinator, self._metadata),
+            (self.fetcher, self.membership, self._coordinator, self._metadata, self._limit),
             router,
             clock,
             errors=errors,
@@ -212,6 +216,9 @@ class ShareClient:
         if isinstance(self._errors.fatal, ClientFailureError):
             self.fetcher.give_up()  # whoever waits for a commit is told now, and not by a time-out
         self._write_log()
+        self._limit.wanted = self._metrics.redelivered_total > 0
+        if self._limit.limit is not None:
+            self._inbox.delivery_limit, self._inbox.knows_delivery_limit = self._limit.limit, True
         if self._changed is not None:
             self._changed()
         if self._errors or self._inbox.fates:

@@ -306,6 +306,18 @@ def _gauges() -> Iterator[Metric]:
         "records-in-hand", "records", "Records that your program holds and has not acknowledged.", lambda f: f.in_hand
     )
     yield Metric(
+        "records-held-for-release",
+        "records",
+        "Records that your program releases later (`release_after`) and that are held until then.",
+        lambda f: f.inbox.records_held,
+    )
+    yield Metric(
+        "records-archived-by-release-total",
+        "records",
+        "Records that your program released with their last delivery, so that the brokers archive them.",
+        lambda f: f.inbox.records_archived,
+    )
+    yield Metric(
         "records-waiting", "records", "Records that were fetched ahead and wait for a `poll`.", lambda f: f.waiting
     )
     yield Metric(

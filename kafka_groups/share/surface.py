@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 
 from kafka_groups.config.timeouts import checked_timeout
-from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.application import AcknowledgementCallback
-from kafka_groups.share.arguments import checked_topics
+from kafka_groups.share.archiving import ArchiveCallback
+from kafka_groups.share.arguments import check_callback, checked_topics
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
 from kafka_groups.share.parts import Parts
-from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition
+from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition, TopicPartition
 
 __all__ = ["NONE_IS_API_TIMEOUT", "LocalSurface"]
 
@@ -53,25 +53,52 @@ class LocalSurface:
 
     # ----------------------------------------------------------------------------- acknowledgement
 
-    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
-        """Say what becomes of a record; local, sent with the next poll or commit. The last call before that counts.
+    def acknowledge(
+        self,
+        record: AnyRecord,
+        kind: AcknowledgeType = AcknowledgeType.ACCEPT,
+        *,
+        release_after: float | None = None,
+    ) -> None:
+        """Acknowledge a record.
 
-        `RENEW` extends the lock and has the record come back from a later poll; `renew` extends it in place.
+        The acknowledgement is stored locally and sent with the next poll or commit. If you acknowledge a record twice
+        before then, the last call wins. `RENEW` extends the lock and returns the record from a later poll; `renew`
+        extends it in place.
+
+        Args:
+            record: A record that `poll` or a loop returned.
+            kind: What to do with it.
+            release_after: With `RELEASE`: how many seconds to wait before the record is released. Until then the
+                consumer holds the record and renews its lock, without spending a delivery, and you may poll for others.
+                Held records count towards the group's limit of records in flight. Closing the consumer releases them
+                at once. At most an hour.
 
         Raises:
+            ConfigurationError: An argument is invalid.
             IllegalStateError: In implicit mode, or the record is not in flight any more.
         """
-        self._application.acknowledge(record, kind)
+        if release_after is None:
+            self._application.acknowledge(record, kind)
+        else:
+            self._application.release_later(record, kind, release_after)
 
     def acknowledge_offset(
-        self, topic: str, partition: int, offset: int, kind: AcknowledgeType = AcknowledgeType.ACCEPT
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        kind: AcknowledgeType = AcknowledgeType.ACCEPT,
+        *,
+        release_after: float | None = None,
     ) -> None:
-        """Say what becomes of the record at an offset, such as one that could not be deserialised.
+        """Acknowledge the record at an offset, such as one that could not be deserialised; see `acknowledge`.
 
         Raises:
+            ConfigurationError: An argument is invalid.
             IllegalStateError: In implicit mode, or the record is not in flight.
         """
-        self._application.acknowledge_offset(topic, partition, offset, kind)
+        self._application.acknowledge_offset(TopicPartition(topic, partition), offset, kind, release_after)
 
     def acknowledge_range(
         self,
@@ -80,36 +107,65 @@ class LocalSurface:
         first_offset: int,
         last_offset: int,
         kind: AcknowledgeType = AcknowledgeType.ACCEPT,
+        *,
+        release_after: float | None = None,
     ) -> int:
-        """Say what becomes of all records in hand from the first to the last offset, both included.
+        """Acknowledge all records that you hold from the first to the last offset, both included; see `acknowledge`.
 
         Returns:
-            How many records those are; offsets that are not in hand are passed over.
+            How many records those are; offsets that you do not hold are skipped.
 
         Raises:
+            ConfigurationError: An argument is invalid.
             IllegalStateError: In implicit mode.
         """
-        return self._application.acknowledge_range(topic, partition, first_offset, last_offset, kind)
+        offsets = (first_offset, last_offset)
+        return self._application.acknowledge_range(TopicPartition(topic, partition), offsets, kind, release_after)
 
-    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> int:
-        """Say what becomes of all records of a batch; how many are still in hand.
+    def acknowledge_all(
+        self,
+        records: AnyRecords,
+        kind: AcknowledgeType = AcknowledgeType.ACCEPT,
+        *,
+        release_after: float | None = None,
+    ) -> int:
+        """Acknowledge all records of a batch; see `acknowledge`.
+
+        Returns:
+            How many records of the batch you still held.
 
         Raises:
+            ConfigurationError: An argument is invalid.
             IllegalStateError: In implicit mode.
         """
-        return self._application.acknowledge_all(records, kind)
+        return self._application.acknowledge_all(records, kind, release_after)
 
     def set_acknowledgement_callback(self, callback: AcknowledgementCallback | None) -> None:
-        """Have the fate of acknowledgements told to a function, from within poll, commit and close.
+        """Set a function that receives the result of each acknowledgement, or None to remove it.
 
-        Only `wakeup` may be called from within it.
+        It is called from within poll, commit and close, and may call nothing of the consumer but `wakeup`.
+
+        Raises:
+            ConfigurationError: The callback cannot be called.
         """
         self._application.check_usable()
-        if callback is not None and not callable(callback):
-            raise ConfigurationError(
-                f"callback={callback!r} cannot be called: give a function of one argument, or None"
-            )
+        check_callback(callback)
         self._application.callback = callback
+
+    def set_archive_callback(self, callback: ArchiveCallback | None) -> None:
+        """Set a function that receives the records whose release archives them, or None to remove it.
+
+        A broker archives a record that is released with its last delivery (`share.delivery.count.limit`) instead of
+        redelivering it. The consumer logs a warning and counts such records (`records-archived-by-release-total`); the
+        callback gets their offsets as an `ArchivedRecords`. It is called from within poll, commit and close, and may
+        call nothing of the consumer but `wakeup`.
+
+        Raises:
+            ConfigurationError: The callback cannot be called.
+        """
+        self._application.check_usable()
+        check_callback(callback)
+        self._application.archive_callback = callback
 
     # --------------------------------------------------------------------------------- the consumer
 

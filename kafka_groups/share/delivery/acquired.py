@@ -21,7 +21,7 @@ __all__ = ["AcquiredRecords", "SessionId"]
 
 _new = object.__new__
 _RENEWABLE = bytes([m.OPEN])
-_CHANGEABLE = bytes([m.OPEN, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
+_CHANGEABLE = bytes([m.OPEN, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW, m.HELD])
 
 
 @frozen
@@ -51,16 +51,19 @@ class AcquiredRecords:
         renewing: Whether a renewal of the locks is under way.
         renewable: Whether renewing is of any use: False once the broker refused it.
         undecodable: Why a batch could not be decoded, found out while iterating; the next poll raises it.
+        is_held: Whether it is held to be released later.
         was_handed_over: Whether the application got these records before, or could have.
     """
 
     __slots__ = (
         "_batches",
         "_delivered",
+        "_due_ms",
         "_ranges",
         "_records",
         "_size",
         "first_offset",
+        "is_held",
         "lock_deadline_ms",
         "marks",
         "max_delivery_count",
@@ -86,6 +89,7 @@ class AcquiredRecords:
         self.renewable = True
         self.undecodable: CorruptRecordError | None = None
         self.was_handed_over = False
+        self.is_held = False
         self._ranges = tuple(sorted(ranges, key=lambda acquired: acquired.first_offset))
         self.first_offset = self._ranges[0].first_offset
         self.max_delivery_count = max(acquired.delivery_count for acquired in self._ranges)
@@ -93,6 +97,7 @@ class AcquiredRecords:
         self._batches: tuple[RecordBatch, ...] = ()
         self._records: list[DeserializedRecord] | None = None
         self._delivered: bytes | None = None
+        self._due_ms: dict[int, int] | None = None
         self._size = 0
 
     # ---------------------------------------------------------------------------------- description
@@ -293,16 +298,46 @@ class AcquiredRecords:
             )
         marks[position] = kind
 
-    def acknowledge_range(self, first_offset: int, last_offset: int, kind: AcknowledgeType) -> int:
+    def release_at(self, first_offset: int, last_offset: int, due_ms: int) -> None:
+        """Hold what is to be released of a range until then."""
+        start, end = self._positions(first_offset, last_offset)
+        self._due_ms = {} if self._due_ms is None else self._due_ms
+        for position in range(start, end):
+            if self.marks[position] == m.RELEASE:
+                self.marks[position] = m.HELD
+                self._due_ms[position] = due_ms
+
+    def take_held(self) -> tuple[Self, dict[int, int]] | None:
+        """What is to be released later, as a delivery of its own without records, with the times by position."""
+        if self._due_ms is None:
+            return None
+        due_ms = {position: due for position, due in self._due_ms.items() if self.marks[position] == m.HELD}
+        self._due_ms = None
+        if not due_ms:
+            return None
+        held = type(self)(self.topic_partition, self.session, self._ranges, self.lock_deadline_ms)
+        held.renewable, held.is_held = self.renewable, True
+        held.marks = self.marks.translate(_HELD_AS_OPEN)
+        m.replace(self.marks, bytes([m.HELD]), m.NOT_ACQUIRED)
+        return held, due_ms
+
+    def acknowledge_range(
+        self, first_offset: int, last_offset: int, kind: AcknowledgeType, due_ms: int | None = None
+    ) -> int:
         """Acknowledge every record of a range that is in the application's hands; how many those are.
 
         Offsets that were never delivered (a corrupt batch, bytes that were cut off) keep what was decided for them.
+        With `due_ms` a release waits until then.
         """
         start, end = self._positions(first_offset, last_offset)
         if self._delivered is None:
-            return self._acknowledge_positions(start, end, kind)
-        runs = m.runs_of(self._delivered[start:end], m.OPEN)
-        return sum(self._acknowledge_positions(start + first, start + last + 1, kind) for first, last in runs)
+            count = self._acknowledge_positions(start, end, kind)
+        else:
+            runs = m.runs_of(self._delivered[start:end], m.OPEN)
+            count = sum(self._acknowledge_positions(start + first, start + last + 1, kind) for first, last in runs)
+        if due_ms is not None:
+            self.release_at(first_offset, last_offset, due_ms)
+        return count
 
     def _acknowledge_positions(self, start: int, end: int, kind: AcknowledgeType) -> int:
         before = self.marks[start:end]
@@ -326,7 +361,9 @@ class AcquiredRecords:
 
     def acknowledgements(self) -> Counter[AcknowledgeType]:
         """How many records were acknowledged with which type and are not on their way yet."""
-        return Counter({kind: count for kind in _DECIDED if (count := self.marks.count(kind))})
+        counts = Counter({kind: count for kind in _DECIDED if (count := self.marks.count(kind))})
+        held = self.marks.count(m.HELD)
+        return counts + Counter({AcknowledgeType.RELEASE: held}) if held else counts
 
     @property
     def is_done(self) -> bool:
@@ -398,6 +435,7 @@ _NOT_CHANGEABLE = bytes([m.GAP, m.SENT, m.NOT_ACQUIRED])
 _DECIDED = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 _DECIDED_MARKS = bytes([m.ACCEPT, m.RELEASE, m.REJECT])
 _ACKNOWLEDGED = bytes([m.GAP, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
+_HELD_AS_OPEN = bytes(m.OPEN if mark == m.HELD else m.NOT_ACQUIRED for mark in range(256))
 _OPEN_AS_RENEW = bytes(m.RENEW if mark == m.OPEN else m.NOT_ACQUIRED for mark in range(256))
 
 

@@ -27,6 +27,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.delayed import DelayedRelease, DelayedReleases
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.leader import Exchange, FetchLimits, Leader, Purpose
 from kafka_groups.share.delivery.metrics import ShareMetrics
@@ -76,6 +77,7 @@ class ShareFetchManager:
         self._noted_assignment: frozenset[TopicIdPartition] = frozenset()
         self._settlement = Settlement(config, around.metadata, around.errors, around.inbox, around.metrics)
         self._renewer = Renewer(config, around.errors, around.inbox, around.metrics)
+        self._delayed = DelayedReleases(around.inbox.events, config.default_api_timeout_ms)
 
     def __repr__(self) -> str:
         return f"<ShareFetchManager {list(self._leaders.values())}>"
@@ -84,6 +86,11 @@ class ShareFetchManager:
     def lock_timeout_ms(self) -> int | None:
         """How long acquisition locks last; None before the first fetch was answered."""
         return self._settlement.lock_timeout_ms
+
+    @property
+    def held_records(self) -> int:
+        """How many records are held to be released later."""
+        return self._delayed.records
 
     @property
     def is_closed(self) -> bool:
@@ -134,6 +141,7 @@ class ShareFetchManager:
             wait_ms = min(wait_ms, leader_wait_ms)
             if request is not None:
                 requests.append(request)
+        self._inbox.records_held = self._delayed.records
         self._inbox.is_attended = bool(self._leaders) and all(x.exchange is not None for x in self._leaders.values())
         return PollResult(tuple(requests), wait_ms)
 
@@ -246,7 +254,15 @@ class ShareFetchManager:
                 self._settlement.fail(pending, NotLeaderOrFollowerError(_LEADER_MOVED))
             else:
                 self._renewer.admit(leader, pending, self._settlement.fail)
+        self._accept_delayed()
         self._expire_pending(now_ms)
+
+    def _accept_delayed(self) -> None:
+        while self._inbox.delayed:
+            self._delayed.add(DelayedRelease(*self._inbox.delayed.popleft()))
+        for leader in self._leaders.values():
+            for held in self._delayed.session_ended(leader):
+                self._settlement.fail(held.release(NEVER_MS * 2, 0), ShareSessionNotFoundError(_SESSION_GONE))
 
     def _has_moved(self, pending: PendingAcknowledgement) -> bool:
         leader = self._around.metadata.metadata.leader_of(pending.partition)
@@ -274,7 +290,8 @@ class ShareFetchManager:
             return self._acknowledge(leader, now_ms), NEVER_MS
         max_wait_ms = self._fetch_wait(leader, now_ms)
         if max_wait_ms is not None:
-            return self._fetch(leader, max_wait_ms, now_ms), NEVER_MS
+            # The leader takes no other request meanwhile, so that a lock or a delayed release would wait.
+            return self._fetch(leader, min(max_wait_ms, renewal_wait_ms), now_ms), NEVER_MS
         if leader.pending:
             return self._acknowledge(leader, now_ms), NEVER_MS
         return None, renewal_wait_ms
@@ -282,10 +299,14 @@ class ShareFetchManager:
     def _keep_locks(self, leader: Leader, now_ms: int) -> int:
         if self._around.membership.state is MemberState.STALE:
             self._renewer.give_back(leader)
+            self._delayed.give_up(leader, now_ms)
             return NEVER_MS
         if self._inbox.is_paused:
             self._renewer.give_back(leader)
-        return self._renewer.renew(leader, self._settlement.lock_timeout_ms, now_ms)
+        lock_timeout_ms = self._settlement.lock_timeout_ms
+        return min(
+            self._delayed.turn(leader, lock_timeout_ms, now_ms), self._renewer.renew(leader, lock_timeout_ms, now_ms)
+        )
 
     def _must_go_alone(self, leader: Leader) -> bool:
         """Whether an acknowledgement cannot ride on a fetch: renewals, and partitions that are fetched no more."""
@@ -359,6 +380,7 @@ class ShareFetchManager:
     def _closing_request(self, leader: Leader, now_ms: int) -> OutgoingRequest | None:
         if not leader.session.is_open:
             return None
+        self._delayed.give_up(leader, now_ms)
         for pending in [p for p in leader.pending if p.is_renewal_in_place and p.renews]:
             leader.pending.remove(pending)
             self._settlement.fail(pending, InvalidRecordStateError("the share session is being closed"))

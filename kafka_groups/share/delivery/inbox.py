@@ -14,7 +14,10 @@ from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
 from kafka_groups.share.delivery.poll_figures import PollFigures
 
-__all__ = ["Fetched", "Inbox"]
+__all__ = ["DEFAULT_DELIVERY_LIMIT", "Fetched", "Inbox"]
+
+DEFAULT_DELIVERY_LIMIT = 5
+"""Kafka's `group.share.delivery.count.limit`, taken while the group's own is not known."""
 
 _OFTEN = 2
 """What was delivered more often than this may be the reason why the consumers before did not finish."""
@@ -53,6 +56,11 @@ class Inbox:
         records_handed_over: How many records the application has been given.
         bytes_handed_over: Bytes of the batches that they came in.
         polls: Figures of the polls.
+        records_archived: How many records it released with their last delivery.
+        records_held: How many it wants released later that are held now.
+        delayed: What it wants released later: the records, and when by position.
+        delivery_limit: How many deliveries the group allows; Kafka's default until it is known.
+        knows_delivery_limit: Whether the brokers told it.
     """
 
     def __init__(self, events: Events | None = None) -> None:
@@ -75,6 +83,11 @@ class Inbox:
         self.records_handed_over = 0
         self.bytes_handed_over = 0
         self.polls = PollFigures()
+        self.records_archived = 0
+        self.records_held = 0
+        self.delayed: deque[tuple[AcquiredRecords, dict[int, int]]] = deque()
+        self.delivery_limit = DEFAULT_DELIVERY_LIMIT
+        self.knows_delivery_limit = False
         self._unclaimed: dict[int, int] = {}
 
     # ------------------------------------------------------------------------------- the loop's side

@@ -14,7 +14,7 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
 from kafka_groups.types import AcknowledgeType
 
-__all__ = ["NOT_ACQUIRED", "OPEN", "SENT", "encode_batches", "marks_of", "replace", "runs_of"]
+__all__ = ["HELD", "NOT_ACQUIRED", "OPEN", "SENT", "encode_batches", "marks_of", "replace", "runs_of"]
 
 OPEN: Final = 255
 """Acquired, and not acknowledged yet."""
@@ -24,6 +24,9 @@ SENT: Final = 253
 """Acknowledged, and on the way to the broker or there: out of the application's hands."""
 
 _MAX_OFFSETS = 1 << 26
+
+HELD: Final = 252
+"""Acknowledged: to be released later, and held until then."""
 
 _SINGLE_TYPE_FROM = 10
 """A run of more equal types than this becomes a batch of its own with a single type, as Kafka's client does."""

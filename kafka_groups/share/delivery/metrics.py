@@ -23,6 +23,7 @@ class ShareMetrics:
     renewals_send_total: int = 0
     prefetched_released_total: int = 0
     session_lost_total: int = 0
+    redelivered_total: int = 0
     records_accepted_total: int = 0
     records_released_total: int = 0
     records_rejected_total: int = 0

@@ -120,6 +120,7 @@ class Settlement:
             self._inbox.deliver(exchange.leader.node_id, fetched)
             records = sum(f.acquired.open_count for f in fetched)
             self._metrics.delivered(records, sum(len(f.blob or b"") for f in fetched), now_ms)
+            self._metrics.redelivered_total += sum(f.acquired.max_delivery_count > 1 for f in fetched)
 
     def _fetched_part(self, exchange: Exchange, tip: TopicIdPartition, data: PartitionData) -> Fetched:
         named = TopicIdPartition(tip.topic_id, tip.partition, self._metadata.metadata.name_of(tip.topic_id))
@@ -217,7 +218,8 @@ class Settlement:
             delivery.renewing = False
             delivery.renewable = False
             self._withdraw(lambda fetched: fetched.acquired is delivery)
-            self._inbox.lost(delivery, f"they could not be renewed: {error}")
+            if not delivery.is_held:  # what is held is released before its lock runs out, and told then
+                self._inbox.lost(delivery, f"they could not be renewed: {str(error).rstrip('.')}")
         self._settled(pending, error)
 
     def _settled(self, pending: PendingAcknowledgement, error: KafkaGroupsError | None) -> None:

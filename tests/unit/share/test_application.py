@@ -67,8 +67,8 @@ def test_implicit_mode_refuses_every_acknowledgement() -> None:
     records = ShareRecords([record.acquired])
     for call in (
         lambda: application.acknowledge(record, ACCEPT),
-        lambda: application.acknowledge_offset("orders", 0, 0, ACCEPT),
-        lambda: application.acknowledge_range("orders", 0, 0, 0, ACCEPT),
+        lambda: application.acknowledge_offset(TopicPartition("orders", 0), 0, ACCEPT),
+        lambda: application.acknowledge_range(TopicPartition("orders", 0), (0, 0), ACCEPT),
         lambda: application.acknowledge_all(records, ACCEPT),
         lambda: application.renew(None, CommitTicket()),
     ):
@@ -109,18 +109,18 @@ def test_acknowledging_by_offset_range_and_batch() -> None:
     bench = explicit()
     records = bench.delivered((0, 9))
     application = bench.application
-    application.acknowledge_offset("orders", 0, 0, REJECT)
-    assert application.acknowledge_range("orders", 0, 1, 3, RELEASE) == 3
-    assert application.acknowledge_range("orders", 1, 1, 3, RELEASE) == 0
-    assert application.acknowledge_range("other", 0, 1, 3, RELEASE) == 0
+    application.acknowledge_offset(TopicPartition("orders", 0), 0, REJECT)
+    assert application.acknowledge_range(TopicPartition("orders", 0), (1, 3), RELEASE) == 3
+    assert application.acknowledge_range(TopicPartition("orders", 1), (1, 3), RELEASE) == 0
+    assert application.acknowledge_range(TopicPartition("other", 0), (1, 3), RELEASE) == 0
     assert application.acknowledge_all(ShareRecords([records[0].acquired]), ACCEPT) == 10
-    application.acknowledge_offset("orders", 0, 9, REJECT)
+    application.acknowledge_offset(TopicPartition("orders", 0), 9, REJECT)
     bench.commit()
     sent = acknowledged_in(bench.acknowledge())[0]
     assert sent == {**dict.fromkeys(range(9), ACCEPT), 9: REJECT}
     for topic, partition, offset in (("orders", 0, 10), ("orders", 1, 0), ("other", 0, 0), ("orders", 0, 3)):
         with pytest.raises(IllegalStateError, match="cannot be acknowledged"):
-            application.acknowledge_offset(topic, partition, offset, ACCEPT)
+            application.acknowledge_offset(TopicPartition(topic, partition), offset, ACCEPT)
 
 
 def test_gap_is_not_for_applications() -> None:
@@ -129,7 +129,7 @@ def test_gap_is_not_for_applications() -> None:
     with pytest.raises(IllegalStateError, match="GAP"):
         bench.application.acknowledge(record, GAP)
     with pytest.raises(IllegalStateError, match="GAP"):
-        bench.application.acknowledge_offset("orders", 0, 0, GAP)
+        bench.application.acknowledge_offset(TopicPartition("orders", 0), 0, GAP)
 
 
 # ------------------------------------------------------------------------------------- the order of a poll
@@ -288,7 +288,7 @@ def test_the_offset_of_a_raised_record_can_be_acknowledged_otherwise() -> None:
     bench.application.acknowledge(record, ACCEPT)
     with pytest.raises(RecordDeserializationError):
         bench.begin()
-    bench.application.acknowledge_offset("orders", 0, 1, REJECT)
+    bench.application.acknowledge_offset(TopicPartition("orders", 0), 1, REJECT)
     bench.begin()
     bench.inbox.is_waiting = False
     assert acknowledged_in(bench.acknowledge()) == {0: {0: ACCEPT, 1: REJECT}}
@@ -392,6 +392,6 @@ def test_unsubscribing_drops_all_that_is_in_hand() -> None:
     bench.application.drop_all()
     bench.begin()
     with pytest.raises(IllegalStateError):
-        bench.application.acknowledge_offset("orders", 0, record.offset, ACCEPT)
+        bench.application.acknowledge_offset(TopicPartition("orders", 0), record.offset, ACCEPT)
     assert bench.inbox.in_hand == ()
     assert TopicIdPartition(TOPIC, 0).topic is None

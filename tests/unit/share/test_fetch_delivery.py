@@ -12,7 +12,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_acknowledge import PartitionData as AcknowledgedPartition
 from kafka_groups.protocol.messages.share_fetch import PartitionData
 from kafka_groups.share.delivery.commits import CommitTicket
-from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
 from tests.unit.share.deliveries import TOPIC, batch
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, wire
 
@@ -408,7 +408,7 @@ def test_auto_renew_keeps_the_locks_of_records_in_hand_and_not_yet_acknowledged(
     assert acknowledged_in(request) == {0: {0: RENEW, 2: RENEW, 3: RENEW}}
     bench.acknowledged(request)
     assert bench.told() == []
-    bench.application.acknowledge_range("orders", 0, 0, 3, ACCEPT)
+    bench.application.acknowledge_range(TopicPartition("orders", 0), (0, 3), ACCEPT)
     ticket = bench.commit()
     bench.acknowledged(bench.acknowledge())
     assert ticket.results == {P0: None}
@@ -503,7 +503,7 @@ def test_a_renewal_and_the_acknowledgement_after_it_never_name_an_offset_twice()
     fetch = bench.fetch()
     bench.application.renew(None, CommitTicket())
     bench.turn()
-    bench.application.acknowledge_range("orders", 0, 0, 3, ACCEPT)
+    bench.application.acknowledge_range(TopicPartition("orders", 0), (0, 3), ACCEPT)
     ticket = bench.commit()
     bench.fetched(fetch)
     request = bench.acknowledge()
@@ -521,7 +521,7 @@ def test_a_renewal_and_the_acknowledgement_after_it_never_name_an_offset_twice()
 def test_a_record_delivered_again_after_its_lock_ran_out_is_not_named_twice_in_a_request() -> None:
     bench = explicit(prefetch_batches=0)
     first = bench.delivered((0, 3))
-    bench.application.acknowledge_range("orders", 0, 2, 3, ACCEPT)
+    bench.application.acknowledge_range(TopicPartition("orders", 0), (2, 3), ACCEPT)
     bench.commit()
     bench.acknowledged(bench.acknowledge())
     bench.advance(LOCK_MS)

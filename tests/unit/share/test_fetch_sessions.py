@@ -25,7 +25,7 @@ from kafka_groups.protocol.messages.share_fetch import (
 )
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.session import ShareSession
-from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
 from tests.unit.share.deliveries import TOPIC, batch
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, forgotten_in, listed_in, wire
 
@@ -134,7 +134,7 @@ def test_a_lost_session_withdraws_what_waits_fails_acknowledgements_and_starts_a
     bench.fates.clear()
     assert len(bench.inbox.ready) == 1
 
-    bench.application.acknowledge_offset("orders", 0, 1, AcknowledgeType.RELEASE)
+    bench.application.acknowledge_offset(TopicPartition("orders", 0), 1, AcknowledgeType.RELEASE)
     ticket = bench.commit()
     bench.acknowledged(bench.acknowledge(), error_code=code)
     assert not bench.inbox.ready
@@ -444,7 +444,7 @@ def test_the_closing_request_has_no_renewals() -> None:
     ticket = CommitTicket()
     bench.application.renew(None, ticket)
     bench.turn()
-    bench.application.acknowledge_range("orders", 0, 0, 1, AcknowledgeType.ACCEPT)
+    bench.application.acknowledge_range(TopicPartition("orders", 0), (0, 1), AcknowledgeType.ACCEPT)
     bench.commit()
     bench.manager.close()
     bench.fetched(fetch)

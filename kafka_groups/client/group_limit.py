@@ -1,0 +1,90 @@
+"""The delivery limit of a share group, asked of the brokers when it first matters (DescribeConfigs, KIP-1240)."""
+
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.events import Area, Events
+from kafka_groups.client.requests import Answer, OutgoingRequest, PollResult
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+
+__all__ = ["DeliveryLimitManager"]
+
+_GROUP_RESOURCE = 32
+_LIMIT = "share.delivery.count.limit"
+_MAX_TRIES = 3
+
+
+class DeliveryLimitManager:
+    """Asks once, when `wanted` is set; a request manager.
+
+    A broker that does not tell, because the client may not read the group's configuration or because it is older than
+    Kafka 4.3, leaves the limit unknown.
+
+    Args:
+        group_id: The group.
+        events: Where it is noted that the limit is not to be had.
+        backoff: Pace of the tries.
+        timeout_ms: How long a response is waited for.
+    """
+
+    def __init__(self, group_id: str, events: Events, *, backoff: Backoff, timeout_ms: int) -> None:
+        self._group_id = group_id
+        self._events = events
+        self._backoff = backoff
+        self._timeout_ms = timeout_ms
+        self._tries = 0
+        self._is_over = False
+        self._in_flight = False
+        self.wanted = False
+        self.limit: int | None = None
+
+    def poll(self, now_ms: int) -> PollResult:
+        """A DescribeConfigs request when the limit is wanted and was not asked for yet."""
+        if not self.wanted or self._is_over or self._in_flight:
+            return PollResult()
+        wait_ms = self._backoff.remaining_ms(now_ms)
+        if wait_ms > 0:
+            return PollResult(wait_ms=wait_ms)
+        self._in_flight = True
+        resource = DescribeConfigsResource(
+            resource_type=_GROUP_RESOURCE, resource_name=self._group_id, configuration_keys=(_LIMIT,)
+        )
+        message = DescribeConfigsRequest(resources=(resource,))
+        request = OutgoingRequest(
+            ApiKey.DESCRIBE_CONFIGS, lambda _version: message, node_id=None, timeout_ms=self._timeout_ms
+        )
+        return PollResult((request,))
+
+    def on_response(self, _request: OutgoingRequest, answer: Answer, _now_ms: int) -> None:
+        """Take over the limit, or note why there is none."""
+        response: DescribeConfigsResponse = answer.message
+        self._in_flight, self._is_over = False, True
+        refused = next((result for result in response.results if result.error_code is not ErrorCode.NONE), None)
+        values = {config.name: config.value for result in response.results for config in result.configs}
+        value = values.get(_LIMIT)
+        if value is not None and value.isdecimal():
+            self.limit = int(value)
+        else:
+            self._unknown(
+                "older than Kafka 4.3" if refused is None else refused.error_message or refused.error_code.name
+            )
+
+    def on_failure(self, _request: OutgoingRequest, error: Exception, now_ms: int) -> None:
+        """Try again after the back-off, a few times."""
+        self._in_flight = False
+        self._tries += 1
+        self._backoff.failed(now_ms)
+        if self._tries >= _MAX_TRIES or isinstance(error, BrokerError):
+            self._is_over = True
+            self._unknown(str(error))
+
+    def _unknown(self, why: str) -> None:
+        text = (
+            f"The brokers do not tell {_LIMIT} of the share group {self._group_id} ({why}); assuming Kafka's default."
+        )
+        self._events.note(Area.GROUP, text)

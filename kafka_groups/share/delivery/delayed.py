@@ -1,0 +1,131 @@
+"""Records that the application releases later: held and renewed until then, without the application's help."""
+
+from collections.abc import Iterable
+
+from attrs import define
+
+from kafka_groups.client.events import Area, Events, counted
+from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.leader import Leader
+
+__all__ = ["DelayedRelease", "DelayedReleases"]
+
+
+@define(eq=False)
+class DelayedRelease:
+    """Records of one partition that are to be released later.
+
+    Attributes:
+        delivery: The records; what is held is open.
+        due_ms: When each is released, by its position in the delivery.
+    """
+
+    delivery: AcquiredRecords
+    due_ms: dict[int, int]
+
+    @property
+    def records(self) -> int:
+        """How many records are held."""
+        return len(self.due_ms)
+
+    def release(self, until_ms: int, deadline_ms: int) -> PendingAcknowledgement:
+        """Release what is due until then."""
+        for position in [position for position, due_ms in self.due_ms.items() if due_ms <= until_ms]:
+            self.delivery.marks[position] = m.RELEASE
+            del self.due_ms[position]
+        taken = self.delivery.take_acknowledged()
+        return PendingAcknowledgement(
+            self.delivery, m.encode_batches(taken, self.delivery.first_offset), taken, deadline_ms
+        )
+
+
+class DelayedReleases:
+    """All records that are held to be released later; lives with the event loop.
+
+    A lock that is half spent is renewed. Where it cannot be, the records are released when a quarter of the lock is
+    left, earlier than the application asked for.
+
+    Args:
+        events: Where warnings go.
+        timeout_ms: How long a release is tried (`default.api.timeout.ms`).
+    """
+
+    def __init__(self, events: Events, timeout_ms: int) -> None:
+        self._events = events
+        self._timeout_ms = timeout_ms
+        self._held: list[DelayedRelease] = []
+
+    @property
+    def records(self) -> int:
+        """How many records are held."""
+        return sum(held.records for held in self._held)
+
+    def add(self, held: DelayedRelease) -> None:
+        """The application wants these released later."""
+        self._held.append(held)
+
+    def turn(self, leader: Leader, lock_timeout_ms: int | None, now_ms: int) -> int:
+        """Add the releases and renewals that are due to the leader's requests; the wait until the next one."""
+        wait_ms = NEVER_MS
+        for held in self._of(leader):
+            self._release(leader, held, now_ms, now_ms)
+            if held.due_ms:
+                next_ms = self._keep(leader, held, lock_timeout_ms or NEVER_MS, now_ms)
+                wait_ms = min(wait_ms, next_ms - now_ms, min(held.due_ms.values(), default=NEVER_MS) - now_ms)
+        return max(wait_ms, 0)
+
+    def give_up(self, leader: Leader, now_ms: int) -> None:
+        """Release everything now: the consumer closes, or the application does not poll any more."""
+        for held in self._of(leader):
+            self._release(leader, held, NEVER_MS * 2, now_ms)
+
+    def session_ended(self, leader: Leader) -> Iterable[DelayedRelease]:
+        """Forget what was acquired in sessions before; what that was."""
+        ended = [
+            held
+            for held in self._held
+            if held.delivery.session.node_id == leader.node_id and held.delivery.session != leader.session.id
+        ]
+        self._held = [held for held in self._held if held not in ended]
+        return ended
+
+    def _of(self, leader: Leader) -> list[DelayedRelease]:
+        return [held for held in self._held if held.delivery.session == leader.session.id]
+
+    def _release(self, leader: Leader, held: DelayedRelease, until_ms: int, now_ms: int) -> None:
+        if held.due_ms and min(held.due_ms.values()) <= until_ms:
+            leader.pending.append(held.release(until_ms, now_ms + self._timeout_ms))
+        if not held.due_ms:
+            self._held.remove(held)
+
+    def _keep(self, leader: Leader, held: DelayedRelease, lock_timeout_ms: int, now_ms: int) -> int:
+        """Renew the locks if half of their time is over; when to look again."""
+        delivery = held.delivery
+        if delivery.renewing:
+            return NEVER_MS
+        if leader.can_renew and delivery.renewable:
+            half_spent_ms = delivery.lock_deadline_ms - lock_timeout_ms // 2
+            if half_spent_ms > now_ms:
+                return half_spent_ms
+            delivery.renewing = True
+            batches = delivery.renewal_batches()
+            leader.pending.append(PendingAcknowledgement(delivery, batches, None, delivery.lock_deadline_ms))
+            return NEVER_MS
+        latest_ms = delivery.lock_deadline_ms - lock_timeout_ms // 4
+        if latest_ms > now_ms:
+            return latest_ms
+        self._release_early(leader, held, now_ms)
+        return NEVER_MS
+
+    def _release_early(self, leader: Leader, held: DelayedRelease, now_ms: int) -> None:
+        early_s = (max(held.due_ms.values()) - now_ms) / 1000
+        text = (
+            f"Released {counted(held.records, 'record')} of {held.delivery.topic_partition} up to {early_s:.1f} s"
+            " earlier than release_after asked for: their locks cannot be renewed. Renewing needs Kafka 4.2 and the"
+            " group configuration share.renew.acknowledge.enable=true."
+        )
+        self._events.warn(Area.RECORDS, f"early release {held.delivery.topic_partition}", text)
+        self._release(leader, held, NEVER_MS * 2, now_ms)
