@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from kafka_groups.config.timeouts import checked_timeout
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.archiving import ArchiveCallback
 from kafka_groups.share.arguments import check_callback, checked_topics
