@@ -22,7 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seeds", type=int, default=8, help="seeds of the simulation (8)")
     parser.addoption("--fault-seeds", type=int, default=1, help="seeds of faults for each design (1)")
     parser.addoption("--fault-brokers", default="embedded", help="where they run (embedded), such as embedded,kafka")
-    parser.addoption("--slow", action="store_true", help="also run the tests marked slow, which take minutes")
+    parser.addoption("--slow", action="store_true", help="also run the tests marked slow, as .ci/run does")
+    parser.addoption("--long", action="store_true", help="also run those marked slow or long, as .ci/long does")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,11 +47,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupSchedul
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is slow, unless it is asked for."""
-    if not config.getoption("--slow"):
-        slow = [item for item in items if item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
+    """Leave out what takes long, unless it is asked for."""
+    wanted = {"slow": config.getoption("--slow") or config.getoption("--long"), "long": config.getoption("--long")}
+    for marker in [name for name, is_wanted in wanted.items() if not is_wanted]:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker(marker)])
+        items[:] = [item for item in items if not item.get_closest_marker(marker)]
     if hasattr(config, "workerinput"):
         longest_first(items)
 

@@ -104,7 +104,7 @@ def test_pipeline_loses_nothing_when_a_worker_and_the_query_are_killed(directory
     check_nothing_is_left(directory)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("needs_spark")
@@ -181,7 +181,7 @@ def test_no_flight_is_lost_when_a_worker_is_killed(directory: Path, mode: str) -
     check_plain(done, FLIGHTS)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_flights(directory: Path) -> None:
     check_plain(run(directory, "--no-spark", "--timeout", "90"), 336_776)
 

@@ -55,6 +55,7 @@ def longest_first(items: list[pytest.Item]) -> None:
 
 def _groups(item: pytest.Item) -> Iterator[str]:
     """Groups that the test could be in; the first of them counts."""
+    yield from (mark.args[0] for mark in item.iter_markers("xdist_group"))
     kafka = item.get_closest_marker("real_kafka") is not None
     fixtures: tuple[str, ...] = getattr(item, "fixturenames", ())
     if item.get_closest_marker("faults"):
