@@ -6,6 +6,9 @@ own table says); `error_for` turns a code into its class and is the one place wh
 of its own becomes a `BrokerError` that carries the number.
 """
 
+from functools import partial
+from typing import Any
+
 
 class KafkaGroupsError(Exception):
     """Root of all errors of this package.
@@ -148,6 +151,10 @@ class RecordDeserializationError(KafkaGroupsError):
         self.partition = partition
         self.offset = offset
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        make = partial(type(self), topic=self.topic, partition=self.partition, offset=self.offset)
+        return make, self.args, self.__dict__
+
 
 class CorruptRecordError(KafkaGroupsError):
     """A record batch failed its CRC check or cannot be parsed; its offsets are rejected as a whole."""
@@ -167,6 +174,9 @@ class DeliveryFailedError(KafkaGroupsError):
         super().__init__(message)
         self.failed = failed
         self.unanswered = unanswered
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), failed=self.failed, unanswered=self.unanswered), self.args, self.__dict__
 
 
 # -------------------------------------------------------------------------------------- wire error codes

@@ -17,7 +17,7 @@ from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
 from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
-from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, LocalSurface
+from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, _LocalSurface
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["AsyncKafkaShareConsumer", "CommitResult"]
@@ -29,7 +29,7 @@ DEFAULT_CLOSE_TIMEOUT_S = 30.0
 NONE_IS_REQUEST_TIMEOUT = "None is request.timeout.ms"
 
 
-class AsyncKafkaShareConsumer(LocalSurface, Generic[K, V]):
+class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
     """A consumer of a share group (KIP-932), for asyncio.
 
     The members of a share group share the records of their topics, and not the partitions: each record is

@@ -254,7 +254,7 @@ class Application:
 
     def read(self, loop: object, records: AnyRecords) -> Iterator[Iterator[AnyRecord]]:
         """Have a loop go over a batch; what it has not moved past when it ends goes to whoever asks next."""
-        return self._loops.begin(loop, records.deliveries)
+        return self._loops.begin(loop, records._deliveries)
 
     def resume(self, loop: object) -> Iterator[Iterator[AnyRecord]] | None:
         """What is left for a loop in whose body the consumer was used; None if it is to poll."""
@@ -299,7 +299,7 @@ class Application:
         if kind.__class__ is not AcknowledgeType or not kind or self._refuses:  # for every record: keep it cheap
             self._check_kind(kind)
         try:
-            delivery = record.acquired
+            delivery = record._acquired
         except AttributeError:
             raise not_a_record(record) from None
         delivery.acknowledge(record.offset, kind)
@@ -309,7 +309,7 @@ class Application:
         due_ms = self._due_ms(kind, release_after)
         self.acknowledge(record, kind)
         if due_ms is not None:
-            record.acquired.release_at(record.offset, record.offset, due_ms)
+            record._acquired.release_at(record.offset, record.offset, due_ms)
 
     def _due_ms(self, kind: AcknowledgeType, release_after: float | None) -> int | None:
         """When to release; None for with the next request."""
@@ -350,7 +350,7 @@ class Application:
         """Acknowledge all records of a batch that are still in hand; how many those are."""
         due_ms = self._due_ms(kind, release_after)
         check_batch(records)
-        return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind, due_ms) for d in records.deliveries)
+        return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind, due_ms) for d in records._deliveries)
 
     def _check_kind(self, kind: object) -> None:
         self.check_usable()
@@ -408,7 +408,7 @@ class Application:
     def _targets(self, target: AnyRecord | AnyRecords | None) -> list[AcquiredRecords]:
         if target is None:
             return list(self._in_hand)
-        return [target.acquired] if isinstance(target, ShareRecord) else list(target.deliveries)
+        return [target._acquired] if isinstance(target, ShareRecord) else list(target._deliveries)
 
     def _send(self, pending: list[PendingAcknowledgement], ticket: CommitTicket | None) -> bool:
         if ticket is not None:

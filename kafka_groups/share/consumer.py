@@ -23,12 +23,12 @@ from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
 from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
-from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, LocalSurface
+from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, _LocalSurface
 
 __all__ = ["KafkaShareConsumer"]
 
 
-class KafkaShareConsumer(LocalSurface, Generic[K, V]):
+class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
     """A consumer of a share group (KIP-932); its methods block.
 
     The members of a share group share the records of their topics, and not the partitions: each record is

@@ -12,12 +12,12 @@ from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
 from kafka_groups.share.parts import Parts
 from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition, TopicPartition
 
-__all__ = ["NONE_IS_API_TIMEOUT", "LocalSurface"]
+__all__ = ["NONE_IS_API_TIMEOUT", "_LocalSurface"]
 
 NONE_IS_API_TIMEOUT = "None is default.api.timeout.ms"
 
 
-class LocalSurface:
+class _LocalSurface:
     """The methods of a share consumer that are local and return at once.
 
     Args:

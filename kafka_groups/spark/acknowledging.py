@@ -12,7 +12,7 @@ from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.aio import CommitResult
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.records import AnyRecords
+from kafka_groups.share.delivery.records import AnyRecords, deliveries_of
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Acknowledger", "Committer", "Tally"]
@@ -108,7 +108,7 @@ _UNANSWERED = OperationTimeoutError("the broker's answer is not known")
 def _decided(records: AnyRecords) -> dict[TopicIdPartition, Counter[str]]:
     """How many records of each partition are to be acknowledged how."""
     decided: dict[TopicIdPartition, Counter[str]] = {}
-    for delivery in records.deliveries:
+    for delivery in deliveries_of(records):
         counts = {name: delivery.marks.count(mark) for mark, name in _COUNTED.items()}
         if any(counts.values()):
             decided.setdefault(delivery.topic_partition, Counter()).update(counts)

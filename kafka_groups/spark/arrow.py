@@ -11,7 +11,7 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.record_batch import RecordBatch
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.columns import FIELDS, RecordColumns
-from kafka_groups.share.delivery.records import AnyRecords
+from kafka_groups.share.delivery.records import AnyRecords, deliveries_of
 from kafka_groups.spark.parsing import FEWEST_RECORDS, ParsedBlock, parse
 from kafka_groups.spark.schema import HEADER_TYPE, RECORD_SCHEMA, TIMESTAMP_TYPE
 
@@ -52,7 +52,7 @@ def to_table(records: AnyRecords, columns: Sequence[str] | None = None) -> pa.Ta
     wanted = FIELDS.intersection(schema.names)
     blocks = [
         pa.Table.from_arrays([_BUILDERS[name](block, delivery) for name in schema.names], schema=schema)
-        for delivery in records.deliveries
+        for delivery in deliveries_of(records)
         for block in _blocks_of(delivery, wanted)
         if block.size
     ]

@@ -11,7 +11,14 @@ from attrs import define
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.share.aio import CommitResult
 from kafka_groups.share.delivery.acquired import AcquiredRecords
-from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, ShareRecord, ShareRecords
+from kafka_groups.share.delivery.records import (
+    AnyRecord,
+    AnyRecords,
+    ShareRecord,
+    ShareRecords,
+    deliveries_of,
+    delivery_of,
+)
 from kafka_groups.spark.arrow import to_table
 from kafka_groups.types import AcknowledgeType
 
@@ -52,7 +59,7 @@ class _Poll:
     def offsets(self) -> list[Any]:
         """The offsets of each delivery, in the order of the rows."""
         if self._offsets is None:
-            parts = (to_table(ShareRecords([part]), ["offset"]) for part in self.records.deliveries)
+            parts = (to_table(ShareRecords([part]), ["offset"]) for part in deliveries_of(self.records))
             self._offsets = [part.column("offset").to_numpy() for part in parts]
         return list(self._offsets)
 
@@ -73,18 +80,18 @@ class _Poll:
     def _runs(self, rows: Any) -> Iterator[tuple[AcquiredRecords, int, int]]:
         """The runs of neighbouring offsets among these rows, which ascend: delivery, first and last offset."""
         before = 0
-        for delivery, offsets in zip(self.records.deliveries, self.offsets, strict=True):
+        for delivery, offsets in zip(deliveries_of(self.records), self.offsets, strict=True):
             start, end = np.searchsorted(rows, (before, before + len(offsets)))
             for first, last in _runs_of(offsets[rows[start:end] - before]):
                 yield delivery, first, last
             before += len(offsets)
 
     def rows_of(self, records: Sequence[AnyRecord]) -> Any:
-        wanted = {(record.acquired.topic_partition, record.offset) for record in records}
+        wanted = {(delivery_of(record).topic_partition, record.offset) for record in records}
         firsts = np.cumsum([0, *map(len, self.offsets)])
         rows = [
             first + position
-            for delivery, offsets, first in zip(self.records.deliveries, self.offsets, firsts, strict=False)
+            for delivery, offsets, first in zip(deliveries_of(self.records), self.offsets, firsts, strict=False)
             for position, offset in enumerate(offsets.tolist())
             if (delivery.topic_partition, offset) in wanted
         ]
@@ -168,7 +175,7 @@ class ShareBatch:
         """The highest of the delivery counts; 0 without records."""
         if self._rows is not None:
             return int(self.delivery_counts.max(initial=0))
-        return max((part.max_delivery_count for part in self._poll.records.deliveries), default=0)
+        return max((part.max_delivery_count for part in deliveries_of(self._poll.records)), default=0)
 
     # ------------------------------------------------------------------------------ what becomes of them
 
@@ -205,7 +212,7 @@ class ShareBatch:
     def _decide(self, mask: Mask, kind: AcknowledgeType) -> int:
         self._check_open()
         if mask is None and self._rows is None:
-            deliveries = self._poll.records.deliveries
+            deliveries = deliveries_of(self._poll.records)
             return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind) for d in deliveries)
         return self._poll.acknowledge(self._rows_in(mask), kind)
 
@@ -227,7 +234,7 @@ class ShareBatch:
     @property
     def deadline_ms(self) -> int:
         """When the first lock ends unless it is renewed, in milliseconds on the monotonic clock."""
-        return min((part.lock_deadline_ms for part in self._poll.records.deliveries), default=0)
+        return min((part.lock_deadline_ms for part in deliveries_of(self._poll.records)), default=0)
 
     @property
     def deadline(self) -> float:
@@ -268,7 +275,7 @@ class ShareBatch:
         if self._rows is not None:
             self._poll.accept_open(self._rows)
             return
-        for delivery in self._poll.records.deliveries:
+        for delivery in deliveries_of(self._poll.records):
             delivery.mark_open(delivery.first_offset, delivery.last_offset, AcknowledgeType.ACCEPT)
 
     def reopen(self) -> None:
@@ -276,15 +283,17 @@ class ShareBatch:
         if self._rows is not None:
             self._poll.reopen(self._rows)
             return
-        for delivery in self._poll.records.deliveries:
+        for delivery in deliveries_of(self._poll.records):
             delivery.reopen_range(delivery.first_offset, delivery.last_offset)
 
     def rejected(self) -> list[AnyRecord]:
         """The records that were rejected."""
-        deliveries = self._poll.records.deliveries
+        deliveries = deliveries_of(self._poll.records)
         if not any(delivery.marks.count(AcknowledgeType.REJECT) for delivery in deliveries):
             return []
-        return [r for r in self if r.acquired.marks[r.offset - r.acquired.first_offset] == AcknowledgeType.REJECT]
+        return [
+            r for r in self if delivery_of(r).marks[r.offset - delivery_of(r).first_offset] == AcknowledgeType.REJECT
+        ]
 
     def end(self) -> None:
         """What becomes of the records is settled: they can be read, and no longer decided about."""

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.spark.producing import DurableProducer
 from kafka_groups.types import Header, TopicIdPartition
 
@@ -83,7 +83,7 @@ class DeadLetters:
 
 
 def _place(record: AnyRecord) -> Place:
-    return record.acquired.topic_partition, record.offset
+    return delivery_of(record).topic_partition, record.offset
 
 
 def dead_letter_headers(record: AnyRecord, group_id: str, reason: str) -> list[Header]:

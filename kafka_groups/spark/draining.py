@@ -14,7 +14,7 @@ from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGroupsError
 from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.share.delivery.acquired import AcquiredRecords
-from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
+from kafka_groups.share.delivery.records import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.share.parts import Environment
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
@@ -283,7 +283,7 @@ class Drain:
             consumer.fetches_ahead = budget.expects_another
             is_ready = bool(consumer.assignment()) and consumer.has_fetched
             polled = self._polled(poller, timeout_ms)
-            deliveries += polled.deliveries
+            deliveries += deliveries_of(polled)
             budget.polled(len(polled), consumer.counts().fetched_bytes, is_ready=is_ready)
         if not consumer.has_fetched:
             is_assigned = bool(consumer.assignment())
@@ -305,7 +305,7 @@ class Drain:
 
     def _note_unreadable(self, poller: Poller, records: AnyRecords) -> None:
         """Making the table showed which batches of the log cannot be read; their records are rejected."""
-        for delivery in records.deliveries:
+        for delivery in deliveries_of(records):
             if delivery.undecodable is not None:
                 poller.survive(delivery.undecodable)
 

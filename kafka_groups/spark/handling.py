@@ -14,6 +14,7 @@ from attrs import frozen
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.net.clock import Clock
+from kafka_groups.share.delivery.records import deliveries_of
 from kafka_groups.spark.acknowledging import Tally
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.policy import DeliveryPolicy, OnError
@@ -236,7 +237,7 @@ class PollHandler:
         since_ms = now_ms if self._failing_since_ms is None else self._failing_since_ms
         is_lone = sum(map(len, self._polls)) == 1 and self._polls[0].max_delivery_count > 1
         retry_ms = self._how.retry_ms // (_SHARE_OF_A_LONE_RECORD if is_lone else 1)
-        fixed = [d.lock_deadline_ms for poll in self._polls for d in poll.records.deliveries if not d.renewable]
+        fixed = [d.lock_deadline_ms for poll in self._polls for d in deliveries_of(poll.records) if not d.renewable]
         return min([since_ms + retry_ms, *fixed])
 
     def _say(self, left_ms: int) -> None:

@@ -14,6 +14,7 @@ from kafka_groups.errors import DisconnectedError, KafkaGroupsError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_fetch import PartitionData
+from kafka_groups.share.delivery.records import delivery_of
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, wire
 
@@ -197,7 +198,7 @@ class Run:
         except KafkaGroupsError:
             return
         for record in records:
-            if record.acquired.lock_deadline_ms <= self.bench.now_ms:
+            if delivery_of(record).lock_deadline_ms <= self.bench.now_ms:
                 self.complaints.append(f"{record!r} is stale")
             self.hand.append(record)
             if not self.explicit:

@@ -11,7 +11,7 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.delivery.commits import Acknowledged
-from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+from kafka_groups.share.delivery.records import ShareRecord, ShareRecords, deliveries_of, delivery_of
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
@@ -121,7 +121,7 @@ class Member:
 
     async def _process(self, records: ShareRecords) -> None:
         now_ms = self._clock.now_ms()
-        for delivery in records.deliveries:
+        for delivery in deliveries_of(records):
             if delivery.lock_deadline_ms <= now_ms:
                 self._stale.append(f"{self.name} was handed {delivery!r} after its lock had ended")
         await asyncio.sleep(self._pace())
@@ -144,7 +144,7 @@ class Member:
         return self._rng.choice((0.0, 0.01, 0.3, 1.0))
 
     def _decide(self, record: ShareRecord) -> None:
-        place = (TopicIdPartition(record.acquired.topic_id, record.partition), record.offset)
+        place = (TopicIdPartition(delivery_of(record).topic_id, record.partition), record.offset)
         self._said[place] += 1
         kind = AcknowledgeType.ACCEPT
         if self._is_explicit:

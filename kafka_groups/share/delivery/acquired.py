@@ -177,7 +177,7 @@ class AcquiredRecords:
                         # What ShareRecord(raw, self) does, without a call for each record: a quarter of the time.
                         record = _new(ShareRecord)
                         record._raw = raw
-                        record.acquired = self
+                        record._acquired = self
                         record.offset = raw.offset
                         record.value = raw.value
                         yield record
@@ -228,7 +228,7 @@ class AcquiredRecords:
     def deserialized_columns(self, wanted: frozenset[str] = FIELDS) -> RecordColumns:
         """The records that deserialisers went through, as columns of what they were on the wire."""
         columns = RecordColumns(wanted)
-        columns.add([record.raw for record in self._records or ()], None)
+        columns.add([record._raw for record in self._records or ()], None)
         return columns
 
     def delivers_all_of(self, batch: RecordBatch) -> bool:
@@ -293,8 +293,8 @@ class AcquiredRecords:
         marks = self.marks
         if not 0 <= position < len(marks) or marks[position] in _NOT_CHANGEABLE:
             raise IllegalStateError(
-                f"the record {self.topic_partition}@{offset} cannot be acknowledged: it is not in flight, or was"
-                " acknowledged and committed before"
+                f"the record {self.topic_partition}@{offset} cannot be acknowledged: it is not in flight, was"
+                " acknowledged and committed before, or is a copy"
             )
         marks[position] = kind
 
@@ -373,6 +373,10 @@ class AcquiredRecords:
     def accept_open(self) -> None:
         """Accept everything that was not acknowledged yet: implicit acknowledgement."""
         m.replace(self.marks, _RENEWABLE, m.ACCEPT)
+
+    def let_go(self) -> None:
+        """Have nothing in the application's hands: this is a copy."""
+        m.replace(self.marks, bytes([m.OPEN]), m.SENT)
 
     def take_acknowledged(self) -> bytes:
         """The marks as they are now; what was acknowledged counts as sent from here on."""

@@ -56,7 +56,7 @@ class Decoder:
         acquired.hand_out(batches)
         deliveries: list[AcquiredRecords | KafkaGroupsError] = [acquired]
         if self.key_deserializer is not None or self.value_deserializer is not None:
-            raws = [record.raw for record in acquired]
+            raws = [record._raw for record in acquired]
             error, acquired.undecodable = error or acquired.undecodable, None
             deliveries = list(self._deserialize(acquired, raws))
         return deliveries if error is None else [*deliveries, error]

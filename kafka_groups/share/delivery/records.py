@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from typing_extensions import TypeVar
 
@@ -12,9 +12,21 @@ from kafka_groups.protocol.record_batch import Record
 from kafka_groups.types import AcknowledgeType, Header, TopicIdPartition, TopicPartition
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from kafka_groups.share.delivery.acquired import AcquiredRecords
 
-__all__ = ["AnyRecord", "AnyRecords", "Deserializer", "K", "ShareRecord", "ShareRecords", "V"]
+__all__ = [
+    "AnyRecord",
+    "AnyRecords",
+    "Deserializer",
+    "K",
+    "ShareRecord",
+    "ShareRecords",
+    "V",
+    "deliveries_of",
+    "delivery_of",
+]
 
 K = TypeVar("K", default=bytes)
 """What keys are: bytes, or what the key deserialiser makes of them."""
@@ -33,16 +45,15 @@ class ShareRecord(Generic[K, V]):
         offset: Offset in the partition.
         value: The value, deserialised when a deserialiser is configured, else bytes; None when null, or when it could
             not be deserialised (see `error`).
-        acquired: The delivery that the record came with.
     """
 
     # What every application reads is copied when the record is made; the rest is read from the codec's object when
     # it is asked for.
-    __slots__ = ("_raw", "acquired", "offset", "value")
+    __slots__ = ("_acquired", "_raw", "offset", "value")
 
     def __init__(self, raw: Record, acquired: "AcquiredRecords") -> None:
         self._raw = raw
-        self.acquired = acquired
+        self._acquired = acquired
         self.offset = raw.offset
         self.value = cast("V | None", raw.value)
 
@@ -59,12 +70,12 @@ class ShareRecord(Generic[K, V]):
     @property
     def topic(self) -> str:
         """Name of the topic."""
-        return self.acquired.topic
+        return self._acquired.topic
 
     @property
     def partition(self) -> int:
         """Number of the partition."""
-        return self.acquired.partition
+        return self._acquired.partition
 
     @property
     def timestamp(self) -> int | None:
@@ -84,7 +95,7 @@ class ShareRecord(Generic[K, V]):
     @property
     def delivery_count(self) -> int:
         """How many times the record was delivered, this delivery included (KIP-932)."""
-        return self.acquired.delivery_count(self._raw.offset)
+        return self._acquired.delivery_count(self._raw.offset)
 
     @property
     def raw_key(self) -> bytes | None:
@@ -96,10 +107,23 @@ class ShareRecord(Generic[K, V]):
         """The value as it is on the wire."""
         return self._raw.value
 
-    @property
-    def raw(self) -> Record:
-        """The record as the codec decoded it."""
-        return self._raw
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same record of the log, with the same content; not whether it is the same delivery."""
+        if not isinstance(other, ShareRecord):
+            return NotImplemented
+        mine, theirs = self._raw, other._raw
+        return (
+            self.offset == other.offset
+            and self._acquired.topic_partition == other._acquired.topic_partition
+            and (mine.timestamp, mine.key, mine.value) == (theirs.timestamp, theirs.key, theirs.value)
+            and list(mine.headers) == list(theirs.headers)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._acquired.topic_partition, self.offset))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _detached().restored_record, _detached().parts_of(self)
 
     def __repr__(self) -> str:
         return (
@@ -137,15 +161,21 @@ class DeserializedRecord(ShareRecord[Any, Any]):
 
 
 class ShareRecords(Generic[K, V]):
-    """What one poll returned: a sized, iterable batch of records of one or more partitions.
+    """What one poll returned: a batch of records of one or more partitions, to iterate over, index and slice.
 
-    Records are made while iterating, so that a batch of many costs little memory; iterating twice makes them twice.
+    Iterating makes the records one by one, so that a large batch needs little memory; iterating twice makes them twice.
+    Indexing makes and keeps them all.
+
+    A batch and its records can be pickled. The copies have everything but the locks: acknowledge the originals, or the
+    offsets with `acknowledge_offset`. Two records are equal if they are the same record of the log, whichever delivery
+    they came with.
     """
 
-    __slots__ = ("_deliveries",)
+    __slots__ = ("_deliveries", "_made")
 
     def __init__(self, deliveries: Sequence["AcquiredRecords"] = ()) -> None:
         self._deliveries = tuple(deliveries)
+        self._made: list[ShareRecord[K, V]] | None = None
 
     def __len__(self) -> int:
         return sum(map(len, self._deliveries))
@@ -156,10 +186,32 @@ class ShareRecords(Generic[K, V]):
     def __iter__(self) -> Iterator[ShareRecord[K, V]]:
         return chain.from_iterable(self._deliveries)
 
-    @property
-    def deliveries(self) -> tuple["AcquiredRecords", ...]:
-        """The parts of the batch: one per partition and fetch response."""
-        return self._deliveries
+    @overload
+    def __getitem__(self, index: int) -> ShareRecord[K, V]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[ShareRecord[K, V]]: ...
+
+    def __getitem__(self, index: int | slice) -> ShareRecord[K, V] | list[ShareRecord[K, V]]:
+        """Return one record, or the list of a slice.
+
+        The first use makes all records of the batch and keeps them.
+        """
+        if self._made is None:
+            self._made = list(self)
+        return self._made[index]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have equal records in the same order."""
+        if not isinstance(other, ShareRecords):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=False))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _detached().restored_records, _detached().parts_of_batch(self)
 
     def acknowledgements(self) -> Mapping[TopicIdPartition, Counter[AcknowledgeType]]:
         """Count the records that you have acknowledged but not sent yet, by partition and type."""
@@ -187,3 +239,20 @@ class ShareRecords(Generic[K, V]):
 
 AnyRecord = ShareRecord[Any, Any]
 AnyRecords = ShareRecords[Any, Any]
+
+
+def delivery_of(record: AnyRecord) -> "AcquiredRecords":
+    """The delivery that a record came with, for the other parts of this package."""
+    return record._acquired
+
+
+def deliveries_of(records: AnyRecords) -> tuple["AcquiredRecords", ...]:
+    """The parts of a batch, one for each partition and fetch response, for the other parts of this package."""
+    return records._deliveries
+
+
+def _detached() -> "ModuleType":
+    # Imported when something is pickled: it needs deliveries, which need this module.
+    from kafka_groups.share.delivery import detached  # noqa: PLC0415
+
+    return detached

@@ -8,7 +8,7 @@ from typing import Any, Self
 from attrs import define
 
 from kafka_groups.share.delivery.acquired import AcquiredRecords
-from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
+from kafka_groups.share.delivery.records import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.spark.arrow import to_table
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
@@ -113,7 +113,7 @@ def pieces_of(
         renewed: Whether the consumer renews the locks of what it holds.
     """
     read = None if columns is None else tuple(dict.fromkeys((*columns, *_NEEDED)))
-    for delivery in records.deliveries:
+    for delivery in deliveries_of(records):
         table = to_table(ShareRecords([delivery]), read)
         for start, stop in _runs(table["delivery_count"].to_numpy()):
             yield TablePiece(table.slice(start, stop - start), delivery, renewed)

@@ -5,6 +5,7 @@ import pytest
 from kafka_groups.errors import IllegalStateError, ProtocolError
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.records import delivery_of
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.deliveries import acquired, batch, types_of
 
@@ -105,7 +106,7 @@ def test_records_renewed_come_back_as_a_delivery_of_their_own() -> None:
     taken = delivery.take_acknowledged()
     again = delivery.redelivery(m.runs_of(taken, m.RENEW))
     assert (offsets(again), len(again)) == ([1, 2, 4], 3)
-    assert [record.acquired for record in again] == [again] * 3
+    assert [delivery_of(record) for record in again] == [again] * 3
     again.accept_open()
     assert types_of(m.encode_batches(again.take_acknowledged(), 0)) == dict.fromkeys((1, 2, 4), ACCEPT)
     assert again.is_done
@@ -117,7 +118,7 @@ def test_deserialised_records_renewed_come_back_deserialised() -> None:
     Decoder(value_deserializer=bytes.decode).decode(delivery, batch(0, 2))
     delivery.acknowledge(1, RENEW)
     again = delivery.redelivery(m.runs_of(delivery.take_acknowledged(), m.RENEW))
-    assert [(record.offset, record.value, record.acquired) for record in again] == [(1, "v1", again)]
+    assert [(record.offset, record.value, delivery_of(record)) for record in again] == [(1, "v1", again)]
 
 
 @pytest.mark.parametrize("ranges", [((5, 4),), ((0, 1 << 40),), ((0, 1), (1 << 50, 1 << 50))])

@@ -4,7 +4,7 @@ from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share import AsyncKafkaShareConsumer
 from kafka_groups.share.delivery.counts import count_types
-from kafka_groups.share.delivery.records import ShareRecords
+from kafka_groups.share.delivery.records import ShareRecords, delivery_of
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType
@@ -32,10 +32,10 @@ def test_acknowledgements_count_by_type_once_the_broker_took_them() -> None:
     records = bench.delivered((0, 19))
     for record, kind in zip(records, [ACCEPT] * 12 + [RELEASE] * 5 + [REJECT] * 3, strict=True):
         bench.application.acknowledge(record, kind)
-    pending = ShareRecords([records[0].acquired]).acknowledgements()
+    pending = ShareRecords([delivery_of(records[0])]).acknowledgements()
     assert pending == {PARTITION: {ACCEPT: 12, RELEASE: 5, REJECT: 3}}
     bench.commit()
-    assert ShareRecords([records[0].acquired]).acknowledgements() == {}
+    assert ShareRecords([delivery_of(records[0])]).acknowledgements() == {}
     before = bench.metrics.counts(20)
     bench.acknowledged(bench.acknowledge())
     after = bench.metrics.counts(20)

@@ -7,7 +7,7 @@ import pytest
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.errors import ConfigurationError, DisconnectedError
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.share.delivery.records import ShareRecords
+from kafka_groups.share.delivery.records import ShareRecords, delivery_of
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType, TopicPartition
 from tests.unit.share.clusters import TOPIC, World
@@ -110,10 +110,12 @@ def test_offsets_ranges_and_batches_can_wait_too() -> None:
     bench = Bench(acknowledgement_mode="explicit", prefetch_batches=0)
     records = bench.delivered((0, 5))
     application = bench.application
-    assert application.acknowledge_all(ShareRecords([records[0].acquired]), RELEASE, 30.0) == 6
+    assert application.acknowledge_all(ShareRecords([delivery_of(records[0])]), RELEASE, 30.0) == 6
     assert application.acknowledge_range(ORDERS, (1, 3), RELEASE, 1.0) == 3
     application.acknowledge_offset(ORDERS, 2, RELEASE, 2.0)
-    assert ShareRecords([records[0].acquired]).acknowledgements() == {records[0].acquired.topic_partition: {RELEASE: 6}}
+    assert ShareRecords([delivery_of(records[0])]).acknowledgements() == {
+        delivery_of(records[0]).topic_partition: {RELEASE: 6}
+    }
     application.commit(None)
     sent: list[dict[int, int]] = []
     bench.nothing()
@@ -198,7 +200,7 @@ def test_what_cannot_wait_is_refused_and_changes_nothing(kind: AcknowledgeType, 
     (record,) = bench.delivered((0, 0))
     with pytest.raises(ConfigurationError, match=said):
         bench.application.release_later(record, kind, after)
-    assert record.acquired.has_open
+    assert delivery_of(record).has_open
 
 
 # --------------------------------------------------------------------------------- a sink that is down

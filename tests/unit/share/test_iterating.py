@@ -11,7 +11,7 @@ import pytest
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.share import AsyncKafkaShareConsumer
 from kafka_groups.share.delivery.commits import CommitTicket
-from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.clusters import TOPIC, World
@@ -208,7 +208,7 @@ def test_deserialized_records_are_given_back_too() -> None:
     rest: list[AnyRecord] = list(bench.begin())
     assert [record.value for record in rest] == ["v2", "v3", "v4", "v5"]
     assert committed(bench) == dict.fromkeys(range(6), ACCEPT)
-    assert rest[0].acquired.topic_partition == PARTITION
+    assert delivery_of(rest[0]).topic_partition == PARTITION
 
 
 # ------------------------------------------------------------------------------- programs, with asyncio

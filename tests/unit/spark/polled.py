@@ -7,7 +7,7 @@ from kafka_groups.share.aio import CommitResult
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.decoding import Decoder
-from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
+from kafka_groups.share.delivery.records import AnyRecords, ShareRecords, deliveries_of
 from tests.unit.share.deliveries import acquired, batch
 
 Range = tuple[int, int, int]
@@ -49,7 +49,7 @@ class Broker:
             raise self.background.pop(0)
         taken: dict[int, int] = {}
         results: dict[Any, KafkaGroupsError | None] = {}
-        for part in (part for records in (self.records, *self.more) for part in records.deliveries):
+        for part in (part for records in (self.records, *self.more) for part in deliveries_of(records)):
             marks = part.take_acknowledged()
             decided = {part.first_offset + at: mark for at, mark in enumerate(marks) if mark <= m.RENEW}
             if decided:

@@ -14,6 +14,7 @@ from kafka_groups.errors import (
     KafkaGroupsError,
     OperationTimeoutError,
 )
+from kafka_groups.share.delivery.records import deliveries_of
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.dead_letters import DeadLetters
@@ -279,7 +280,7 @@ def test_a_full_poll_is_held_with_one_other_and_no_more() -> None:
 
 def test_locks_that_cannot_be_renewed_end_the_retries() -> None:
     desk = Desk(fail, (0, 9, 1), retry_ms=300_000)
-    (delivery,) = desk.batch.records.deliveries
+    (delivery,) = deliveries_of(desk.batch.records)
     delivery.renewable, delivery.lock_deadline_ms = False, desk.clock.now_ms() + 3_000
     assert not desk.handle()
     assert desk.clock.now_ms() - 1_000_000 <= 3_000
