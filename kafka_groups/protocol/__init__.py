@@ -1,1 +1,1 @@
-"""Bytes ⇄ messages, without any I/O: the Kafka protocol as far as share groups need it (KIP-932)."""
+"""Bytes ⇄ messages: the parts of the Kafka protocol that share groups need (KIP-932). Does no I/O."""

@@ -1,4 +1,4 @@
-"""The table of APIs: which messages they have, which versions the client speaks and the broker serves."""
+"""The table of APIs, with their messages and the versions that the client and the broker support."""
 
 import enum
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ __all__ = ["APIS", "Api", "ApiKey", "VersionRange", "api_of"]
 
 
 class ApiKey(enum.IntEnum):
-    """The number that an API has on the wire."""
+    """The API keys on the wire."""
 
     PRODUCE = 0
     FETCH = 1
@@ -58,7 +58,7 @@ class VersionRange:
         return f"v{self.low}" if self.low == self.high else f"v{self.low}-v{self.high}"
 
     def common(self, other: "VersionRange") -> "VersionRange | None":
-        """The versions in both ranges, or None when there are none."""
+        """Return the versions in both ranges, or None if there are none."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         return VersionRange(low, high) if low <= high else None
 
@@ -69,9 +69,9 @@ class Api:
 
     Attributes:
         key: Its number on the wire.
-        versions: What the client speaks and the broker serves.
-        advertised: What the broker's ApiVersions response says; wider than `versions` where librdkafka wants to
-            see old versions that it never uses (Produce).
+        versions: The versions that the client uses and the broker serves.
+        advertised: The versions in the broker's ApiVersions response. Wider than `versions` where librdkafka expects
+            old versions that it never uses (Produce).
     """
 
     key: ApiKey
@@ -80,7 +80,7 @@ class Api:
 
     @property
     def module(self) -> str:
-        """Name of the module in `protocol.messages`, and of the handler's in `broker.api`."""
+        """Name of the module in `protocol.messages`, and of the handler's module in `broker.api`."""
         return self.key.name.lower()
 
     @property
@@ -103,7 +103,7 @@ def _camel(module: str) -> str:
 
 @cached
 def _message_class(module: str, suffix: str) -> type[Any]:
-    # Imported when first used: building all message classes would cost every start of a client some 50 ms.
+    # Imported on first use: building all message classes would add about 50 ms to every start of a client.
     message_class: type[Any] = getattr(
         import_module(f"kafka_groups.protocol.messages.{module}"), f"{_camel(module)}{suffix}"
     )
@@ -115,8 +115,8 @@ def _api(key: ApiKey, low: int, high: int, *, advertised_from: int | None = None
     return Api(key, VersionRange(low, high), VersionRange(lowest, high))
 
 
-# The ranges are those of Kafka 4.4, capped where kio has no schema yet: ApiVersions at 4 (5 in Kafka), DeleteGroups
-# at 2 (3), InitProducerId at 5 (6 is for transactions of two phases).
+# The ranges are those of Kafka 4.4, limited where kio has no schema yet: ApiVersions to 4 (5 in Kafka), DeleteGroups
+# to 2 (3), InitProducerId to 5 (6 is for two-phase transactions).
 APIS: Mapping[ApiKey, Api] = MappingProxyType({
     api.key: api
     for api in (
@@ -154,5 +154,5 @@ _BY_MODULE: Mapping[str, Api] = {api.module: api for api in APIS.values()}
 
 @cached
 def api_of(message_class: type[Any]) -> Api:
-    """The API that a request or response class belongs to."""
+    """Return the API of a request or response class."""
     return _BY_MODULE[message_class.__module__.rpartition(".")[2]]

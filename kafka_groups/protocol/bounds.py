@@ -1,8 +1,8 @@
-"""A check that a message's lengths fit into its bytes, made before anything is decoded.
+"""Checks that the lengths in a message fit into its bytes, before decoding.
 
-kio's native reader reserves memory for as many elements as an array announces, and ends the process when it
-cannot have it. So every array length, string length and tagged-field size is compared with the bytes that are
-really there first. The check allocates nothing and costs one step per run of fixed-size fields.
+kio's native reader allocates memory for the number of elements that an array announces, and crashes the process if the
+allocation fails. This check therefore first compares every array length, string length and tagged-field size with the
+available bytes. It allocates nothing and takes one step for each run of fixed-size fields.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ __all__ = ["check_bounds", "without_unknown_tags"]
 
 Buffer = bytes | memoryview
 Step = Callable[[Buffer, int, int], int]
-"""(buffer, position, end) → position after the part; raises `MalformedFrameError` when it passes `end`."""
+"""(buffer, position, end) → position after the part. Raises `MalformedFrameError` if that is beyond `end`."""
 
 _FIXED: Mapping[str, int] = {
     "int8": 1, "bool": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8, "float64": 8,
@@ -27,7 +27,7 @@ _STRING_LENGTH_BYTES: Mapping[str, int] = {"string": 2, "bytes": 4, "records": 4
 
 
 def check_bounds(schema: Schema, buffer: Buffer, start: int = 0) -> int:
-    """The position after the message that starts at `start`.
+    """Return the position after the message that starts at `start`.
 
     Raises:
         MalformedFrameError: A length in the message is negative or reaches beyond the buffer.
@@ -36,9 +36,9 @@ def check_bounds(schema: Schema, buffer: Buffer, start: int = 0) -> int:
 
 
 def without_unknown_tags(schema: Schema, buffer: Buffer, start: int = 0) -> bytes:
-    """The message that starts at `start`, without the tagged fields that the schema does not have.
+    """Return the message that starts at `start`, without tagged fields that are not in the schema.
 
-    A newer peer may send such fields in any version, and they are to be ignored (KIP-482).
+    A newer peer may send such fields in any version. They must be ignored (KIP-482).
 
     Raises:
         MalformedFrameError: As `check_bounds`.
@@ -147,8 +147,8 @@ def _array(element: Step, flexible: bool, shortest: int) -> Step:  # noqa: FBT00
         else:
             length, position = _signed(buffer, position, end, 4)
         if length < shortest:
-            # kio reads null for any array, and who uses the message does not expect it where the protocol has none.
-            raise MalformedFrameError("the message has a null array where there must be one")
+            # kio accepts null for any array, but users of the message don't expect null if the array is not nullable.
+            raise MalformedFrameError("The message has a null array that must not be null.")
         _within(position + length, end)  # every element takes at least one byte
         for _ in range(length):
             position = element(buffer, position, end)
@@ -177,7 +177,7 @@ def _tagged_fields(known: Mapping[int, Step]) -> Step:
 
 
 def _each_tag(buffer: Buffer, position: int, end: int, each: Callable[[int, int, int], None]) -> int:
-    """Calls `each(tag, position, end)` for every tagged field; returns the position after the last."""
+    """Call `each(tag, position, end)` for every tagged field, and return the position after the last one."""
     count, position = _uvarint(buffer, position, end)
     _within(position + 2 * count, end)  # every tagged field takes a tag and a size
     for _ in range(count):
@@ -191,14 +191,14 @@ def _each_tag(buffer: Buffer, position: int, end: int, each: Callable[[int, int,
 
 def _check_known(known: Mapping[int, Step], buffer: Buffer, tag: int, position: int, after: int) -> None:
     if tag in known and known[tag](buffer, position, after) != after:
-        raise MalformedFrameError(f"tagged field {tag} does not fill the {after - position} bytes that it announces")
+        raise MalformedFrameError(f"Tagged field {tag} is shorter than the {after - position} bytes that it announces.")
 
 
 class _Noted(bytes):
-    """A message whose check notes how to write it without the tagged fields that the schema lacks."""
+    """A check that also collects the edits that remove unknown tagged fields from a message."""
 
     edits: list[tuple[int, int, bytes]]
-    """Where a part begins and ends, and what stands there instead; in order."""
+    """Start and end of each replaced part, and its replacement, in order."""
 
     def edited(self, start: int, end: int) -> bytes:
         parts, position = [], start
@@ -213,7 +213,7 @@ def _note_section(noted: _Noted, position: int, end: int, known: Mapping[int, St
 
     def keep(tag: int, start: int, after: int) -> None:
         if tag in known:
-            outer, noted.edits = noted.edits, []  # the edits inside a field change the size before it
+            outer, noted.edits = noted.edits, []  # the edits inside a field change the size that precedes it
             _check_known(known, noted, tag, start, after)
             content = noted.edited(start, after)
             noted.edits = outer
@@ -234,7 +234,7 @@ def _written(value: int) -> bytes:
 
 def _within(position: int, end: int) -> int:
     if position > end:
-        raise MalformedFrameError(f"the message announces {position - end} bytes more than it holds")
+        raise MalformedFrameError(f"The message announces {position - end} more byte(s) than it contains.")
     return position
 
 
@@ -242,7 +242,7 @@ def _signed(buffer: Buffer, position: int, end: int, size: int) -> tuple[int, in
     after = _within(position + size, end)
     value = int.from_bytes(buffer[position:after], "big", signed=True)
     if value < -1:
-        raise MalformedFrameError(f"the message announces a length of {value}")
+        raise MalformedFrameError(f"Invalid length {value} in the message.")
     return value, after
 
 
@@ -255,4 +255,4 @@ def _uvarint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, position
         shift += 7
-    raise MalformedFrameError("a variable-length integer does not end")
+    raise MalformedFrameError("A variable-length integer does not end.")

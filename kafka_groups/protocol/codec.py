@@ -30,14 +30,14 @@ _NO_TAGS = b"\x00"
 
 @frozen
 class RequestHeader:
-    """What a request says before its body.
+    """The header of a request.
 
     Attributes:
-        api_key: Number of the API, which may be one that is not served.
+        api_key: Number of the API, which may be unsupported.
         version: Version of the API.
-        correlation_id: Comes back with the response.
-        client_id: Name that the client gives itself.
-        body_start: Where the body begins in the frame; -1 when the version is unknown, so that it cannot be told.
+        correlation_id: Id that the response repeats.
+        client_id: The client's name for itself.
+        body_start: Start of the body in the frame, or -1 if the version is unknown.
     """
 
     api_key: int
@@ -49,21 +49,21 @@ class RequestHeader:
 
 @cached
 def request_binding(key: ApiKey, version: int) -> Binding:
-    """Binding of the API's request; made when first used, as all of kio's schemas take 0.3 s to import."""
+    """Return the binding of the API's request. Created on first use, because importing all of kio takes 0.3 s."""
     return bind(APIS[key].request_class, request_schema(key, version))
 
 
 @cached
 def response_binding(key: ApiKey, version: int) -> Binding:
-    """Binding of the API's response."""
+    """Return the binding of the API's response."""
     return bind(APIS[key].response_class, response_schema(key, version))
 
 
 def encode_request(request: object, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """Header and body of a request; the client id is written in the legacy form in all versions.
+    """Encode header and body of a request. The client id has the legacy format in all versions.
 
     Raises:
-        ProtocolError: The version cannot carry a value that the request sets.
+        ProtocolError: The version cannot represent a value that the request sets.
     """
     api = api_of(type(request))
     binding = request_binding(api.key, version)
@@ -77,36 +77,36 @@ def encode_request(request: object, version: int, correlation_id: int, client_id
 
 
 def decode_request_header(frame: bytes | memoryview) -> RequestHeader:
-    """The header of a request of any API, also of one that is not served.
+    """Decode the header of a request, even of an unsupported API.
 
     Raises:
-        MalformedFrameError: The frame is too short to hold one.
+        MalformedFrameError: The frame is too short for a header.
     """
     if len(frame) < _REQUEST_START.size:
-        raise MalformedFrameError(f"a request of {len(frame)} bytes has no header")
+        raise MalformedFrameError(f"A request of {len(frame)} bytes is too short for a header.")
     api_key, version, correlation_id, length = _REQUEST_START.unpack_from(frame)
     name_end = _REQUEST_START.size + max(length, 0)
     if length < -1 or name_end > len(frame):
-        raise MalformedFrameError(f"the request header announces a client id of {length} bytes")
+        raise MalformedFrameError(f"Invalid client id length {length} in the request header.")
     client_id = None if length == -1 else _utf8(frame[_REQUEST_START.size : name_end])
     return RequestHeader(api_key, version, correlation_id, client_id, _body_start(frame, api_key, version, name_end))
 
 
 def decode_request(frame: bytes | memoryview, header: RequestHeader) -> Any:
-    """The body of a request whose header was decoded before.
+    """Decode the body of a request whose header was decoded before.
 
-    Bytes after the body are ignored, as Kafka ignores them: librdkafka's Metadata request for all topics has three.
+    As in Kafka, bytes after the body are ignored: librdkafka's Metadata request for all topics has three.
 
     Raises:
-        UnknownApiError: The API or the version is not served.
-        MalformedFrameError: The body is not what the header says.
+        UnknownApiError: The API or the version is not supported.
+        MalformedFrameError: The body does not match the header.
     """
     api = _served(header.api_key, header.version)
     return request_binding(api.key, header.version).decode(frame, header.body_start, whole=False)
 
 
 def encode_response(response: object, version: int, correlation_id: int) -> bytes:
-    """Header and body of a response; ApiVersions has the oldest header in all versions."""
+    """Encode header and body of a response. ApiVersions uses the oldest header in all versions."""
     api = api_of(type(response))
     binding = response_binding(api.key, version)
     parts = [_response_header(api, binding, correlation_id)]
@@ -115,24 +115,24 @@ def encode_response(response: object, version: int, correlation_id: int) -> byte
 
 
 def correlation_id_of(frame: bytes | memoryview) -> int:
-    """The correlation id that a response begins with.
+    """Decode the correlation id at the start of a response.
 
     Raises:
-        MalformedFrameError: The frame is too short to hold one.
+        MalformedFrameError: The frame is too short.
     """
     if len(frame) < _CORRELATION_ID.size:
-        raise MalformedFrameError(f"a response of {len(frame)} bytes has no correlation id")
+        raise MalformedFrameError(f"A response of {len(frame)} bytes is too short for a correlation id.")
     correlation_id: int = _CORRELATION_ID.unpack_from(frame)[0]
     return correlation_id
 
 
 def decode_response(frame: bytes | memoryview, key: ApiKey, version: int) -> Any:
-    """The response to a request of the given API and version.
+    """Decode the response to a request of the given API and version.
 
-    Bytes after the body are ignored, as Kafka's clients ignore them: librdkafka's mock broker sends some.
+    As in Kafka's clients, bytes after the body are ignored: librdkafka's mock broker sends some.
 
     Raises:
-        MalformedFrameError: The frame holds something else.
+        MalformedFrameError: The frame is not such a response.
     """
     binding = response_binding(key, version)
     start = _CORRELATION_ID.size
@@ -149,10 +149,10 @@ def _response_header(api: Api, binding: Binding, correlation_id: int) -> bytes:
 def _served(api_key: int, version: int) -> Api:
     api = APIS.get(api_key)  # type: ignore[call-overload]
     if api is None:
-        raise UnknownApiError(f"API key {api_key} is not served")
+        raise UnknownApiError(f"API key {api_key} is not supported.")
     assert isinstance(api, Api)  # noqa: S101 - for the type checker
     if version not in api.versions:
-        raise UnknownApiError(f"{api} is served in {api.versions}, not in version {version}")
+        raise UnknownApiError(f"{api} is supported in {api.versions}, not in version {version}.")
     return api
 
 
@@ -166,7 +166,7 @@ def _body_start(frame: bytes | memoryview, api_key: int, version: int, name_end:
 
 def _after_tags(frame: bytes | memoryview, start: int) -> int:
     if start >= len(frame) or frame[start] != 0:
-        raise MalformedFrameError("the header has tagged fields, which no release of Kafka defines")
+        raise MalformedFrameError("The header has tagged fields, which no Kafka release defines.")
     return start + 1
 
 
@@ -174,4 +174,4 @@ def _utf8(part: bytes | memoryview) -> str:
     try:
         return bytes(part).decode()
     except UnicodeDecodeError as error:
-        raise MalformedFrameError(f"the client id is not UTF-8: {error}") from error
+        raise MalformedFrameError(f"The client id is not valid UTF-8: {error}") from error

@@ -1,7 +1,7 @@
-"""Decompression of record batches: the five codecs of Kafka, each bounded in what it may expand to.
+"""Decompression of record batches: Kafka's five codecs, each with a limit on the decompressed size.
 
-A batch of a few bytes can announce gigabytes. So nothing is reserved by an announced size, and a batch that
-expands beyond the limit is refused.
+A batch of a few bytes can announce gigabytes. Memory is therefore never allocated by an announced size, and a batch
+that expands beyond the limit raises an error.
 """
 
 import enum
@@ -18,10 +18,10 @@ __all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "decompress"]
 Buffer = bytes | bytearray | memoryview
 
 MAX_DECOMPRESSED_BYTES = 128 * 1024 * 1024
-"""What one batch may expand to: more than the largest request that a broker takes by default (100 MiB)."""
+"""Maximum decompressed size of a batch: more than the largest request that brokers accept by default (100 MiB)."""
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
-_XERIAL_HEADER_BYTES = 16  # the magic, a version and the oldest version that can read it
+_XERIAL_HEADER_BYTES = 16  # the magic, a version, and the oldest compatible version
 _BLOCK_LENGTH = struct.Struct(">i")
 _GZIP_WINDOW_BITS = 31
 _FIRST_GUESS_BYTES = 16 * 1024
@@ -29,7 +29,7 @@ _GROWTH = 8
 
 
 class Compression(enum.IntEnum):
-    """How the records of a batch are compressed: the lowest three bits of its attributes."""
+    """The compression of a batch: the lowest three bits of its attributes."""
 
     NONE = 0
     GZIP = 1
@@ -39,21 +39,21 @@ class Compression(enum.IntEnum):
 
 
 def decompress(compression: Compression, data: Buffer, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Buffer:
-    """The bytes that were compressed.
+    """Decompress data.
 
     Raises:
-        CorruptRecordError: The data is not of that codec, or expands to more than `max_bytes`.
+        CorruptRecordError: The data is not valid for the codec, or expands to more than `max_bytes`.
     """
     if compression is Compression.NONE:
         return data
     try:
         return _DECOMPRESS[compression](data, max_bytes)
     except (cramjam.DecompressionError, zlib.error, struct.error) as error:
-        raise CorruptRecordError(f"the records cannot be decompressed as {compression.name}: {error}") from error
+        raise CorruptRecordError(f"Cannot decompress the records as {compression.name}: {error}") from error
 
 
 def _too_large(max_bytes: int) -> CorruptRecordError:
-    return CorruptRecordError(f"the records expand to more than {max_bytes} bytes")
+    return CorruptRecordError(f"The records expand to more than {max_bytes} bytes.")
 
 
 def _gzip(data: Buffer, max_bytes: int) -> Buffer:
@@ -62,13 +62,13 @@ def _gzip(data: Buffer, max_bytes: int) -> Buffer:
     rest: Buffer = data
     while rest:
         member = zlib.decompressobj(_GZIP_WINDOW_BITS)
-        # One byte more than allowed, so that a member of just the allowed size is told from a larger one.
+        # One byte more than allowed, to distinguish a member of exactly the allowed size from a larger one.
         members.append(member.decompress(rest, left + 1))
         left -= len(members[-1])
         if left < 0:
             raise _too_large(max_bytes)
         if not member.eof:
-            raise CorruptRecordError("the records cannot be decompressed as GZIP: the stream is truncated")
+            raise CorruptRecordError("Cannot decompress the records as GZIP: the stream is truncated.")
         rest = member.unused_data
     return members[0] if len(members) == 1 else b"".join(members)
 
@@ -84,7 +84,7 @@ def _snappy(data: Buffer, max_bytes: int) -> Buffer:
         start = position + _BLOCK_LENGTH.size
         position = start + length
         if length < 0 or position > len(data):
-            raise CorruptRecordError(f"a snappy block announces {length} bytes, {len(data) - start} are there")
+            raise CorruptRecordError(f"A snappy block announces {length} bytes, but only {len(data) - start} are left.")
         blocks.append(_snappy_block(data[start:position], left))
         left -= len(blocks[-1])
     return blocks[0] if len(blocks) == 1 else b"".join(blocks)

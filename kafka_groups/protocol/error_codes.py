@@ -1,4 +1,4 @@
-"""Kafka's error codes by name; a code that this table does not know is kept as `UNKNOWN(code)`."""
+"""Kafka's error codes by name. Unknown codes are kept as `UNKNOWN(code)`."""
 
 import enum
 from typing import Self
@@ -7,8 +7,8 @@ from typing import Self
 class ErrorCode(enum.IntEnum):
     """A wire error code.
 
-    `ErrorCode(n)` never fails: a number that no release known here defines becomes a value named
-    `UNKNOWN(n)` that compares equal to `n`, so that a newer broker's code reaches the caller as it was sent.
+    `ErrorCode(n)` never fails. An unknown number becomes a value named `UNKNOWN(n)` that equals `n`, so that the caller
+    sees the code of a newer broker unchanged.
     """
 
     UNKNOWN_SERVER_ERROR = -1

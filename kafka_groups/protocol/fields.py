@@ -1,4 +1,4 @@
-"""Marks that a message field can carry for its binding to the wire."""
+"""Markers on message fields for the binding."""
 
 from typing import TypeVar
 
@@ -10,11 +10,11 @@ _IGNORABLE = "kafka_groups.ignorable"
 
 
 def ignorable(default: T) -> T:
-    """A request field that may be left out, whatever its value, in a version that does not know it."""
+    """Declare a request field that is left out, regardless of its value, in versions that do not have it."""
     value: T = attrs.field(default=default, metadata={_IGNORABLE: True})
     return value
 
 
 def is_ignorable(field: "attrs.Attribute[object]") -> bool:
-    """Whether the field was declared with `ignorable`."""
+    """Return whether a field was declared with `ignorable`."""
     return bool(field.metadata.get(_IGNORABLE, False))

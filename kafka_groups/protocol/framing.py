@@ -16,20 +16,20 @@ _KEPT_BYTES = 1024 * 1024
 
 
 def frame(payload: bytes) -> bytes:
-    """The payload with its length in front."""
+    """Return the payload, preceded by its length."""
     return _LENGTH.pack(len(payload)) + payload
 
 
 class FrameBuffer:
-    """A buffer that a connection receives into, and that is cut into frames where it is.
+    """A buffer that a connection receives into, and that is split into frames in place.
 
-    It is used again for the next frames, so that a connection at work allocates nothing. It grows with the bytes
-    that came, never with the length that was announced.
+    The buffer is reused for the next frames, so that a busy connection allocates nothing. It grows with the received
+    bytes, never with the announced length.
 
     Args:
-        max_frame_bytes: Longest payload that is accepted.
-        initial_bytes: Size of the buffer at first, and again after one that was larger than `kept_bytes`.
-        kept_bytes: Up to this size the buffer is kept when it is empty.
+        max_frame_bytes: Maximum size of a payload.
+        initial_bytes: Initial size of the buffer. It also shrinks to this size after exceeding `kept_bytes`.
+        kept_bytes: Maximum size that an empty buffer keeps.
     """
 
     def __init__(
@@ -50,16 +50,16 @@ class FrameBuffer:
         self._readable = self._view.toreadonly()
 
     def space(self) -> memoryview:
-        """Where the next bytes belong; never empty."""
+        """The free space for the next bytes. Never empty."""
         return self._view[self._filled :]
 
     def received(self, count: int) -> Iterator[memoryview]:
-        """The payloads that are complete with so many bytes more, as read-only views.
+        """Add received bytes and return the payloads that are now complete, as read-only views.
 
-        A view is valid until the next step of the iteration. Iterate to the end before asking for `space` again.
+        A view is valid until the next step of the iteration. Iterate to the end before you use `space` again.
 
         Raises:
-            FrameLengthError: A length is negative or above the limit; the stream cannot be read any further.
+            FrameLengthError: A length is negative or above the limit. The stream cannot be read any further.
         """
         self._filled += count
         start = 0
@@ -69,7 +69,7 @@ class FrameBuffer:
         self._keep_from(start)
 
     def _size_at(self, start: int) -> int:
-        """Size of the frame that begins there; one that cannot be complete while its length is not there."""
+        """Return the size of the frame at a position. Without its length, return a size that cannot be complete."""
         if self._filled - start < _LENGTH.size:
             return len(self._view) + 1
         length: int = _LENGTH.unpack_from(self._readable, start)[0]
@@ -78,7 +78,7 @@ class FrameBuffer:
         return _LENGTH.size + length
 
     def _keep_from(self, start: int) -> None:
-        """Move the beginning of the next frame to the front; grow when it fills the buffer, shrink when it is done."""
+        """Move the start of the next frame to the front. Grow for a larger frame; shrink after a large one."""
         rest = self._filled - start
         full, view = rest == len(self._view), self._view
         if full or (len(view) > self._kept_bytes and rest < self._initial_bytes):
@@ -89,12 +89,12 @@ class FrameBuffer:
 
 
 class FrameDecoder:
-    """Cuts a byte stream into frames that stay valid, from chunks that somebody else received.
+    """Splits a byte stream into frames that stay valid, from chunks received elsewhere.
 
-    Memory grows with the bytes that came, never with the length that was announced.
+    Memory grows with the received bytes, never with the announced length.
 
     Args:
-        max_frame_bytes: Longest payload that is accepted.
+        max_frame_bytes: Maximum size of a payload.
     """
 
     def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
@@ -104,10 +104,10 @@ class FrameDecoder:
         self._needed = _LENGTH.size
 
     def feed(self, chunk: bytes) -> Iterator[memoryview]:
-        """The payloads that this chunk completes, as read-only views.
+        """Return the payloads that this chunk completes, as read-only views.
 
         Raises:
-            FrameLengthError: A length is negative or above the limit; the stream cannot be read any further.
+            FrameLengthError: A length is negative or above the limit. The stream cannot be read any further.
         """
         self._chunks.append(chunk)
         self._buffered += len(chunk)

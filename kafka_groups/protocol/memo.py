@@ -11,5 +11,5 @@ R = TypeVar("R")
 
 
 def cached(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, remembering its result for every combination of arguments for ever."""
+    """Decorate a function so that it caches its result for every combination of arguments, without a limit."""
     return cast(Callable[P, R], functools.cache(function))

@@ -1,8 +1,8 @@
-"""Record batches, format v2: read their headers, check them, and decode their records with a compiled codec.
+"""Record batches in format v2: read and check their headers, and decode their records with a compiled codec.
 
-A blob of records (what Produce, Fetch and ShareFetch carry) is a row of batches. `iter_batches` walks over it
-and copies nothing; `RecordBatch.records` decodes one batch into aiokafka's compiled record objects. Whatever is
-wrong with the bytes becomes a `CorruptRecordError` here, and here only.
+The records in Produce, Fetch and ShareFetch are a sequence of batches. `iter_batches` iterates over it without copying.
+`RecordBatch.records` decodes one batch into aiokafka's compiled record objects. This module, and only this module,
+raises `CorruptRecordError` for invalid bytes.
 """
 
 import struct
@@ -39,10 +39,10 @@ Buffer = bytes | bytearray | memoryview
 HEADER_BYTES = 61
 NO_PRODUCER_ID = -1
 MAGIC = 2
-"""The number of this record format."""
+"""The magic number of this record format."""
 MAGIC_AT = 16
-"""Where a batch says its format; older formats have it in the same place."""
-_LOG_OVERHEAD_BYTES = 12  # base offset and length, which the length does not count
+"""Position of the magic number. It is the same in older formats."""
+_LOG_OVERHEAD_BYTES = 12  # base offset and length, which are not included in the length
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _START = struct.Struct(">qii")
 _LENGTH = struct.Struct(">i")
@@ -55,16 +55,16 @@ _LOG_APPEND_TIME_BIT = 0x08
 _TRANSACTIONAL_BIT = 0x10
 _CONTROL_BIT = 0x20
 
-# The compiled codec compares positions with the end of the buffer only before a variable-length integer, which
-# takes up to ten bytes, and a header's key and value are two of them. So it may look this far beyond the end.
+# The compiled codec checks for the end of the buffer only before a variable-length integer, which takes up to ten
+# bytes, and a header's key and value have one each. It may therefore read this far beyond the end.
 _PADDING = bytes(64)
 
 FOREIGN_ERRORS = (CorruptRecordException, UnsupportedCodecError, UnicodeDecodeError, OverflowError, MemoryError)
-"""What the compiled codec raises over malformed records; `RecordBatch.corrupt` turns one into ours."""
+"""Exceptions of the compiled codec for malformed records. `RecordBatch.corrupt` converts them to ours."""
 
 
 class Record(Protocol):
-    """One record, decoded; the objects are aiokafka's compiled ones."""
+    """A decoded record. The objects are aiokafka's compiled ones."""
 
     @property
     def offset(self) -> int:
@@ -73,12 +73,12 @@ class Record(Protocol):
 
     @property
     def timestamp(self) -> int | None:
-        """Milliseconds since the epoch; None when the producer gave none."""
+        """Milliseconds since the epoch, or None if the producer set no timestamp."""
         ...
 
     @property
     def timestamp_type(self) -> int | None:
-        """0 when the producer set the timestamp (CreateTime), 1 when the broker did (LogAppendTime)."""
+        """0 if the producer set the timestamp (CreateTime), 1 if the broker did (LogAppendTime)."""
         ...
 
     @property
@@ -93,14 +93,15 @@ class Record(Protocol):
 
     @property
     def headers(self) -> list[Header]:
-        """The headers in the producer's order; a key may come twice."""
+        """The headers in the producer's order. A key may occur more than once."""
         ...
 
 
 class BatchHeader(NamedTuple):
-    """The header of a batch, as it is on the wire.
+    """The header of a batch, as on the wire.
 
-    A tuple and no attrs class, as one is made for every batch, and many producers send batches of one record.
+    It is a tuple instead of an attrs class for speed: one is created for every batch, and many producers send batches
+    of one record.
     """
 
     base_offset: int
@@ -124,7 +125,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """The last offset that the batch covers; compaction may have taken the record itself away."""
+        """The last offset of the batch. Compaction may have removed the record itself."""
         return self.base_offset + self.last_offset_delta
 
     @property
@@ -134,19 +135,19 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of the last record; after 2^31 - 1 comes 0. -1 without an idempotent producer."""
+        """Sequence number of the last record. Wraps from 2^31 - 1 to 0. -1 without an idempotent producer."""
         if self.base_sequence < 0:
             return -1
         return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
 
     @property
     def is_dense(self) -> bool:
-        """Whether every offset of the batch has a record; compaction leaves gaps."""
+        """Whether every offset of the batch has a record. Compaction leaves gaps."""
         return self.record_count == self.last_offset_delta + 1
 
     @property
     def is_control(self) -> bool:
-        """Whether the records are transaction markers, which no application sees."""
+        """Whether the records are transaction markers, which applications don't see."""
         return bool(self.attributes & _CONTROL_BIT)
 
     @property
@@ -156,47 +157,47 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether the broker set the timestamps; they all are `max_timestamp_ms` then."""
+        """Whether the broker set the timestamps. In that case all of them are `max_timestamp_ms`."""
         return bool(self.attributes & _LOG_APPEND_TIME_BIT)
 
     @property
     def compression(self) -> Compression:
-        """How the records are compressed.
+        """The compression of the records.
 
         Raises:
-            CorruptRecordError: The number is none that Kafka defines.
+            CorruptRecordError: Kafka does not define this compression.
         """
         number = self.attributes & _COMPRESSION_MASK
         if number > Compression.ZSTD:
-            raise CorruptRecordError(f"compression {number} of the batch at offset {self.base_offset} is unknown")
+            raise CorruptRecordError(f"Unknown compression {number} of the batch at offset {self.base_offset}.")
         return Compression(number)
 
 
 class RecordBatch(NamedTuple):
-    """One batch within a blob of records.
+    """One batch in a sequence of batches.
 
     Attributes:
         header: Its header.
-        data: All of its bytes, header included; a view, so it holds the whole blob in memory.
+        data: All of its bytes, including the header. It is a view, which keeps the whole sequence in memory.
     """
 
     header: BatchHeader
     data: memoryview
 
     def check_crc(self) -> None:
-        """Compares the checksum in the header with that of the bytes.
+        """Verify the checksum in the header.
 
         Raises:
-            CorruptRecordError: They differ.
+            CorruptRecordError: The checksum does not match.
         """
         if crc32c(self.data[_ATTRIBUTES_AT:]) != self.header.crc:
             raise self.corrupt("the checksum differs")
 
     def records(self, *, check_crc: bool = False) -> Iterator[Record]:
-        """The records, decoded one by one while the caller iterates.
+        """Iterate over the records. Each is decoded when the iteration reaches it.
 
         Raises:
-            CorruptRecordError: The checksum differs, or the bytes are no records; also while iterating.
+            CorruptRecordError: The checksum does not match, or the bytes are not records. Also raised while iterating.
         """
         if check_crc:
             self.check_crc()
@@ -206,12 +207,12 @@ class RecordBatch(NamedTuple):
             raise self.corrupt(error) from error
 
     def compiled(self, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:
-        """As `records`, for loops that count each nanosecond: iterating may also raise `FOREIGN_ERRORS`.
+        """Like `records`, for performance-critical loops: iterating may also raise `FOREIGN_ERRORS`.
 
-        Decompresses at once, to at most `max_bytes`.
+        Decompresses immediately, to at most `max_bytes`.
 
         Raises:
-            CorruptRecordError: The records cannot be decompressed, or the header contradicts itself.
+            CorruptRecordError: The records cannot be decompressed, or the header is inconsistent.
         """
         header = self.header
         if header.record_count < 0:
@@ -223,15 +224,15 @@ class RecordBatch(NamedTuple):
             padded = b"".join((self._uncompressed_header(), records, _PADDING))
         else:
             padded = b"".join((self.data, _PADDING))
-        buffer = cast("bytes", memoryview(padded)[:size])  # any buffer will do; aiokafka declares bytes
+        buffer = cast("bytes", memoryview(padded)[:size])  # any buffer works, although aiokafka declares bytes
         batch: Iterator[Record] = iter(DefaultRecordBatch(buffer))
         return batch
 
     def payload(self, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Buffer:
-        """The bytes of the records, decompressed to at most `max_bytes`.
+        """Return the bytes of the records, decompressed to at most `max_bytes`.
 
         Raises:
-            CorruptRecordError: They cannot be decompressed.
+            CorruptRecordError: The records cannot be decompressed.
         """
         records = self.data[HEADER_BYTES:]
         if not self.header.attributes & _COMPRESSION_MASK:
@@ -239,35 +240,39 @@ class RecordBatch(NamedTuple):
         return decompress(self.header.compression, records, max_bytes=max_bytes)
 
     def corrupt(self, cause: object) -> CorruptRecordError:
-        """The error that says what is wrong with this batch."""
-        return CorruptRecordError(f"the batch of {len(self.data)} bytes at offset {self.header.base_offset}: {cause}")
+        """Return an error that describes the problem with this batch."""
+        return CorruptRecordError(
+            f"Corrupt batch of {len(self.data)} bytes at offset {self.header.base_offset}: {cause}"
+        )
 
     def _uncompressed_header(self) -> bytes:
         return _HEADER.pack(*self.header._replace(attributes=self.header.attributes & ~_COMPRESSION_MASK))
 
 
 def parse_header(data: Buffer, start: int = 0) -> BatchHeader:
-    """The header of the batch that begins at `start`.
+    """Decode the header of the batch that starts at `start`.
 
     Raises:
-        CorruptRecordError: The bytes are too few, of another format (magic 0 and 1 are no batches), or the length
-            is shorter than a header.
+        CorruptRecordError: There are too few bytes, the format is different (magic 0 and 1 are not batches), or the
+            length is shorter than a header.
     """
     if len(data) - start < HEADER_BYTES:
-        raise CorruptRecordError(f"a batch has a header of {HEADER_BYTES} bytes, {len(data) - start} are there")
+        raise CorruptRecordError(
+            f"The header of a batch has {HEADER_BYTES} bytes, but only {len(data) - start} are left."
+        )
     header = BatchHeader._make(_HEADER.unpack_from(data, start))
     if header.magic != MAGIC:
-        raise CorruptRecordError(f"record format {header.magic} is not supported, only {MAGIC} is")
+        raise CorruptRecordError(f"Unsupported record format {header.magic}: only {MAGIC} is supported.")
     if header.length < HEADER_BYTES - _LOG_OVERHEAD_BYTES:
-        raise CorruptRecordError(f"a batch announces a length of {header.length}, less than its header has")
+        raise CorruptRecordError(f"Invalid batch length {header.length}: shorter than the header.")
     return header
 
 
 def iter_batches(records: Buffer | None) -> Iterator[RecordBatch]:
-    """The batches of a blob of records, in order; one that is cut off at the end is left out, as clients do.
+    """Iterate over the batches. As in other clients, a truncated batch at the end is left out.
 
     Raises:
-        CorruptRecordError: A batch is of another format, or its length is impossible; after those before it.
+        CorruptRecordError: A batch has another format or an impossible length. Earlier batches are returned first.
     """
     if not records:
         return
@@ -284,21 +289,21 @@ def iter_batches(records: Buffer | None) -> Iterator[RecordBatch]:
 
 
 def crc32c(data: Buffer) -> int:
-    """The CRC-32C (Castagnoli) of the bytes, by the processor's own instruction where it has one.
+    """Return the CRC-32C (Castagnoli) of the bytes. Uses the processor's instruction if it has one.
 
-    The interpreter's lock is kept: giving it back takes longer than the checksum of a batch.
+    Keeps the global interpreter lock: releasing it takes longer than the checksum of a batch.
     """
     return accelerated.crc32c(data, gil_release_mode=0)
 
 
 def rewrite(batch: bytearray, *, base_offset: int, leader_epoch: int) -> None:
-    """Puts the offset and epoch that the leader assigned into a batch; its checksum covers neither."""
+    """Write the offset and epoch that the leader assigned into a batch. The checksum does not cover them."""
     _BASE_OFFSET.pack_into(batch, 0, base_offset)
     _LENGTH.pack_into(batch, _LEADER_EPOCH_AT, leader_epoch)
 
 
 def with_log_append_time(batch: bytearray, wall_ms: int) -> None:
-    """Marks a batch with the time of the append (`message.timestamp.type=LogAppendTime`) and renews its checksum."""
+    """Set the time of the append on a batch (`message.timestamp.type=LogAppendTime`) and update its checksum."""
     attributes: int = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)[0]
     _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes | _LOG_APPEND_TIME_BIT)
     _BASE_OFFSET.pack_into(batch, _MAX_TIMESTAMP_AT, wall_ms)
@@ -306,7 +311,7 @@ def with_log_append_time(batch: bytearray, wall_ms: int) -> None:
 
 
 def with_create_time(batch: bytearray) -> None:
-    """Marks a batch as one whose records have the producer's timestamps, and renews its checksum."""
+    """Mark a batch as having the producer's timestamps, and update its checksum."""
     attributes: int = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)[0]
     _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes & ~_LOG_APPEND_TIME_BIT)
     _renew_crc(batch)

@@ -1,4 +1,4 @@
-"""Building record batches, for tests, tools and examples; applications leave that to their producer."""
+"""Builds record batches for tests, tools and examples. Applications use a producer instead."""
 
 import struct
 from collections.abc import Iterable, Sequence
@@ -26,15 +26,15 @@ _CONTROL_VERSION = 0
 
 @frozen
 class NewRecord:
-    """A record to be written.
+    """A record to write.
 
     Attributes:
-        value: The value; None makes a tombstone.
+        value: The value. None makes a tombstone.
         key: The key, or None.
         timestamp_ms: Milliseconds since the epoch.
         headers: Its headers.
-        offset_delta: Its offset minus that of the batch; None puts it right after the record before. A larger
-            number leaves a gap, as compaction does.
+        offset_delta: Its offset minus the base offset of the batch. None means directly after the previous record. A
+            larger number leaves a gap, as after compaction.
     """
 
     value: bytes | None = None
@@ -46,18 +46,18 @@ class NewRecord:
 
 @frozen(kw_only=True)
 class BatchOptions:
-    """What a batch says beside its records.
+    """The attributes of a batch.
 
     Attributes:
         compression: How the records are compressed.
         leader_epoch: Epoch of the leader that appended the batch.
-        producer_id: Id of the idempotent producer, -1 without one.
+        producer_id: Id of the idempotent producer, or -1.
         producer_epoch: Epoch of that producer.
         base_sequence: Sequence number of the first record.
         is_transactional: Whether the batch belongs to a transaction.
         is_control: Whether its records are transaction markers.
-        last_offset_delta: Last offset that the batch covers, less its base offset; None stands for that of the last
-            record. A larger number leaves a gap at the end.
+        last_offset_delta: Last offset of the batch minus its base offset. None means the offset of the last record. A
+            larger number leaves a gap at the end.
     """
 
     compression: Compression = Compression.NONE
@@ -71,7 +71,7 @@ class BatchOptions:
 
 
 def build_batch(records: Iterable[NewRecord], base_offset: int = 0, options: BatchOptions | None = None) -> bytes:
-    """One batch that holds the records."""
+    """Return one batch with the records."""
     options = options or BatchOptions()
     builder = DefaultRecordBatchBuilder(
         _MAGIC,
@@ -96,7 +96,7 @@ def build_batch(records: Iterable[NewRecord], base_offset: int = 0, options: Bat
 def build_control_batch(
     base_offset: int, *, is_commit: bool, producer_id: int, producer_epoch: int = 0, timestamp_ms: int = 0
 ) -> bytes:
-    """The marker that ends a transaction: one offset without a record for applications."""
+    """Return the marker that ends a transaction: one offset without a record for applications."""
     marker = NewRecord(
         key=_CONTROL_KEY.pack(_CONTROL_VERSION, int(is_commit)),
         value=_END_TRANSACTION_MARKER.pack(_CONTROL_VERSION, 0),

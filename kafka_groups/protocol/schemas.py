@@ -1,8 +1,8 @@
-"""The wire schemas of kio, with its special value types replaced by plain integers.
+"""kio's wire schemas, with special value types replaced by plain integers.
 
-kio decodes error codes into an enumeration (and fails on numbers that it does not know), and times into
-`timedelta` and `datetime`. A *plain schema* is the same dataclass with those fields declared as integers and
-named in our manner (`_ms` ends the name of a time), so that kio's own reader and writer do the rest.
+kio decodes error codes into an enumeration (and fails on unknown numbers), and times into `timedelta` and `datetime`. A
+*plain schema* is the same dataclass with those fields declared as integers and with our names (names of times end in
+`_ms`), so that kio's own reader and writer do the rest.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from kafka_groups.protocol.memo import cached
 __all__ = ["Schema", "plain_schema", "request_schema", "response_schema", "without_none"]
 
 Schema = type[Any]
-"""A dataclass in kio's manner: `fields()` in wire order, `kafka_type` and `tag` in their metadata."""
+"""A dataclass like kio's: `fields()` in wire order, with `kafka_type` and `tag` in their metadata."""
 
 _TIMES: Mapping[str, str] = {"timedelta_i32": "int32", "timedelta_i64": "int64", "datetime_i64": "int64"}
 _PLAIN: Mapping[str, str] = {**_TIMES, "error_code": "int16"}
@@ -25,18 +25,18 @@ _CLASS_ATTRIBUTES = ("__type__", "__version__", "__flexible__", "__api_key__", "
 
 
 def request_schema(api_key: int, version: int) -> Schema:
-    """The plain schema of an API's request in one version."""
+    """Return the plain schema of an API's request in one version."""
     return plain_schema(load_request_schema(api_key, version))
 
 
 def response_schema(api_key: int, version: int) -> Schema:
-    """The plain schema of an API's response in one version."""
+    """Return the plain schema of an API's response in one version."""
     return plain_schema(load_response_schema(api_key, version))
 
 
 @cached
 def plain_schema(schema: Schema) -> Schema:
-    """The schema with plain integers for error codes and times, and our names for its fields."""
+    """Convert a schema to plain integers for error codes and times, and our names for its fields."""
     namespace = {name: getattr(schema, name) for name in _CLASS_ATTRIBUTES if hasattr(schema, name)}
     namespace |= {"__eq__": _equal_by_fields, "__hash__": object.__hash__}
     fields = [_plain_field(field) for field in dataclasses.fields(schema)]
@@ -44,14 +44,14 @@ def plain_schema(schema: Schema) -> Schema:
 
 
 def without_none(annotation: Any) -> tuple[Any, bool]:
-    """The annotation of a value that is there, and whether it may be null."""
+    """Return the annotation without null, and whether the value may be null."""
     if get_origin(annotation) is types.UnionType:
         return next(part for part in get_args(annotation) if part is not types.NoneType), True
     return annotation, False
 
 
 def _equal_by_fields(self: Any, other: object) -> bool:
-    # kio leaves a tagged field out when it equals the default; our messages are other classes with the same fields.
+    # kio leaves out a tagged field that equals its default. Our messages are other classes with the same fields.
     names = [field.name for field in dataclasses.fields(self)]
     missing = object()
     return all(getattr(self, name) == getattr(other, name, missing) for name in names)

@@ -1,7 +1,7 @@
-"""Writers made from wire schemas: the values of a message, in the order of the wire, as bytes.
+"""Writers that are built from wire schemas. They encode the values of a message in wire order.
 
-A writer is put together once for each schema. Neighbouring fields of fixed size are packed by one call, and all parts
-are joined once at the end, so that the records of a response are copied a single time.
+A writer is built once for each schema. Consecutive fields of fixed size are packed with one call, and all parts are
+joined once at the end, so that the records of a response are copied only once.
 """
 
 import dataclasses
@@ -33,10 +33,10 @@ _NULL_ENTITY, _ENTITY = b"\xff", b"\x01"
 
 @cached
 def writer(schema: Schema) -> Write:
-    """What writes messages that have the fields of the schema.
+    """Return a writer for messages with the fields of the schema.
 
-    What it returns raises `struct.error` for a number that its field cannot hold, and `ProtocolError` for a null where
-    the protocol has none.
+    The writer raises `struct.error` if a number does not fit its field, and `ProtocolError` if a field is null that
+    must not be null.
     """
     plain = [field for field in dataclasses.fields(schema) if "tag" not in field.metadata]
     steps = _steps(schema, plain)
@@ -91,7 +91,7 @@ def _field(field: "dataclasses.Field[Any]", schema: Schema) -> Write:
 
 
 def _value(field: "dataclasses.Field[Any]", schema: Schema) -> Write:
-    """What writes the field's value; a tagged field is left out instead of being null, so it is never nullable."""
+    """Return a writer for the field's value. Tagged fields are left out instead of null, so they are never nullable."""
     annotation, may_be_null = without_none(field.type)
     nullable = may_be_null and "tag" not in field.metadata
     name = f"{schema.__name__}.{field.name}"
@@ -192,7 +192,7 @@ def _tagged_fields(schema: Schema) -> Write:
 
 
 def _default(field: "dataclasses.Field[Any]") -> Any:
-    """The value that is left out; the schema says it, or else it is the zero of the type."""
+    """Return the value that is left out: the schema's default, or the type's zero value."""
     if field.default is not dataclasses.MISSING:
         return field.default
     if dataclasses.is_dataclass(field.type):

@@ -52,7 +52,7 @@ def test_a_number_that_does_not_fit_is_refused() -> None:
     request = ShareFetchRequest(
         group_id="g", member_id="m", share_session_epoch=2**31, max_wait_ms=0, min_bytes=1, max_records=1, batch_size=1
     )
-    with pytest.raises(ProtocolError, match="ShareFetchRequest cannot be written"):
+    with pytest.raises(ProtocolError, match="Cannot encode ShareFetchRequest"):
         encode_request(request, 2, 0, None)
 
 
@@ -62,7 +62,7 @@ def test_an_element_that_does_not_fit_is_refused() -> None:
     request = ShareAcknowledgeRequest(
         group_id="g", member_id="m", share_session_epoch=1, topics=(AcknowledgeTopic(partitions=(partition,)),)
     )
-    with pytest.raises(ProtocolError, match="ShareAcknowledgeRequest cannot be written"):
+    with pytest.raises(ProtocolError, match="Cannot encode ShareAcknowledgeRequest"):
         encode_request(request, 2, 0, None)
 
 

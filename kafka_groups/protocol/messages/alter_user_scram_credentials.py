@@ -34,7 +34,7 @@ class AlterUserScramCredentialsRequest:
 
 @frozen(kw_only=True)
 class AlterUserScramCredentialsResult:
-    """What became of one user's changes."""
+    """The result for one user."""
 
     user: str
     error_code: ErrorCode = ErrorCode.NONE

@@ -15,7 +15,7 @@ class ApiVersionsRequest:
 
 @frozen(kw_only=True)
 class ApiVersion:
-    """The lowest and highest version of one API that is served; `api_key` may be one that we do not know."""
+    """The lowest and highest supported version of one API. `api_key` may be unknown."""
 
     api_key: int
     min_version: int
@@ -24,7 +24,7 @@ class ApiVersion:
 
 @frozen(kw_only=True)
 class SupportedFeatureKey:
-    """The levels of a feature that this broker could run with (KIP-584)."""
+    """The levels of a feature that this broker supports (KIP-584)."""
 
     name: str
     min_version: int
@@ -33,7 +33,7 @@ class SupportedFeatureKey:
 
 @frozen(kw_only=True)
 class FinalizedFeatureKey:
-    """The level at which the cluster runs a feature, as `share.version` 1; level 0 is never listed."""
+    """The level at which the cluster runs a feature, such as `share.version` 1. Level 0 is never listed."""
 
     name: str
     max_version_level: int
@@ -44,8 +44,8 @@ class FinalizedFeatureKey:
 class ApiVersionsResponse:
     """Always sent with the oldest response header.
 
-    To a version that is not served it comes as v0 with UNSUPPORTED_VERSION. `finalized_features_epoch` is -1
-    when it is unknown.
+    The response to an unsupported version is v0 with UNSUPPORTED_VERSION. `finalized_features_epoch` is -1 if it is
+    unknown.
     """
 
     error_code: ErrorCode = ErrorCode.NONE

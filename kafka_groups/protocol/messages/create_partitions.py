@@ -1,4 +1,4 @@
-"""CreatePartitions (key 37), v0-v3: more partitions for topics that exist."""
+"""CreatePartitions (key 37), v0-v3: adds partitions to existing topics."""
 
 from attrs import frozen
 
@@ -7,14 +7,14 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class CreatePartitionsAssignment:
-    """Brokers of the replicas of one new partition, the preferred leader first."""
+    """Brokers with the replicas of one new partition. The preferred leader is first."""
 
     broker_ids: tuple[int, ...] = ()
 
 
 @frozen(kw_only=True)
 class CreatePartitionsTopic:
-    """`count` is the number of partitions afterwards; `assignments` None leaves the choice to the broker."""
+    """`count` is the new number of partitions. If `assignments` is None, the broker chooses."""
 
     name: str
     count: int
@@ -23,7 +23,7 @@ class CreatePartitionsTopic:
 
 @frozen(kw_only=True)
 class CreatePartitionsRequest:
-    """`timeout_ms` bounds the wait for the controller; with `validate_only` nothing is created."""
+    """`timeout_ms` limits the wait for the controller. With `validate_only` nothing is created."""
 
     topics: tuple[CreatePartitionsTopic, ...] = ()
     timeout_ms: int
@@ -32,7 +32,7 @@ class CreatePartitionsRequest:
 
 @frozen(kw_only=True)
 class CreatePartitionsTopicResult:
-    """What became of one topic."""
+    """The result for one topic."""
 
     name: str
     error_code: ErrorCode = ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""CreateTopics (key 19), v2-v7: new topics with their partitions and configs."""
+"""CreateTopics (key 19), v2-v7: creates topics with their partitions and configs."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class CreatableReplicaAssignment:
-    """Brokers of the replicas of one partition, the preferred leader first."""
+    """Brokers with the replicas of one partition. The preferred leader is first."""
 
     partition_index: int
     broker_ids: tuple[int, ...] = ()
@@ -17,7 +17,7 @@ class CreatableReplicaAssignment:
 
 @frozen(kw_only=True)
 class CreatableTopicConfig:
-    """A config of the new topic; value None is the default."""
+    """A config of the new topic. A value of None means the default."""
 
     name: str
     value: str | None = None
@@ -25,7 +25,7 @@ class CreatableTopicConfig:
 
 @frozen(kw_only=True)
 class CreatableTopic:
-    """Number of partitions and replicas: -1 is the broker's default (v4+), and a must with `assignments`."""
+    """Number of partitions and replicas. -1 means the broker's default (v4+), and is required with `assignments`."""
 
     name: str
     num_partitions: int
@@ -36,7 +36,7 @@ class CreatableTopic:
 
 @frozen(kw_only=True)
 class CreateTopicsRequest:
-    """`timeout_ms` bounds the wait for the controller; with `validate_only` nothing is created."""
+    """`timeout_ms` limits the wait for the controller. With `validate_only` nothing is created."""
 
     topics: tuple[CreatableTopic, ...] = ()
     timeout_ms: int = 60000
@@ -45,7 +45,7 @@ class CreateTopicsRequest:
 
 @frozen(kw_only=True)
 class CreatableTopicConfigs:
-    """A config as it took effect; `config_source` says which level it comes from, -1 when that is unknown."""
+    """An effective config. `config_source` is the level it comes from, or -1 if unknown."""
 
     name: str
     value: str | None = None
@@ -56,7 +56,7 @@ class CreatableTopicConfigs:
 
 @frozen(kw_only=True)
 class CreatableTopicResult:
-    """What became of one topic (KIP-525); `configs` None means that the caller may not read them."""
+    """The result for one topic (KIP-525). `configs` is None if the caller may not read them."""
 
     name: str
     topic_id: UUID | None = None  # v7+

@@ -1,4 +1,4 @@
-"""DeleteGroups (key 42), v0-v2: groups of any type, which must be empty."""
+"""DeleteGroups (key 42), v0-v2: deletes empty groups of any type."""
 
 from attrs import frozen
 
@@ -14,7 +14,7 @@ class DeleteGroupsRequest:
 
 @frozen(kw_only=True)
 class DeletableGroupResult:
-    """What became of one group; NON_EMPTY_GROUP while it has members."""
+    """The result for one group: NON_EMPTY_GROUP if it has members."""
 
     group_id: str
     error_code: ErrorCode = ErrorCode.NONE

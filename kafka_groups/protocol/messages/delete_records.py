@@ -1,4 +1,4 @@
-"""DeleteRecords (key 21), v0-v2: forget the records before an offset, by raising the log start."""
+"""DeleteRecords (key 21), v0-v2: deletes the records before an offset by moving the log start."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DeleteRecordsPartition:
-    """Records before `offset` go; -1 means all up to the high watermark."""
+    """Delete records before `offset`. -1 means all records up to the high watermark."""
 
     partition_index: int
     offset: int
@@ -23,7 +23,7 @@ class DeleteRecordsTopic:
 
 @frozen(kw_only=True)
 class DeleteRecordsRequest:
-    """`timeout_ms` bounds the wait for the replicas."""
+    """`timeout_ms` limits the wait for the replicas."""
 
     topics: tuple[DeleteRecordsTopic, ...] = ()
     timeout_ms: int
@@ -31,7 +31,7 @@ class DeleteRecordsRequest:
 
 @frozen(kw_only=True)
 class DeleteRecordsPartitionResult:
-    """`low_watermark` is the new log start offset, -1 with an error."""
+    """`low_watermark` is the new log start offset, or -1 if there is an error."""
 
     partition_index: int
     low_watermark: int

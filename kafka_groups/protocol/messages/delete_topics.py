@@ -1,4 +1,4 @@
-"""DeleteTopics (key 20), v1-v6: topics by name, or by id from v6 on (KIP-516)."""
+"""DeleteTopics (key 20), v1-v6: deletes topics by name, or by id from v6 (KIP-516)."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DeleteTopicState:
-    """One topic by name or by id, never both; the other is None."""
+    """One topic by name or by id. The other one is None."""
 
     name: str | None = None
     topic_id: UUID | None = None
@@ -17,7 +17,7 @@ class DeleteTopicState:
 
 @frozen(kw_only=True)
 class DeleteTopicsRequest:
-    """`topics` from v6 on, `topic_names` before; `timeout_ms` bounds the wait for the controller."""
+    """`topics` from v6, `topic_names` before. `timeout_ms` limits the wait for the controller."""
 
     topics: tuple[DeleteTopicState, ...] = ()  # v6+
     timeout_ms: int
@@ -26,7 +26,7 @@ class DeleteTopicsRequest:
 
 @frozen(kw_only=True)
 class DeletableTopicResult:
-    """What became of one topic; name None means that it was asked for by an unknown id."""
+    """The result for one topic. The name is None if the request used an unknown id."""
 
     name: str | None = None
     topic_id: UUID | None = None  # v6+

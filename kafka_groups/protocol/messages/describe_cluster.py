@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DescribeClusterRequest:
-    """`endpoint_type` 1 asks for brokers, 2 for controllers (KIP-919)."""
+    """`endpoint_type` 1 means brokers, 2 means controllers (KIP-919)."""
 
     include_cluster_authorized_operations: bool
     endpoint_type: int = 1  # v1+
@@ -16,7 +16,7 @@ class DescribeClusterRequest:
 
 @frozen(kw_only=True)
 class DescribeClusterBroker:
-    """Address of one broker, on the listener that was asked; a fenced one is listed on request only."""
+    """Address of one broker on the requested listener. Fenced brokers are listed only on request."""
 
     broker_id: int
     host: str
@@ -27,7 +27,7 @@ class DescribeClusterBroker:
 
 @frozen(kw_only=True)
 class DescribeClusterResponse:
-    """`controller_id` is -1 when there is none; -2147483648 means that authorised operations were not asked for."""
+    """`controller_id` is -1 if there is none. -2147483648 means that authorized operations were not requested."""
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""DescribeConfigs (key 32), v1-v4: configs of topics (2), brokers (4) and groups (32) with their sources."""
+"""DescribeConfigs (key 32), v1-v4: returns configs of topics (2), brokers (4) and groups (32) with their sources."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class DescribeConfigsResource:
-    """One resource; `configuration_keys` None means all of its configs."""
+    """One resource. If `configuration_keys` is None, all of its configs are returned."""
 
     resource_type: int
     resource_name: str
@@ -25,7 +25,7 @@ class DescribeConfigsRequest:
 
 @frozen(kw_only=True)
 class DescribeConfigsSynonym:
-    """What one level says; a sensitive value is None."""
+    """The value at one level. Sensitive values are None."""
 
     name: str
     value: str | None = None
@@ -34,7 +34,7 @@ class DescribeConfigsSynonym:
 
 @frozen(kw_only=True)
 class DescribeConfigsResourceResult:
-    """One config; a sensitive value is None; `config_type` 0 and `config_source` -1 mean unknown."""
+    """One config. Sensitive values are None. `config_type` 0 and `config_source` -1 mean unknown."""
 
     name: str
     value: str | None = None
@@ -48,7 +48,7 @@ class DescribeConfigsResourceResult:
 
 @frozen(kw_only=True)
 class DescribeConfigsResult:
-    """The configs of one resource, none with an error."""
+    """The configs of one resource. Empty if there is an error."""
 
     error_code: ErrorCode = ErrorCode.NONE
     error_message: str | None = None

@@ -17,7 +17,7 @@ class DescribeShareGroupOffsetsRequestTopic:
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsRequestGroup:
-    """One group; `topics` None means all that it has state for."""
+    """One group. If `topics` is None, all topics with state are returned."""
 
     group_id: str
     topics: tuple[DescribeShareGroupOffsetsRequestTopic, ...] | None = ()
@@ -32,9 +32,9 @@ class DescribeShareGroupOffsetsRequest:
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsResponsePartition:
-    """`start_offset` is -1 when the share-partition is not initialised.
+    """`start_offset` is -1 if the share-partition is not initialised.
 
-    `lag` counts the records that are still to be delivered to an end, -1 when it cannot be told.
+    `lag` is the number of records that are not done yet, or -1 if it is unknown.
     """
 
     partition_index: int
@@ -47,7 +47,7 @@ class DescribeShareGroupOffsetsResponsePartition:
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsResponseTopic:
-    """Share-partitions of one topic; the id is None when the topic is not known."""
+    """Share-partitions of one topic. The id is None if the topic is unknown."""
 
     topic_name: str
     topic_id: UUID | None = None
@@ -56,7 +56,7 @@ class DescribeShareGroupOffsetsResponseTopic:
 
 @frozen(kw_only=True)
 class DescribeShareGroupOffsetsResponseGroup:
-    """One group; the error is the group's own, as GROUP_ID_NOT_FOUND."""
+    """One group. The error applies to the group, for example GROUP_ID_NOT_FOUND."""
 
     group_id: str
     topics: tuple[DescribeShareGroupOffsetsResponseTopic, ...] = ()

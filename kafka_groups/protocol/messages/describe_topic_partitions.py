@@ -16,7 +16,7 @@ class TopicRequest:
 
 @frozen(kw_only=True)
 class Cursor:
-    """Where a page begins: topics are in the order of their names, partitions in that of their numbers."""
+    """The start of a page. Topics are sorted by name and partitions by number."""
 
     topic_name: str
     partition_index: int
@@ -24,7 +24,7 @@ class Cursor:
 
 @frozen(kw_only=True)
 class DescribeTopicPartitionsRequest:
-    """No topics means all; `response_partition_limit` bounds the page, `cursor` None is the first one."""
+    """No topics means all topics. `response_partition_limit` limits the page. `cursor` is None for the first page."""
 
     topics: tuple[TopicRequest, ...] = ()
     response_partition_limit: int = 2000
@@ -33,7 +33,7 @@ class DescribeTopicPartitionsRequest:
 
 @frozen(kw_only=True)
 class DescribeTopicPartitionsResponsePartition:
-    """One partition; `leader_id` is -1 without a leader; eligible leaders are None where they are not tracked."""
+    """One partition. `leader_id` is -1 without a leader. Eligible leaders are None if they are not tracked."""
 
     error_code: ErrorCode = ErrorCode.NONE
     partition_index: int
@@ -48,7 +48,7 @@ class DescribeTopicPartitionsResponsePartition:
 
 @frozen(kw_only=True)
 class DescribeTopicPartitionsResponseTopic:
-    """One topic; -2147483648 means that its authorised operations are not told."""
+    """One topic. -2147483648 means that its authorized operations are not included."""
 
     error_code: ErrorCode = ErrorCode.NONE
     name: str | None = None
@@ -60,7 +60,7 @@ class DescribeTopicPartitionsResponseTopic:
 
 @frozen(kw_only=True)
 class DescribeTopicPartitionsResponse:
-    """One page; `next_cursor` None says that it is the last."""
+    """One page. `next_cursor` is None on the last page."""
 
     throttle_time_ms: int = 0
     topics: tuple[DescribeTopicPartitionsResponseTopic, ...] = ()

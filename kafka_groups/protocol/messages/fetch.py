@@ -1,4 +1,4 @@
-"""Fetch (key 1), v4-v18: records by offset, as consumers and followers read them; sessions since v7 (KIP-227)."""
+"""Fetch (key 1), v4-v18: reads records by offset, for consumers and followers. Sessions since v7 (KIP-227)."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndp
 
 @frozen(kw_only=True)
 class ReplicaState:
-    """Who fetches from v15 on: a follower's id and broker epoch; -1 is a consumer (KIP-903)."""
+    """The fetching replica, from v15: a follower's id and broker epoch. -1 means a consumer (KIP-903)."""
 
     replica_id: int = -1
     replica_epoch: int = -1
@@ -18,9 +18,9 @@ class ReplicaState:
 
 @frozen(kw_only=True)
 class FetchPartition:
-    """Where to read one partition.
+    """The position in one partition.
 
-    Epochs are -1 when the caller does not know them, `log_start_offset` for consumers.
+    Epochs are -1 if the caller does not know them. `log_start_offset` is -1 for consumers.
     """
 
     partition: int
@@ -35,7 +35,7 @@ class FetchPartition:
 
 @frozen(kw_only=True)
 class FetchTopic:
-    """Partitions of one topic: by id from v13 on (KIP-516), by name before."""
+    """Partitions of one topic: by id from v13 (KIP-516), by name before."""
 
     topic_id: UUID | None = None  # v13+
     partitions: tuple[FetchPartition, ...] = ()
@@ -44,7 +44,7 @@ class FetchTopic:
 
 @frozen(kw_only=True)
 class ForgottenTopic:
-    """Partitions that leave the fetch session."""
+    """Partitions to remove from the fetch session."""
 
     topic_id: UUID | None = None  # v13+
     partitions: tuple[int, ...] = ()
@@ -55,8 +55,8 @@ class ForgottenTopic:
 class FetchRequest:
     """Waits up to `max_wait_ms` for `min_bytes`.
 
-    Session id 0 with epoch 0 opens a session, epoch -1 does without one; `isolation_level` is 0 for
-    read_uncommitted, 1 for read_committed.
+    Session id 0 with epoch 0 opens a session. Epoch -1 means no session. `isolation_level` is 0 for read_uncommitted
+    and 1 for read_committed.
     """
 
     cluster_id: str | None = None  # v12+
@@ -75,7 +75,7 @@ class FetchRequest:
 
 @frozen(kw_only=True)
 class EpochEndOffset:
-    """Where a follower's log parts from the leader's; -1 means that it does not (KIP-595)."""
+    """The point at which a follower's log diverges from the leader's, or -1 (KIP-595)."""
 
     epoch: int = -1
     end_offset: int = -1
@@ -83,7 +83,7 @@ class EpochEndOffset:
 
 @frozen(kw_only=True)
 class SnapshotId:
-    """The snapshot to fetch instead; -1 means none, as for all but the metadata log (KIP-630)."""
+    """The snapshot to fetch instead, or -1. Only used for the metadata log (KIP-630)."""
 
     end_offset: int = -1
     epoch: int = -1
@@ -91,7 +91,7 @@ class SnapshotId:
 
 @frozen(kw_only=True)
 class AbortedTransaction:
-    """A transaction whose records, from `first_offset` on, a read_committed consumer leaves out."""
+    """An aborted transaction. A read_committed consumer skips its records from `first_offset` on."""
 
     producer_id: int
     first_offset: int
@@ -99,9 +99,9 @@ class AbortedTransaction:
 
 @frozen(kw_only=True)
 class PartitionData:
-    """Records of one partition, as raw batches of which the first may begin before the offset asked for.
+    """Records of one partition as raw batches. The first batch may start before the requested offset.
 
-    Offsets that are not known are -1, `aborted_transactions` is None for read_uncommitted.
+    Unknown offsets are -1. `aborted_transactions` is None for read_uncommitted.
     """
 
     partition_index: int
@@ -119,7 +119,7 @@ class PartitionData:
 
 @frozen(kw_only=True)
 class FetchableTopicResponse:
-    """Partitions of one topic: by id from v13 on, by name before."""
+    """Partitions of one topic: by id from v13, by name before."""
 
     topic_id: UUID | None = None  # v13+
     partitions: tuple[PartitionData, ...] = ()
@@ -128,9 +128,9 @@ class FetchableTopicResponse:
 
 @frozen(kw_only=True)
 class FetchResponse:
-    """The partitions that have news; `session_id` 0 means that there is no session.
+    """The partitions with changes. `session_id` 0 means that there is no session.
 
-    Addresses of leaders from v16 on (KIP-951).
+    Contains addresses of leaders from v16 (KIP-951).
     """
 
     throttle_time_ms: int = 0

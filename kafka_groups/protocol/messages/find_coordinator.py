@@ -1,4 +1,4 @@
-"""FindCoordinator (key 10), v0-v6: who coordinates a group (0), transaction (1) or share-partition (2)."""
+"""FindCoordinator (key 10), v0-v6: finds the coordinator of a group (0), transaction (1) or share-partition (2)."""
 
 from attrs import frozen
 
@@ -7,9 +7,9 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class FindCoordinatorRequest:
-    """`coordinator_keys` from v4 on (KIP-699), one `key` before.
+    """`coordinator_keys` from v4 (KIP-699), one `key` before.
 
-    A share-partition's is `group:topic id:partition` (v6).
+    The key of a share-partition is `group:topic id:partition` (v6).
     """
 
     key_type: int = 0  # v1+
@@ -19,7 +19,7 @@ class FindCoordinatorRequest:
 
 @frozen(kw_only=True)
 class Coordinator:
-    """Where the coordinator of one key is; node -1, an empty host and port -1 with an error."""
+    """The coordinator of one key. If there is an error, the node is -1, the host empty and the port -1."""
 
     key: str
     node_id: int
@@ -31,7 +31,7 @@ class Coordinator:
 
 @frozen(kw_only=True)
 class FindCoordinatorResponse:
-    """`coordinators` from v4 on; before, the one coordinator stands in the response itself."""
+    """`coordinators` from v4. Before, the response itself has the fields of the only coordinator."""
 
     throttle_time_ms: int = 0  # v1+
     coordinators: tuple[Coordinator, ...] = ()  # v4+

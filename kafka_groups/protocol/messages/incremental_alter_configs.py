@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (key 44), v0-v1: single configs of topics, brokers and groups (KIP-339)."""
+"""IncrementalAlterConfigs (key 44), v0-v1: changes single configs of topics, brokers and groups (KIP-339)."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class AlterableConfig:
-    """`config_operation`: 0 set, 1 delete, 2 append to a list, 3 subtract from a list; value None only to delete."""
+    """`config_operation`: 0 set, 1 delete, 2 append to a list, 3 subtract from a list. Only delete takes None."""
 
     name: str
     config_operation: int
@@ -16,7 +16,7 @@ class AlterableConfig:
 
 @frozen(kw_only=True)
 class AlterConfigsResource:
-    """Changes to one resource, all or none."""
+    """Changes to one resource. All are applied, or none."""
 
     resource_type: int
     resource_name: str
@@ -25,7 +25,7 @@ class AlterConfigsResource:
 
 @frozen(kw_only=True)
 class IncrementalAlterConfigsRequest:
-    """With `validate_only` nothing is changed."""
+    """With `validate_only` nothing changes."""
 
     resources: tuple[AlterConfigsResource, ...] = ()
     validate_only: bool
@@ -33,7 +33,7 @@ class IncrementalAlterConfigsRequest:
 
 @frozen(kw_only=True)
 class AlterConfigsResourceResponse:
-    """What became of one resource."""
+    """The result for one resource."""
 
     error_code: ErrorCode = ErrorCode.NONE
     error_message: str | None = None

@@ -1,4 +1,4 @@
-"""InitProducerId (key 22), v0-v5: the id and epoch of an idempotent or transactional producer (KIP-98, KIP-360)."""
+"""InitProducerId (key 22), v0-v5: assigns id and epoch of an idempotent or transactional producer (KIP-98, KIP-360)."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class InitProducerIdRequest:
-    """`transactional_id` None is an idempotent producer; id and epoch -1 ask for new ones."""
+    """`transactional_id` is None for an idempotent producer. An id and epoch of -1 request new ones."""
 
     transactional_id: str | None = None
     transaction_timeout_ms: int
@@ -17,7 +17,7 @@ class InitProducerIdRequest:
 
 @frozen(kw_only=True)
 class InitProducerIdResponse:
-    """The id and epoch to produce with; -1 with an error."""
+    """The id and epoch to produce with, or -1 if there is an error."""
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE

@@ -1,11 +1,11 @@
-"""Where a partition's leader is: parts that the responses of several APIs share (KIP-951)."""
+"""The leader of a partition: parts that the responses of several APIs share (KIP-951)."""
 
 from attrs import frozen
 
 
 @frozen(kw_only=True)
 class LeaderIdAndEpoch:
-    """The current leader as the answering broker knows it; -1 means that it does not know, or need not say."""
+    """The current leader according to the responding broker. -1 means unknown or not included."""
 
     leader_id: int = -1
     leader_epoch: int = -1
@@ -13,7 +13,7 @@ class LeaderIdAndEpoch:
 
 @frozen(kw_only=True)
 class NodeEndpoint:
-    """Address of a broker that one of the response's leader ids names."""
+    """Address of a broker whose id is one of the leader ids in the response."""
 
     node_id: int
     host: str

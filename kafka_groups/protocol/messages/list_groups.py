@@ -1,4 +1,4 @@
-"""ListGroups (key 16), v0-v5: the groups that a broker coordinates."""
+"""ListGroups (key 16), v0-v5: lists the groups that a broker coordinates."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class ListGroupsRequest:
-    """Names of states (KIP-518) and types (KIP-848), without regard to case; none means all."""
+    """Names of states (KIP-518) and types (KIP-848). Case is ignored. Empty means all."""
 
     states_filter: tuple[str, ...] = ()  # v4+
     types_filter: tuple[str, ...] = ()  # v5+
@@ -15,7 +15,7 @@ class ListGroupsRequest:
 
 @frozen(kw_only=True)
 class ListedGroup:
-    """One group; `protocol_type` is `share` for a share group, whose type is `Share`."""
+    """One group. For a share group, `protocol_type` is `share` and the type is `Share`."""
 
     group_id: str
     protocol_type: str
@@ -25,7 +25,7 @@ class ListedGroup:
 
 @frozen(kw_only=True)
 class ListGroupsResponse:
-    """Groups of this broker only; a whole list takes every broker's."""
+    """Groups of this broker only. For a full list, ask every broker."""
 
     throttle_time_ms: int = 0  # v1+
     error_code: ErrorCode = ErrorCode.NONE

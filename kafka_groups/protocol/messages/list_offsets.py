@@ -1,4 +1,4 @@
-"""ListOffsets (key 2), v1-v11: offsets by timestamp."""
+"""ListOffsets (key 2), v1-v11: finds offsets by timestamp."""
 
 from attrs import frozen
 
@@ -7,10 +7,9 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class ListOffsetsPartition:
-    """`timestamp` is in ms since the epoch, or one of Kafka's negative marks.
+    """`timestamp` is in ms since the epoch, or one of Kafka's negative values.
 
-    They are -1 latest, -2 earliest, -3 that of the greatest timestamp (v7+), -4 earliest local (v8+), -5 latest
-    tiered (v9+).
+    They are -1 latest, -2 earliest, -3 largest timestamp (v7+), -4 earliest local (v8+), -5 latest tiered (v9+).
     """
 
     partition_index: int
@@ -28,7 +27,7 @@ class ListOffsetsTopic:
 
 @frozen(kw_only=True)
 class ListOffsetsRequest:
-    """`replica_id` -1 is a consumer; for `isolation_level` 1 (read_committed) latest is the last stable offset."""
+    """`replica_id` -1 means a consumer. With `isolation_level` 1 (read_committed), latest is the last stable offset."""
 
     replica_id: int = -1
     isolation_level: int = 0  # v2+
@@ -38,7 +37,7 @@ class ListOffsetsRequest:
 
 @frozen(kw_only=True)
 class ListOffsetsPartitionResponse:
-    """The first offset at or after the timestamp, and its record's; -1 when there is none or it is not told."""
+    """The first offset at or after the timestamp, and its record's timestamp. -1 if there is none."""
 
     partition_index: int
     error_code: ErrorCode = ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""Metadata (key 3), v0-v13: brokers, topics, partitions and their leaders."""
+"""Metadata (key 3), v0-v13: returns brokers, topics, partitions and their leaders."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class MetadataRequestTopic:
-    """One topic by name, or with name None by id (v10+; KIP-516)."""
+    """One topic by name, or by id if the name is None (v10+; KIP-516)."""
 
     topic_id: UUID | None = None  # v10+
     name: str | None = None
@@ -17,7 +17,7 @@ class MetadataRequestTopic:
 
 @frozen(kw_only=True)
 class MetadataRequest:
-    """`topics` None means all, and empty none, from v1 on; in v0 empty means all."""
+    """From v1, `topics` of None means all topics and empty means none. In v0, empty means all."""
 
     topics: tuple[MetadataRequestTopic, ...] | None = ()
     allow_auto_topic_creation: bool = True  # v4+
@@ -27,7 +27,7 @@ class MetadataRequest:
 
 @frozen(kw_only=True)
 class MetadataResponseBroker:
-    """Address of one live broker, on the listener that was asked."""
+    """Address of one running broker on the requested listener."""
 
     node_id: int
     host: str
@@ -37,7 +37,7 @@ class MetadataResponseBroker:
 
 @frozen(kw_only=True)
 class MetadataResponsePartition:
-    """One partition; `leader_id` is -1 without a leader, `leader_epoch` -1 when it is not told."""
+    """One partition. `leader_id` is -1 without a leader. `leader_epoch` is -1 if not included."""
 
     error_code: ErrorCode = ErrorCode.NONE
     partition_index: int
@@ -50,7 +50,7 @@ class MetadataResponsePartition:
 
 @frozen(kw_only=True)
 class MetadataResponseTopic:
-    """One topic; name None means that it was asked for by an unknown id (v12+)."""
+    """One topic. The name is None if the request used an unknown id (v12+)."""
 
     error_code: ErrorCode = ErrorCode.NONE
     name: str | None = None
@@ -62,9 +62,9 @@ class MetadataResponseTopic:
 
 @frozen(kw_only=True)
 class MetadataResponse:
-    """`controller_id` is a random broker's where controllers are separate, -1 when there is none.
+    """`controller_id` is a random broker if controllers are separate, or -1 if there is none.
 
-    -2147483648 means that authorised operations were not asked for.
+    -2147483648 means that authorized operations were not requested.
     """
 
     throttle_time_ms: int = 0  # v3+

@@ -1,4 +1,4 @@
-"""Produce (key 0), v3-v13: append record batches; advertised from v0 on, as librdkafka looks for that (KIP-896)."""
+"""Produce (key 0), v3-v13: appends record batches. Advertised from v0, because librdkafka expects it (KIP-896)."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndp
 
 @frozen(kw_only=True)
 class PartitionProduceData:
-    """One record batch for one partition, raw; None is refused."""
+    """One raw record batch for one partition. None is refused."""
 
     index: int
     records: bytes | None = None
@@ -18,7 +18,7 @@ class PartitionProduceData:
 
 @frozen(kw_only=True)
 class TopicProduceData:
-    """Partitions of one topic: by id from v13 on (KIP-516), by name before."""
+    """Partitions of one topic: by id from v13 (KIP-516), by name before."""
 
     topic_id: UUID | None = None  # v13+
     partition_data: tuple[PartitionProduceData, ...] = ()
@@ -27,7 +27,7 @@ class TopicProduceData:
 
 @frozen(kw_only=True)
 class ProduceRequest:
-    """`acks` -1 waits for the in-sync replicas, 1 for the leader; with 0 there is no response at all."""
+    """`acks` -1 waits for the in-sync replicas, 1 for the leader. With 0 there is no response."""
 
     transactional_id: str | None = None
     acks: int
@@ -37,7 +37,7 @@ class ProduceRequest:
 
 @frozen(kw_only=True)
 class BatchIndexAndErrorMessage:
-    """A record that made the broker refuse its batch, by its place in it (KIP-467)."""
+    """A record that made the broker refuse its batch, by its index (KIP-467)."""
 
     batch_index: int
     batch_index_error_message: str | None = None
@@ -45,7 +45,7 @@ class BatchIndexAndErrorMessage:
 
 @frozen(kw_only=True)
 class PartitionProduceResponse:
-    """`base_offset` of the batch, -1 with an error; `log_append_time_ms` is -1 unless the topic uses append time."""
+    """`base_offset` is -1 if there is an error. `log_append_time_ms` is -1 unless the topic uses append time."""
 
     index: int
     error_code: ErrorCode = ErrorCode.NONE
@@ -59,7 +59,7 @@ class PartitionProduceResponse:
 
 @frozen(kw_only=True)
 class TopicProduceResponse:
-    """Partitions of one topic: by id from v13 on, by name before."""
+    """Partitions of one topic: by id from v13, by name before."""
 
     topic_id: UUID | None = None  # v13+
     partition_responses: tuple[PartitionProduceResponse, ...] = ()
@@ -68,7 +68,7 @@ class TopicProduceResponse:
 
 @frozen(kw_only=True)
 class ProduceResponse:
-    """One result for each topic of the request; addresses of new leaders from v10 on (KIP-951)."""
+    """One result for each topic of the request. Contains addresses of new leaders from v10 (KIP-951)."""
 
     responses: tuple[TopicProduceResponse, ...] = ()
     throttle_time_ms: int = 0

@@ -1,4 +1,4 @@
-"""ShareAcknowledge (key 79), v1-v2: acknowledgements without a fetch (KIP-932); renewal since v2 (KIP-1222)."""
+"""ShareAcknowledge (key 79), v1-v2: acknowledges without a fetch (KIP-932). Renewal since v2 (KIP-1222)."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndp
 class AcknowledgementBatch:
     """Offsets from first to last, both included.
 
-    One type for them all, or one type for each offset (`kafka_groups.types.AcknowledgeType`).
+    There is one type for all of them, or one for each offset (`kafka_groups.types.AcknowledgeType`).
     """
 
     first_offset: int
@@ -22,7 +22,7 @@ class AcknowledgementBatch:
 
 @frozen(kw_only=True)
 class AcknowledgePartition:
-    """Batches of one partition, in the order of their offsets; all are applied or none."""
+    """Batches of one partition, sorted by offset. All are applied, or none."""
 
     partition_index: int
     acknowledgement_batches: tuple[AcknowledgementBatch, ...] = ()
@@ -38,9 +38,9 @@ class AcknowledgeTopic:
 
 @frozen(kw_only=True)
 class ShareAcknowledgeRequest:
-    """`share_session_epoch` is that of an open session, or -1 to close it after the acknowledgements.
+    """`share_session_epoch` is the epoch of an open session, or -1 to close it after the acknowledgements.
 
-    Type RENEW is only valid with `is_renew_ack`.
+    The type RENEW is only valid with `is_renew_ack`.
     """
 
     group_id: str | None = None
@@ -52,7 +52,7 @@ class ShareAcknowledgeRequest:
 
 @frozen(kw_only=True)
 class PartitionData:
-    """What became of one partition's acknowledgements; INVALID_RECORD_STATE when a lock was lost."""
+    """The result of one partition's acknowledgements: INVALID_RECORD_STATE if a lock was lost."""
 
     partition_index: int
     error_code: ErrorCode = ErrorCode.NONE
@@ -70,7 +70,7 @@ class ShareAcknowledgeTopicResponse:
 
 @frozen(kw_only=True)
 class ShareAcknowledgeResponse:
-    """The error is the session's or the request's.
+    """The error applies to the session or the request.
 
     `acquisition_lock_timeout_ms` is the group's lock duration (v2+).
     """

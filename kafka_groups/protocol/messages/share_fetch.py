@@ -1,4 +1,4 @@
-"""ShareFetch (key 78), v1-v2: acquire records of a share group, and acknowledge others on the way (KIP-932)."""
+"""ShareFetch (key 78), v1-v2: acquires records of a share group and acknowledges others (KIP-932)."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 
 @frozen(kw_only=True)
 class FetchPartition:
-    """A partition that joins the session or carries acknowledgements (which must not come with epoch 0)."""
+    """A partition to add to the session, or with acknowledgements (not allowed with epoch 0)."""
 
     partition_index: int
     acknowledgement_batches: tuple[AcknowledgementBatch, ...] = ()
@@ -28,7 +28,7 @@ class FetchTopic:
 
 @frozen(kw_only=True)
 class ForgottenTopic:
-    """Partitions that leave the session."""
+    """Partitions to remove from the session."""
 
     topic_id: UUID | None = None
     partitions: tuple[int, ...] = ()
@@ -36,11 +36,11 @@ class ForgottenTopic:
 
 @frozen(kw_only=True)
 class ShareFetchRequest:
-    """Waits up to `max_wait_ms` for `min_bytes`; epoch 0 opens a share session, -1 closes it.
+    """Waits up to `max_wait_ms` for `min_bytes`. Epoch 0 opens a share session, -1 closes it.
 
-    `max_records` may be passed to finish a batch of the log, unless `share_acquire_mode` is 1, record limit
-    (KIP-1206); `batch_size` is the number of records that one acquired range should hold. A request with
-    `is_renew_ack` fetches nothing and must have all limits at 0 (KIP-1222).
+    The broker may exceed `max_records` to finish a batch of the log, unless `share_acquire_mode` is 1, record limit
+    (KIP-1206). `batch_size` is the number of records that one acquired range should contain. A request with
+    `is_renew_ack` fetches nothing, and all of its limits must be 0 (KIP-1222).
     """
 
     group_id: str | None = None
@@ -59,7 +59,7 @@ class ShareFetchRequest:
 
 @frozen(kw_only=True)
 class AcquiredRecords:
-    """Offsets that were acquired, both ends included; `delivery_count` is 1 on the first delivery."""
+    """Acquired offsets, both ends included. `delivery_count` is 1 for the first delivery."""
 
     first_offset: int
     last_offset: int
@@ -68,10 +68,10 @@ class AcquiredRecords:
 
 @frozen(kw_only=True)
 class PartitionData:
-    """Records of one partition as raw batches, None when there are none.
+    """Records of one partition as raw batches, or None.
 
-    Only those inside `acquired_records` may be handed out. The acknowledgement error is about what the request
-    acknowledged.
+    Only records in `acquired_records` may be returned to the application. The acknowledgement error applies to the
+    acknowledgements in the request.
     """
 
     partition_index: int
@@ -94,7 +94,7 @@ class ShareFetchableTopicResponse:
 
 @frozen(kw_only=True)
 class ShareFetchResponse:
-    """The error is the session's or the request's; records stay acquired for `acquisition_lock_timeout_ms`."""
+    """The error applies to the session or the request. Records stay acquired for `acquisition_lock_timeout_ms`."""
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""ShareGroupDescribe (key 77), v1: state, members and assignments of share groups (KIP-932)."""
+"""ShareGroupDescribe (key 77), v1: returns state, members and assignments of share groups (KIP-932)."""
 
 from uuid import UUID
 
@@ -26,14 +26,14 @@ class TopicPartitions:
 
 @frozen(kw_only=True)
 class Assignment:
-    """What a member is assigned; share-partitions may be assigned to several members."""
+    """The assignment of a member. A share-partition may be assigned to several members."""
 
     topic_partitions: tuple[TopicPartitions, ...] = ()
 
 
 @frozen(kw_only=True)
 class Member:
-    """One member; `member_epoch` is the last that it was given, `rack_id` None when it has no rack."""
+    """One member. `member_epoch` is its latest epoch. `rack_id` is None if it has no rack."""
 
     member_id: str
     rack_id: str | None = None
@@ -46,10 +46,10 @@ class Member:
 
 @frozen(kw_only=True)
 class DescribedGroup:
-    """One group: state Empty, Stable or Dead, and empty with an error.
+    """One group. Its state is Empty, Stable or Dead, or an empty string if there is an error.
 
-    `assignment_epoch` lags behind `group_epoch` until the assignor has run; -2147483648 means that authorised
-    operations were not asked for.
+    `assignment_epoch` is older than `group_epoch` until the assignor has run. -2147483648 means that authorized
+    operations were not requested.
     """
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -65,7 +65,7 @@ class DescribedGroup:
 
 @frozen(kw_only=True)
 class ShareGroupDescribeResponse:
-    """One result for each group of the request; an unknown group comes with GROUP_ID_NOT_FOUND."""
+    """One result for each group of the request. An unknown group gets GROUP_ID_NOT_FOUND."""
 
     throttle_time_ms: int = 0
     groups: tuple[DescribedGroup, ...] = ()

@@ -1,4 +1,4 @@
-"""ShareGroupHeartbeat (key 76), v1: join, stay in and leave a share group (KIP-932)."""
+"""ShareGroupHeartbeat (key 76), v1: joins, stays in or leaves a share group (KIP-932)."""
 
 from uuid import UUID
 
@@ -9,9 +9,9 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 @frozen(kw_only=True)
 class ShareGroupHeartbeatRequest:
-    """`member_id` is chosen by the client; epoch 0 joins, -1 leaves.
+    """The client chooses the `member_id`. Epoch 0 joins, -1 leaves.
 
-    Rack and topics are None when they have not changed.
+    Rack and topics are None if they have not changed.
     """
 
     group_id: str
@@ -31,16 +31,16 @@ class TopicPartitions:
 
 @frozen(kw_only=True)
 class Assignment:
-    """All that the member is to fetch from now on."""
+    """All partitions that the member should fetch from now on."""
 
     topic_partitions: tuple[TopicPartitions, ...] = ()
 
 
 @frozen(kw_only=True)
 class ShareGroupHeartbeatResponse:
-    """The member's epoch for the next heartbeat, due after `heartbeat_interval_ms`.
+    """The member's epoch for the next heartbeat, which is due after `heartbeat_interval_ms`.
 
-    Assignment None means unchanged.
+    An assignment of None means that it has not changed.
     """
 
     throttle_time_ms: int = 0

@@ -1,4 +1,4 @@
-"""What a version cannot carry, what a newer peer may add, and what damaged lengths come to."""
+"""What a version does not support, what a newer peer may add, and what damaged lengths come to."""
 
 from typing import Any
 from uuid import UUID
@@ -41,7 +41,7 @@ TOPIC_ID = UUID(int=5)
 def test_renewal_is_refused_in_version_1_and_carried_in_version_2(request_: Any, key: ApiKey) -> None:
     renewing = attrs.evolve(request_, is_renew_ack=True)
 
-    with pytest.raises(ProtocolError, match=r"v1 cannot carry is_renew_ack=True"):
+    with pytest.raises(ProtocolError, match=r"v1 does not support is_renew_ack=True"):
         request_binding(key, 1).encode(renewing)
     assert request_binding(key, 2).decode(request_binding(key, 2).encode(renewing)) == renewing
 
@@ -57,7 +57,7 @@ def test_a_value_inside_an_array_is_refused_too() -> None:
     partition = ListOffsetsPartition(partition_index=0, timestamp=-1, current_leader_epoch=4)
     request = ListOffsetsRequest(topics=(ListOffsetsTopic(name="t", partitions=(partition,)),))
 
-    with pytest.raises(ProtocolError, match=r"ListOffsetsPartition v1 cannot carry current_leader_epoch=4"):
+    with pytest.raises(ProtocolError, match=r"ListOffsetsPartition v1 does not support current_leader_epoch=4"):
         request_binding(ApiKey.LIST_OFFSETS, 1).encode(request)
 
 
@@ -83,7 +83,7 @@ def test_every_field_that_a_version_lacks_has_a_default_and_is_refused_or_ignora
         if is_ignorable(field):
             assert shape.encode_body(changed) == shape.encode_body(message)
             continue
-        with pytest.raises(ProtocolError, match=f"v{shape.version} cannot carry {field.name}="):
+        with pytest.raises(ProtocolError, match=f"v{shape.version} does not support {field.name}="):
             shape.encode_body(changed)
 
 
@@ -176,7 +176,7 @@ def test_bytes_after_the_end_are_malformed_unless_they_may_follow() -> None:
     binding = request_binding(ApiKey.SHARE_ACKNOWLEDGE, 2)
     body = binding.encode(ACKNOWLEDGE) + b"\x00\x00"
 
-    with pytest.raises(MalformedFrameError, match="2 bytes follow the end of the ShareAcknowledgeRequest"):
+    with pytest.raises(MalformedFrameError, match=r"Unexpected 2 byte\(s\) after the end of the ShareAcknowledgeRequest"):
         binding.decode(body)
     assert binding.decode(body, whole=False) == ACKNOWLEDGE
 
@@ -184,7 +184,7 @@ def test_bytes_after_the_end_are_malformed_unless_they_may_follow() -> None:
 def test_a_string_that_is_no_utf_8_is_malformed() -> None:
     body = request_binding(ApiKey.SHARE_ACKNOWLEDGE, 2).encode(attrs.evolve(ACKNOWLEDGE, group_id="\u00e9"))
 
-    with pytest.raises(MalformedFrameError, match="not a ShareAcknowledgeRequest"):
+    with pytest.raises(MalformedFrameError, match="Cannot decode ShareAcknowledgeRequest"):
         request_binding(ApiKey.SHARE_ACKNOWLEDGE, 2).decode(body.replace(b"\xc3\xa9", b"\xc3\x28"))
 
 

@@ -147,7 +147,7 @@ def test_a_flipped_bit_is_found() -> None:
 def test_old_formats_are_refused() -> None:
     data = bytearray(build_batch(RECORDS))
     data[16] = 1
-    with pytest.raises(CorruptRecordError, match="format 1 is not supported"):
+    with pytest.raises(CorruptRecordError, match="Unsupported record format 1"):
         list(iter_batches(bytes(data)))
 
 
@@ -160,7 +160,7 @@ def test_impossible_lengths_are_refused(length: int) -> None:
 
 
 def test_a_header_needs_all_its_bytes() -> None:
-    with pytest.raises(CorruptRecordError, match="61 bytes, 60 are there"):
+    with pytest.raises(CorruptRecordError, match="61 bytes, but only 60 are left"):
         parse_header(build_batch(RECORDS)[:60])
 
 
