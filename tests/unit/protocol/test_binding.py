@@ -176,7 +176,7 @@ def test_bytes_after_the_end_are_malformed_unless_they_may_follow() -> None:
     binding = request_binding(ApiKey.SHARE_ACKNOWLEDGE, 2)
     body = binding.encode(ACKNOWLEDGE) + b"\x00\x00"
 
-    with pytest.raises(MalformedFrameError, match=r"Unexpected 2 byte\(s\) after the end of the ShareAcknowledgeRequest"):
+    with pytest.raises(MalformedFrameError, match=r"Unexpected 2 byte\(s\) after the end of the ShareAck"):
         binding.decode(body)
     assert binding.decode(body, whole=False) == ACKNOWLEDGE
 
