@@ -3,27 +3,24 @@
 import asyncio
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Generic, Self, Unpack
 
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.keywords import ShareConsumerKeywords
 from kafka_groups.config.timeouts import checked_timeout
-from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
+from kafka_groups.errors import IllegalStateError, OperationTimeoutError
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
-from kafka_groups.share.delivery.commits import CommitTicket
+from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
 from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
 from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, _LocalSurface
-from kafka_groups.types import TopicIdPartition
 
-__all__ = ["AsyncKafkaShareConsumer", "CommitResult"]
-
-CommitResult = Mapping[TopicIdPartition, KafkaGroupsError | None]
-"""For each partition that acknowledgements were committed for: None, or why the broker did not take them."""
+__all__ = ["AsyncKafkaShareConsumer"]
 
 DEFAULT_CLOSE_TIMEOUT_S = 30.0
 NONE_IS_REQUEST_TIMEOUT = "None is request.timeout.ms"
@@ -32,24 +29,25 @@ NONE_IS_REQUEST_TIMEOUT = "None is request.timeout.ms"
 class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
     """A consumer of a share group (KIP-932), for asyncio.
 
-    The members of a share group share the records of their topics, and not the partitions: each record is
-    acquired for one member, for the time of the acquisition lock, and is delivered again, to this member or another,
-    unless it is acknowledged by then. Delivery is at least once.
+    The members of a share group share the records of their topics, not the partitions. Each record is acquired for one
+    member and locked until that member acknowledges it or the acquisition lock expires. A record that is not
+    acknowledged in time is delivered again, to this member or to another: delivery is at least once.
 
-    A consumer belongs to one event loop and one task at a time. Heartbeats go on while the application works, as
-    long as it lets the event loop run.
+    A consumer belongs to one event loop, and to one task at a time. Heartbeats are sent while your program works, as
+    long as it lets the event loop run. Use it in an `async with` statement, or call `close`.
 
     Args:
-        config: Keys by Kafka's dotted names, or confluent-kafka's where the two mean the same.
+        config: A dictionary of configuration keys by Kafka's dotted names, or by confluent-kafka's where both mean the
+            same.
         key_deserializer: Turns the bytes of a key into an object; without one keys stay bytes. Not called for null.
         value_deserializer: Turns the bytes of a value into an object; without one values stay bytes. Not called for
             null. A deserialiser of two parameters gets a `DeserializationContext` as well, so confluent-kafka's work.
         environment: Another network or clock, for tests.
-        **keywords: Keys by their Python names, such as `bootstrap_servers`, `group_id`, `acknowledgement_mode`; the
-            configuration reference lists them all.
+        **keywords: Configuration keys by their Python names, such as `bootstrap_servers`, `group_id` and
+            `acknowledgement_mode`. The configuration reference lists them all.
 
     Raises:
-        ConfigurationError: A key is unknown or forbidden, or a value is bad.
+        ConfigurationError: A key is unknown or not allowed for share groups, or a value is invalid.
     """
 
     def __init__(
@@ -82,29 +80,49 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         if finalizer is not None and finalizer.alive and self._client.loop is not None and not self._client.is_forked:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
+    def _entered(self) -> AbstractContextManager[None]:
+        loop = self._client.loop
+        if loop is not None and loop is not _running_loop():
+            raise IllegalStateError(
+                f"{self!r} belongs to another event loop, which is {'closed' if loop.is_closed() else 'running'}: every"
+                " asyncio.run() makes a new loop. Create, use and close a consumer within one."
+            )
+        return self._application.entered()
+
     # -------------------------------------------------------------------------------- subscription
 
     async def subscribe(self, topics: Iterable[str]) -> None:
-        """Join the group with these topics, in place of those of an earlier call; without any, `unsubscribe`.
+        """Join the group with these topics.
 
-        Does not wait for the assignment, which the coordinator sends with one of the next heartbeats.
+        The topics replace those of an earlier call. Without any topic this is `unsubscribe`. Does not wait for the
+        assignment: the coordinator sends it with one of the next heartbeats.
+
+        Args:
+            topics: Names of topics.
 
         Raises:
             ConfigurationError: Not a collection of topic names.
+            ClosedError: The consumer was closed.
         """
         wanted = checked_topics(topics)
         if not wanted:
             await self.unsubscribe()
             return
-        with self._application.entered():
+        with self._entered():
             if self._client.loop is None:
                 await self._client.start()
             self._application.subscription = wanted
             self._client.subscribe(wanted)
 
     async def unsubscribe(self) -> None:
-        """Leave the group; records that were not acknowledged are released, acknowledgements are still sent."""
-        with self._application.entered():
+        """Leave the group.
+
+        Acknowledgements that you have made are still sent, and records that you have not acknowledged are released.
+
+        Raises:
+            ClosedError: The consumer was closed.
+        """
+        with self._entered():
             self._application.begin_leaving()
             self._application.drop_all()
             self._application.subscription = frozenset()
@@ -118,24 +136,25 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         *,
         hold: bool = False,
     ) -> ShareRecords[K, V]:
-        """Wait for records.
+        """Wait for records and return them.
 
-        In implicit mode this accepts all records of the poll before. In explicit mode each of them must have been
-        acknowledged, unless `hold` says that they stay in hand.
+        In implicit mode a poll accepts all records of the poll before. In explicit mode you must have acknowledged
+        each of them, unless `hold` says that you keep them.
 
         Args:
-            timeout: Longest wait, in seconds; None waits for as long as it takes.
-            hold: Whether records of earlier polls stay in hand beside the new ones, to be acknowledged later (explicit
-                mode). Their locks go on running: `renew` them, or set `auto_renew`.
+            timeout: Longest wait, in seconds. None waits for as long as it takes; 0 returns what is there.
+            hold: Keep the records of earlier polls and return new ones beside them (explicit mode). Their locks are
+                still running: `renew` them, or set `auto_renew`.
 
         Returns:
-            The records that were acquired; empty when the time was up. The size of one fetch: `max.poll.records` is a
-            limit in the `record_limit` mode only, as otherwise whole batches of the log are acquired.
+            The records that were acquired, or an empty batch when the time is up. A batch is what one fetch of each
+            leader returned: `max.poll.records` is a strict limit in `record_limit` mode and a hint otherwise, because
+            the broker acquires whole batches of the log.
 
         Raises:
-            IllegalStateError: Not subscribed, or records of the last poll are not acknowledged (explicit mode, and not
-                `hold`).
-            CorruptRecordError: A batch failed its checksum and was rejected; the next poll goes on after it.
+            IllegalStateError: Not subscribed, or you have not acknowledged records of the last poll (explicit mode, and
+                not `hold`).
+            CorruptRecordError: A batch failed its checksum and was rejected. The next poll continues after it.
             RecordDeserializationError: With `on_deserialization_error="raise"`; the record was released.
             WakeupError: `wakeup` was called.
             BrokerError: The broker refused the group or a topic (authorisation, invalid names, group size).
@@ -145,7 +164,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             TlsError: The TLS handshake failed.
         """
         timeout = checked_timeout(timeout)
-        with self._application.entered():
+        with self._entered():
             self._application.begin_poll(holding=hold)
             records = self._application.take()
             if records or timeout == 0:
@@ -182,13 +201,13 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         self._ready.set()
 
     def pause(self) -> None:
-        """Fetch nothing more until the next poll, and hold nothing that the application has not got.
+        """Stop fetching until the next poll, and release the records that you have not received.
 
-        What was fetched ahead is released at once, and what a fetch under way still brings is released when it comes.
-        Records in hand stay in hand; what was acknowledged is sent. The consumer remains a member of its group. Does
-        not wait, and does nothing before `subscribe`.
+        Records that were fetched ahead are released at once, and so is what a fetch under way still returns. Records
+        that you hold stay yours, acknowledgements are sent, and the consumer remains a member of its group. Does not
+        wait, and does nothing before `subscribe`.
         """
-        with self._application.entered():
+        with self._entered():
             self._application.pause()
             if self._client.loop is not None:
                 self._client.turn()
@@ -214,7 +233,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
                     yield record
 
     async def _next_batch(self, loop: object) -> Iterator[Iterator[ShareRecord[K, V]]]:
-        with self._application.entered():
+        with self._entered():
             rest = self._application.resume(loop)
         return self._application.read(loop, await self.poll()) if rest is None else rest
 
@@ -223,37 +242,54 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
     async def commit_sync(self, timeout: float | None = None) -> CommitResult:  # noqa: ASYNC109
         """Send the acknowledgements and wait for the brokers' answers.
 
-        In implicit mode this accepts all records that were delivered.
+        In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past.
 
         Args:
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
-            None or an error for each partition; an error means that its records will be delivered again.
+            For each partition None, or the error with which the broker refused. Refused records are delivered again.
 
         Raises:
-            OperationTimeoutError: Answers are missing; what becomes of those acknowledgements is told to the callback.
+            OperationTimeoutError: Some answers are missing. The acknowledgement callback receives their results later.
             WakeupError: `wakeup` was called; nothing was sent.
-            KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
+            KafkaGroupsError: A background error, as from `poll`; nothing was sent.
         """
         timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
         ticket = CommitTicket()
-        with self._application.entered():
+        with self._entered():
             if self._application.commit(ticket):
                 await self._settled(ticket, timeout)
             self._application.run_callback()
         return ticket.results
 
-    def commit_async(self) -> None:
-        """Send the acknowledgements without waiting; the callback is told of the outcome in a later call.
+    async def commit(self, timeout: float | None = None) -> CommitResult:  # noqa: ASYNC109
+        """Send the acknowledgements and wait for the brokers' answers; the same as `commit_sync`.
 
-        In implicit mode this accepts all records that were delivered.
+        Args:
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            For each partition None, or the error with which the broker refused.
+
+        Raises:
+            OperationTimeoutError: Some answers are missing.
+            WakeupError: `wakeup` was called; nothing was sent.
+            KafkaGroupsError: A background error, as from `poll`; nothing was sent.
+        """
+        return await self.commit_sync(timeout)
+
+    def commit_async(self) -> None:
+        """Send the acknowledgements without waiting.
+
+        In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past. The
+        acknowledgement callback receives the results during a later call.
 
         Raises:
             WakeupError: `wakeup` was called; nothing was sent.
-            KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
+            KafkaGroupsError: A background error, as from `poll`; nothing was sent.
         """
-        with self._application.entered():
+        with self._entered():
             if self._application.commit(None):
                 self._client.turn()
 
@@ -263,23 +299,25 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         *,
         timeout: float | None = None,  # noqa: ASYNC109
     ) -> CommitResult:
-        """Extend the acquisition locks of records in hand, which stay in hand (KIP-1222).
+        """Extend the locks of records that you hold by a full lock duration (KIP-1222).
+
+        The records stay yours, and their delivery count does not change.
 
         Args:
-            target: A record, a batch, or None for all records that are not acknowledged yet.
+            target: A record, a batch, or None for all records that you have not acknowledged.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
-            None or an error for each partition: `RenewalUnsupportedError` when the broker cannot renew (before Kafka
-            4.2), `InvalidRecordStateError` when the lock was lost already or the group does not allow renewing.
+            For each partition None or an error: `RenewalUnsupportedError` if the broker cannot renew (before Kafka
+            4.2), `InvalidRecordStateError` if the lock is already lost or the group does not allow renewing.
 
         Raises:
             IllegalStateError: In implicit mode.
-            OperationTimeoutError: Answers are missing.
+            OperationTimeoutError: Some answers are missing.
         """
         timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
         ticket = CommitTicket()
-        with self._application.entered():
+        with self._entered():
             if self._application.renew(target, ticket):
                 await self._settled(ticket, timeout)
         return ticket.results
@@ -317,7 +355,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             KafkaGroupsError: The brokers do not answer in time.
         """
         timeout_ms = self._api_timeout_ms(timeout)
-        with self._application.entered():
+        with self._entered():
             return await self._group.lag(self._topics_to_ask(topics), timeout_ms)
 
     async def group_config(self, *, timeout: float | None = None) -> GroupConfig:  # noqa: ASYNC109
@@ -334,18 +372,24 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             KafkaGroupsError: The brokers do not answer in time.
         """
         timeout_ms = self._api_timeout_ms(timeout)
-        with self._application.entered():
+        with self._entered():
             return await self._group.config(timeout_ms)
 
     # --------------------------------------------------------------------------------- the consumer
 
     async def close(self, timeout: float | None = DEFAULT_CLOSE_TIMEOUT_S) -> None:  # noqa: ASYNC109
-        """Send what was acknowledged, release the rest, leave the group and close all connections.
+        """Close the consumer.
 
-        A second call does nothing, and neither does a call in a process that was forked from the consumer's.
+        Sends the acknowledgements that you have made, releases all other records, leaves the group and closes all
+        connections. In implicit mode the records that a loop has moved past are accepted; those of the last poll are
+        released. A second call does nothing, and neither does a call in a process that was forked from the
+        consumer's.
 
         Args:
             timeout: Longest wait for the brokers, in seconds. Never longer than `request.timeout.ms`, also with None.
+
+        Raises:
+            ConcurrentUseError: Another call is under way.
         """
         timeout = checked_timeout(timeout, NONE_IS_REQUEST_TIMEOUT)
         if self._application.is_closed:
@@ -355,7 +399,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             self._application.mark_closed()
             return
         timeout_ms = NEVER_MS if timeout is None else round(timeout * 1000)
-        with self._application.entered():
+        with self._entered():
             self._application.begin_leaving()
         self._finalizer.detach()
         try:
@@ -364,6 +408,13 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             await self._client.abort()
             self._application.mark_closed()
         self._application.run_callback()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _abandon(client: ShareClient) -> None:

@@ -15,11 +15,10 @@ from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.share.aio import (
     DEFAULT_CLOSE_TIMEOUT_S,
     NONE_IS_REQUEST_TIMEOUT,
-    CommitResult,
 )
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
-from kafka_groups.share.delivery.commits import CommitTicket
+from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
 from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
@@ -31,24 +30,25 @@ __all__ = ["KafkaShareConsumer"]
 class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
     """A consumer of a share group (KIP-932); its methods block.
 
-    The members of a share group share the records of their topics, and not the partitions: each record is
-    acquired for one member, for the time of the acquisition lock, and is delivered again, to this member or another,
-    unless it is acknowledged by then. Delivery is at least once.
+    The members of a share group share the records of their topics, not the partitions. Each record is acquired for one
+    member and locked until that member acknowledges it or the acquisition lock expires. A record that is not
+    acknowledged in time is delivered again, to this member or to another: delivery is at least once.
 
-    A background thread heartbeats and fetches ahead while the application works. A consumer is not safe for use by
-    several threads at once; `wakeup` alone may be called from any.
+    A background thread sends heartbeats and fetches ahead while your program works. Use a consumer from one thread at a
+    time; only `wakeup`, `state` and `metrics` may be used from any. Use it in a `with` statement, or call `close`.
 
     Args:
-        config: Keys by Kafka's dotted names, or confluent-kafka's where the two mean the same.
+        config: A dictionary of configuration keys by Kafka's dotted names, or by confluent-kafka's where both mean the
+            same.
         key_deserializer: Turns the bytes of a key into an object; without one keys stay bytes. Not called for null.
         value_deserializer: Turns the bytes of a value into an object; without one values stay bytes. Not called for
             null. A deserialiser of two parameters gets a `DeserializationContext` as well, so confluent-kafka's work.
         environment: Another network or clock, for tests.
-        **keywords: Keys by their Python names, such as `bootstrap_servers`, `group_id`, `acknowledgement_mode`; the
-            configuration reference lists them all.
+        **keywords: Configuration keys by their Python names, such as `bootstrap_servers`, `group_id` and
+            `acknowledgement_mode`. The configuration reference lists them all.
 
     Raises:
-        ConfigurationError: A key is unknown or forbidden, or a value is bad.
+        ConfigurationError: A key is unknown or not allowed for share groups, or a value is invalid.
     """
 
     def __init__(
@@ -84,12 +84,17 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
     # -------------------------------------------------------------------------------- subscription
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Join the group with these topics, in place of those of an earlier call; without any, `unsubscribe`.
+        """Join the group with these topics.
 
-        Does not wait for the assignment, which the coordinator sends with one of the next heartbeats.
+        The topics replace those of an earlier call. Without any topic this is `unsubscribe`. Does not wait for the
+        assignment: the coordinator sends it with one of the next heartbeats.
+
+        Args:
+            topics: Names of topics.
 
         Raises:
             ConfigurationError: Not a collection of topic names.
+            ClosedError: The consumer was closed.
         """
         wanted = checked_topics(topics)
         if not wanted:
@@ -101,7 +106,13 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             self._thread.call_soon(self._client.subscribe, wanted)
 
     def unsubscribe(self) -> None:
-        """Leave the group; records that were not acknowledged are released, acknowledgements are still sent."""
+        """Leave the group.
+
+        Acknowledgements that you have made are still sent, and records that you have not acknowledged are released.
+
+        Raises:
+            ClosedError: The consumer was closed.
+        """
         with self._application.entered():
             self._application.begin_leaving()
             self._application.drop_all()
@@ -112,20 +123,25 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
     # ------------------------------------------------------------------------------------- records
 
     def poll(self, timeout: float | None = None, *, hold: bool = False) -> ShareRecords[K, V]:
-        """Wait for records; see `AsyncKafkaShareConsumer.poll`.
+        """Wait for records and return them.
+
+        In implicit mode a poll accepts all records of the poll before. In explicit mode you must have acknowledged
+        each of them, unless `hold` says that you keep them.
 
         Args:
-            timeout: Longest wait, in seconds; None waits for as long as it takes.
-            hold: Whether records of earlier polls stay in hand beside the new ones, to be acknowledged later (explicit
-                mode). Their locks go on running: `renew` them, or set `auto_renew`.
+            timeout: Longest wait, in seconds. None waits for as long as it takes; 0 returns what is there.
+            hold: Keep the records of earlier polls and return new ones beside them (explicit mode). Their locks are
+                still running: `renew` them, or set `auto_renew`.
 
         Returns:
-            The records that were acquired; empty when the time was up.
+            The records that were acquired, or an empty batch when the time is up. A batch is what one fetch of each
+            leader returned: `max.poll.records` is a strict limit in `record_limit` mode and a hint otherwise, because
+            the broker acquires whole batches of the log.
 
         Raises:
-            IllegalStateError: Not subscribed, or records of the last poll are not acknowledged (explicit mode, and not
-                `hold`).
-            CorruptRecordError: A batch failed its checksum and was rejected; the next poll goes on after it.
+            IllegalStateError: Not subscribed, or you have not acknowledged records of the last poll (explicit mode, and
+                not `hold`).
+            CorruptRecordError: A batch failed its checksum and was rejected. The next poll continues after it.
             RecordDeserializationError: With `on_deserialization_error="raise"`; the record was released.
             WakeupError: `wakeup` was called.
             BrokerError: The broker refused the group or a topic (authorisation, invalid names, group size).
@@ -175,11 +191,11 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
         return self._ready.wait(max(0, deadline_ms - self._clock.now_ms()) / 1000)
 
     def pause(self) -> None:
-        """Fetch nothing more until the next poll, and hold nothing that the application has not got.
+        """Stop fetching until the next poll, and release the records that you have not received.
 
-        What was fetched ahead is released at once, and what a fetch under way still brings is released when it comes.
-        Records in hand stay in hand; what was acknowledged is sent. The consumer remains a member of its group. Does
-        not wait, and does nothing before `subscribe`.
+        Records that were fetched ahead are released at once, and so is what a fetch under way still returns. Records
+        that you hold stay yours, acknowledgements are sent, and the consumer remains a member of its group. Does not
+        wait, and does nothing before `subscribe`.
         """
         with self._application.entered():
             self._application.pause()
@@ -210,18 +226,20 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
     # ----------------------------------------------------------------------------- acknowledgement
 
     def commit_sync(self, timeout: float | None = None) -> CommitResult:
-        """Send the acknowledgements and wait for the brokers' answers; see `AsyncKafkaShareConsumer.commit_sync`.
+        """Send the acknowledgements and wait for the brokers' answers.
+
+        In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past.
 
         Args:
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
-            None or an error for each partition; an error means that its records will be delivered again.
+            For each partition None, or the error with which the broker refused. Refused records are delivered again.
 
         Raises:
-            OperationTimeoutError: Answers are missing; what becomes of those acknowledgements is told to the callback.
+            OperationTimeoutError: Some answers are missing. The acknowledgement callback receives their results later.
             WakeupError: `wakeup` was called; nothing was sent.
-            KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
+            KafkaGroupsError: A background error, as from `poll`; nothing was sent.
         """
         timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
         ticket, settled = _ticket()
@@ -232,31 +250,35 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
         return ticket.results
 
     def commit_async(self) -> None:
-        """Send the acknowledgements without waiting; the callback is told of the outcome in a later call.
+        """Send the acknowledgements without waiting.
 
-        In implicit mode this accepts all records that were delivered.
+        In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past. The
+        acknowledgement callback receives the results during a later call.
 
         Raises:
             WakeupError: `wakeup` was called; nothing was sent.
-            KafkaGroupsError: An error of the background, as from `poll`; nothing was sent.
+            KafkaGroupsError: A background error, as from `poll`; nothing was sent.
         """
         with self._application.entered():
             if self._application.commit(None):
                 self._attract_attention()
 
     def renew(self, target: AnyRecord | AnyRecords | None = None, *, timeout: float | None = None) -> CommitResult:
-        """Extend the acquisition locks of records in hand, which stay in hand; see `AsyncKafkaShareConsumer.renew`.
+        """Extend the locks of records that you hold by a full lock duration (KIP-1222).
+
+        The records stay yours, and their delivery count does not change.
 
         Args:
-            target: A record, a batch, or None for all records that are not acknowledged yet.
+            target: A record, a batch, or None for all records that you have not acknowledged.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
-            None or an error for each partition.
+            For each partition None or an error: `RenewalUnsupportedError` if the broker cannot renew (before Kafka
+            4.2), `InvalidRecordStateError` if the lock is already lost or the group does not allow renewing.
 
         Raises:
             IllegalStateError: In implicit mode.
-            OperationTimeoutError: Answers are missing.
+            OperationTimeoutError: Some answers are missing.
         """
         timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
         ticket, settled = _ticket()
@@ -321,12 +343,18 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
     # --------------------------------------------------------------------------------- the consumer
 
     def close(self, timeout: float | None = DEFAULT_CLOSE_TIMEOUT_S) -> None:
-        """Send what was acknowledged, release the rest, leave the group, close all connections and end the thread.
+        """Close the consumer.
 
-        A second call does nothing, and neither does a call in a process that was forked from the consumer's.
+        Sends the acknowledgements that you have made, releases all other records, leaves the group and closes all
+        connections. In implicit mode the records that a loop has moved past are accepted; those of the last poll are
+        released. A second call does nothing, and neither does a call in a process that was forked from the
+        consumer's.
 
         Args:
             timeout: Longest wait for the brokers, in seconds. Never longer than `request.timeout.ms`, also with None.
+
+        Raises:
+            ConcurrentUseError: Another call is under way.
         """
         timeout = checked_timeout(timeout, NONE_IS_REQUEST_TIMEOUT)
         if self._application.is_closed:

@@ -9,8 +9,8 @@ import pyarrow as pa
 from attrs import define
 
 from kafka_groups.errors import ConfigurationError, IllegalStateError
-from kafka_groups.share.aio import CommitResult
 from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.delivery.records import (
     AnyRecord,
     AnyRecords,

@@ -20,7 +20,7 @@ from kafka_groups.errors import (
     UnknownServerError,
     is_retriable,
 )
-from kafka_groups.share.aio import CommitResult
+from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
 
 __all__ = ["Polled", "Poller", "is_passing", "no_fetch_answered"]

@@ -1,6 +1,6 @@
 """Acknowledgements on their way to a leader, and what becomes of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Self
 
@@ -12,17 +12,21 @@ from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["Acknowledged", "CommitTicket", "PendingAcknowledgement"]
+__all__ = ["Acknowledged", "CommitResult", "CommitTicket", "PendingAcknowledgement"]
+
+
+CommitResult = Mapping[TopicIdPartition, KafkaGroupsError | None]
+"""The result of a commit: for each partition None, or the error with which the broker refused."""
 
 
 @frozen
 class Acknowledged:
-    """The fate of acknowledgements of one partition, as the acknowledgement callback is told.
+    """The result of acknowledgements of one partition, as the acknowledgement callback receives it.
 
     Attributes:
         partition: The partition.
         ranges: The offsets, as (first, last) in ascending order.
-        error: None when the broker took them, else why not; the records will be delivered again then.
+        error: None if the broker took them. Otherwise the error; the records are delivered again.
     """
 
     partition: TopicIdPartition
@@ -30,7 +34,7 @@ class Acknowledged:
     error: KafkaGroupsError | None
 
     def offsets(self) -> Iterator[int]:
-        """Each of the offsets."""
+        """Iterate over the offsets."""
         for first, last in self.ranges:
             yield from range(first, last + 1)
 

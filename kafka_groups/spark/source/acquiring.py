@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RenewalUnsupportedError
 from kafka_groups.share import KafkaShareConsumer
-from kafka_groups.share.aio import CommitResult
+from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.parts import Environment
 from kafka_groups.spark.polling import Poller
 from kafka_groups.spark.source.options import SourceOptions

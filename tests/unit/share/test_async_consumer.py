@@ -4,16 +4,19 @@ import asyncio
 import gc
 import warnings
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import DROP_CONNECTION, DROP_RESPONSE, answer
 from kafka_groups.errors import (
     BootstrapError,
     ClientFailureError,
     ConcurrentUseError,
     GroupMaxSizeReachedError,
+    IllegalStateError,
     OperationTimeoutError,
     WakeupError,
 )
@@ -467,5 +470,47 @@ def test_records_renewed_come_back() -> None:
                 consumer.acknowledge(record)
             assert set((await consumer.commit_sync()).values()) == {None}
         await world.admin.until_lag("g", world.topic, 0)
+
+    simulate(program)
+
+
+# ------------------------------------------------------------------------------------------------ event loops
+
+
+def test_a_second_event_loop_is_refused_in_every_call() -> None:
+    with EmbeddedCluster() as cluster:
+        consumer = AsyncKafkaShareConsumer(bootstrap_servers=cluster.bootstrap_servers, group_id="g")
+
+        async def first() -> None:
+            await consumer.subscribe([TOPIC])
+            await consumer.poll(timeout=0.1)
+
+        async def second() -> None:
+            for call in (consumer.poll, consumer.commit, consumer.unsubscribe, consumer.close, consumer.lag):
+                with pytest.raises(IllegalStateError, match=r"belongs to another event loop, which is .*asyncio\.run"):
+                    await call()
+            with pytest.raises(IllegalStateError, match="another event loop"):
+                consumer.commit_async()
+
+        with asyncio.Runner() as runner:
+            runner.run(first())
+            with ThreadPoolExecutor(1) as threads:
+                threads.submit(asyncio.run, second()).result()
+            runner.run(consumer.close())
+
+
+def test_a_consumer_may_be_made_before_its_event_loop_runs() -> None:
+    consumer = AsyncKafkaShareConsumer(bootstrap_servers="b:1", group_id="g")
+    asyncio.run(consumer.close())
+
+
+def test_commit_is_commit_sync() -> None:
+    async def program(world: World) -> None:
+        await world.produce(values(3))
+        async with world.consumer() as consumer:
+            await consumer.subscribe([TOPIC])
+            await take(consumer, 3)
+            assert list((await consumer.commit()).values()) == [None]
+            await world.admin.until_lag("g", world.topic, 0)
 
     simulate(program)

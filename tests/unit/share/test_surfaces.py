@@ -11,8 +11,9 @@ from typing import Any, cast
 
 import pytest
 
+import kafka_groups
 from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError
-from kafka_groups.share import AsyncKafkaShareConsumer, KafkaShareConsumer, ShareRecords
+from kafka_groups.share import AsyncKafkaShareConsumer, KafkaShareConsumer, ShareRecord, ShareRecords
 
 WAITING = {"subscribe", "unsubscribe", "poll", "commit_sync", "renew", "lag", "group_config", "close"}
 """What the asynchronous consumer has to be awaited for; everything else is local in both."""
@@ -30,7 +31,8 @@ def shape(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
 
 
 def test_the_names_are_the_same() -> None:
-    assert public(AsyncKafkaShareConsumer).keys() == public(KafkaShareConsumer).keys()
+    # `await consumer.commit()`: what is called commit_sync is no call that blocks, in asyncio.
+    assert public(AsyncKafkaShareConsumer).keys() - {"commit"} == public(KafkaShareConsumer).keys()
     for asynchronous, blocking in PAIRED.items():
         assert asynchronous in vars(AsyncKafkaShareConsumer)
         assert blocking in vars(KafkaShareConsumer)
@@ -58,6 +60,24 @@ def test_everything_public_is_documented(cls: type) -> None:
         assert text.splitlines()[0].endswith((".", "`.")), name
     for name in WAITING - {"close", "unsubscribe"}:
         assert "Raises:" in (inspect.getdoc(public(cls)[name]) or ""), name
+
+
+def test_the_blocking_class_explains_itself() -> None:
+    for name, member in public(KafkaShareConsumer).items():
+        assert "AsyncKafkaShareConsumer" not in (inspect.getdoc(member) or ""), name
+    assert "AsyncKafkaShareConsumer" not in (inspect.getdoc(KafkaShareConsumer) or "")
+
+
+@pytest.mark.parametrize("cls", [KafkaShareConsumer, AsyncKafkaShareConsumer, ShareRecord, ShareRecords])
+def test_nothing_internal_is_public(cls: type) -> None:
+    assert not {"raw", "acquired", "deliveries", "marks"} & set(public(cls))
+    assert not [base.__name__ for base in cls.__mro__ if base.__name__ == "LocalSurface"]
+
+
+def test_what_users_get_is_exported() -> None:
+    for name in ("Acknowledged", "ArchivedRecords", "CommitResult", "ConsumerCounts", "DeserializationContext"):
+        assert name in kafka_groups.__all__
+        assert getattr(kafka_groups, name) is getattr(kafka_groups.share, name)
 
 
 def test_both_constructors_take_the_same() -> None:

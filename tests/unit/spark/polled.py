@@ -3,9 +3,9 @@
 from typing import Any
 
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.share.aio import CommitResult
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.records import AnyRecords, ShareRecords, deliveries_of
 from tests.unit.share.deliveries import acquired, batch
