@@ -96,7 +96,7 @@ async def test_48_the_session_timeout_removes_silent_members(target: Target) -> 
     await member.join()
     await until(lambda: target.cluster.describe_group(group_id), lambda it: not it.members)
 
-    assert 1.0 <= loop.time() - sent_at < 2.5
+    assert 1.0 <= loop.time() - sent_at < 10, "the usual time-out is 45 s"
     assert (await member.heartbeat()).error_code is ErrorCode.UNKNOWN_MEMBER_ID
 
 

@@ -154,7 +154,7 @@ async def test_41_one_slow_broker_does_not_delay_the_others() -> None:
             for partition in range(6):
                 await cluster.produce(topic, [b"first"], partition)
             await consume(consumer, 6)
-            brokers.faults.slow_down(slow, 1_500)
+            brokers.faults.slow_down(slow, 3_000)
             loop = asyncio.get_running_loop()
             begin = loop.time()
             for _ in range(10):
@@ -166,4 +166,4 @@ async def test_41_one_slow_broker_does_not_delay_the_others() -> None:
         await cluster.close()
 
     assert set(leaders.values()) == {1, 2, 3}
-    assert took_s < 1.5  # not even one answer of the slow broker
+    assert took_s < 3  # not even one answer of the slow broker

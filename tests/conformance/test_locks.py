@@ -75,7 +75,7 @@ async def test_06_the_lock_ends_at_its_deadline(target: Target) -> None:
     # Nobody has asked for partition 0 since: its lock ended by itself, and at the same time.
     assert acknowledged(late)[0].error_code is ErrorCode.INVALID_RECORD_STATE
     assert freed_at - sent_at >= LOCK_S - 0.001, "but for the milliseconds that brokers count"
-    assert freed_at - answered_at <= LOCK_S + 0.5
+    assert freed_at - answered_at <= LOCK_S + 3, "the fetch waits for 10 s"
 
 
 async def both_loaded(target: Target, member: RawMember) -> None:

@@ -69,7 +69,7 @@ def assert_released(world: World) -> None:
     start_ms = clock.now_ms()
     with world.rival() as rival:
         assert len(rival.poll(10)) == 100
-    assert clock.now_ms() - start_ms < 5_000
+    assert clock.now_ms() - start_ms < 20_000
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "end of input"])
@@ -84,8 +84,8 @@ def test_a_runner_that_is_ended_releases_its_records_and_leaves(world: World, ho
             runner.stdin.close()
         assert runner.stdout is not None
         assert runner.stdout.read() == "stopped\n"
-        code = runner.wait(10)
-        assert clock.now_ms() - ended_ms < 5_000
+        code = runner.wait(20)
+        assert clock.now_ms() - ended_ms < 20_000
     assert code == (128 + signal.SIGTERM if how == "SIGTERM" else 0)
     assert_released(world)
 
@@ -100,8 +100,8 @@ def test_a_runner_whose_broker_is_gone_ends_all_the_same(world: World) -> None:
         clock = SystemClock()
         ended_ms = clock.now_ms()
         runner.send_signal(signal.SIGTERM)
-        runner.wait(10)
-        assert clock.now_ms() - ended_ms < 5_000
+        runner.wait(20)
+        assert clock.now_ms() - ended_ms < 20_000
 
 
 def test_an_orphan_ends_even_if_its_input_stays_open(world: World) -> None:
@@ -110,7 +110,7 @@ def test_an_orphan_ends_even_if_its_input_stays_open(world: World) -> None:
         runner = psutil.Process(int(parent.stdout.readline()))
         assert ask_for_batch(parent) == "100"
         parent.kill()
-        runner.wait(6)
+        runner.wait(20)
     assert_released(world)
 
 
@@ -119,4 +119,4 @@ def test_the_watchdog_sees_that_its_parent_is_another(monkeypatch: pytest.Monkey
     this = (os.getpid(), signal.SIGTERM)
     monkeypatch.setattr(os, "kill", lambda pid, number: ended.set() if (pid, number) == this else None)
     exit_when_orphaned(os.getppid() + 1)
-    assert ended.wait(5)
+    assert ended.wait(20)
