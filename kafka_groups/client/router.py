@@ -266,7 +266,8 @@ class Router:
         text = str(error).removesuffix(".")
         hint = "" if link.address in self._settings.bootstrap else _ADVERTISED
         since_ms, now_ms = self.reachability.unreachable_since_ms, self._clock.now_ms()
-        alone = "" if since_ms is None else f" No broker has answered for {(now_ms - since_ms) // 1000} s."
+        alone_s = 0 if since_ms is None else (now_ms - since_ms) // 1000
+        alone = f" No broker has answered for {alone_s} s." if alone_s else ""
         self.logbook.warn(
             NETWORK_LOG, f"{link.host}:{link.port}", "Cannot reach a broker: %s.%s%s Retrying.", text, hint, alone
         )

@@ -28,6 +28,7 @@ _SPEAKERS = {
 }
 _TLS_RECORDS = (0x15, 0x16)
 _HOSTNAME_MISMATCH = frozenset({62, 64})
+_OUT_OF_DATE = frozenset({9, 10})
 _NOT_TLS = (
     "WRONG_VERSION_NUMBER",
     "HTTP_REQUEST",
@@ -77,6 +78,8 @@ def _of_certificate(error: ssl.SSLCertVerificationError, address: str) -> TlsErr
             "Connect by a host name that is in the certificate, or set ssl.endpoint.identification.algorithm to"
             " 'none' to skip this check."
         )
+    elif error.verify_code in _OUT_OF_DATE:
+        remedy = "The broker needs a new certificate; also check the clock of this machine."
     else:
         remedy = "Set ssl.ca.location to the certificate of the authority that signed it."
     return TlsError(f"The certificate of {address} was not accepted: {error.verify_message}. {remedy}")

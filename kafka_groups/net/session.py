@@ -28,7 +28,7 @@ from kafka_groups.protocol.sasl.exchange import ClientExchange, RejectedError
 
 __all__ = ["Access", "Session", "open_session"]
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("kafka_groups.network")
 
 
 @frozen
@@ -100,10 +100,11 @@ async def _versions(
     try:
         return await negotiate(connection, deadline_ms)
     except KafkaGroupsError as error:
-        explained = explain(error)
-        if explained is error:
-            raise
-        raise explained from error
+        failure = error
+    explained = explain(failure)
+    if explained is not failure and explained is not failure.__cause__:  # no circle of causes
+        explained.__cause__ = failure
+    raise explained
 
 
 class _Authenticator:
@@ -183,7 +184,7 @@ class _Authenticator:
                 _LOG.warning("Could not authenticate again at %s: %s", connection.peer, error)
             connection.abort(error)
         else:
-            _LOG.debug("authenticated again at %s", connection.peer)
+            _LOG.debug("Authenticated again at %s", connection.peer)
             connection.release()
 
 
