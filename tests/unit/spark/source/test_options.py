@@ -54,7 +54,7 @@ def test_the_group_has_two_spellings() -> None:
         ({"maxBytesPerBatch": "1g"}, "above the maximum"),
         ({"subscribe": " , "}, "Invalid value ' , ' for subscribe: it names no topic"),
         ({"configFile": "/none"}, "configFile is '/none': it cannot be read on this host"),
-        ({"kafka.sasl.jaas.config": "Sesame"}, "a hidden value"),
+        ({"kafka.sasl.jaas.config": "Sesame"}, r"\(hidden\) for sasl\.jaas\.config"),
     ],
 )
 def test_errors_name_the_option_the_value_and_the_remedy(given: dict[str, str], message: str) -> None:
