@@ -15,9 +15,16 @@ __all__ = ["KeyRules", "options_and_keys", "positive", "topic_or_none", "topics_
 _KEYS = KeyTable(ShareConsumerConfig)
 _OURS: Final[Mapping[str, object]] = {"acknowledgement_mode": "explicit", "auto_renew": True}
 """Keys that are set here, as what workers and drains promise rests on them."""
-_DEFAULTS: Final[Mapping[str, object]] = {"max_poll_records": 2_000, "max_poll_interval_ms": 2**31 - 1}
-"""Other defaults than a consumer's. How long the work takes is no reason to take its records away: they would be
-delivered to another consumer, which takes as long, until their deliveries are used up. Spark shows what hangs."""
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "allow_auto_create_topics": False,
+    "max_poll_records": 2_000,
+    "max_poll_interval_ms": 2**31 - 1,
+}
+"""Other defaults than a consumer's.
+
+A misspelt topic is not created and read as empty. How long the work takes is no reason to take its records away: they
+would be delivered to another consumer, which takes as long, until their deliveries are used up. Spark shows what hangs.
+"""
 _BYTES_ONLY: Final = ("key_deserializer", "value_deserializer")
 
 Kind = TypeVar("Kind", bound=AttrsInstance)

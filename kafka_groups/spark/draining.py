@@ -22,10 +22,11 @@ from kafka_groups.spark.consumer_keys import options_and_keys, topics_of
 from kafka_groups.spark.dead_letters import DeadLetters
 from kafka_groups.spark.drain_budget import DrainBudget, DrainLimits, StoppedBy
 from kafka_groups.spark.drain_options import DRAIN_RULES, DrainOptions
-from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_settings, notes_on
+from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
 from kafka_groups.spark.keywords import DrainKeywords
 from kafka_groups.spark.policy import DeliveryPolicy
 from kafka_groups.spark.polling import Poller, no_fetch_answered
+from kafka_groups.spark.preflight import preflight
 from kafka_groups.spark.record_keys import keys_table, mask_of_keys
 from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
 from kafka_groups.spark.schema import RECORD_DDL
@@ -315,11 +316,9 @@ class Drain:
         """Say what the group's configuration makes worth saying; after how many deliveries a record is given up."""
         if self._source.environment is not None:
             return DEFAULT_DELIVERY_LIMIT  # no broker of a test's own network can be asked
-        settings = group_settings(self._source.config)
-        self._notes = tuple(notes_on(settings, self._source.config.group_id, self._options.dead_letter_topic))
-        for note in self._notes:
-            _LOG.warning(note)
-        return settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
+        found = preflight(self._source.config, self._source.topics, self._options.dead_letter_topic)
+        self._notes = tuple(found.notes)
+        return found.settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
 
     def _look_after_last_deliveries(self, batch: ShareBatch, policy: DeliveryPolicy) -> None:
         """Copy records that the broker is about to give up, before a failure of the job makes it do so."""

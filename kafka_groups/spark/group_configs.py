@@ -68,13 +68,13 @@ def notes_on(
     notes = []
     if settings.auto_offset_reset == "latest":
         notes.append(
-            f"the share group {group_id} starts at the latest offset ({_RESET}=latest): on a partition that it has not"
-            f" read yet, what was produced before is skipped; set the group configuration {_RESET}=earliest"
+            f"The share group {group_id} starts at the latest offset ({_RESET}=latest): it skips what was produced"
+            f" before it first read a partition. To get those records, set the group configuration {_RESET}=earliest."
         )
-    if settings.dead_letter_topic == "" and dead_letter_topic is None:
+    if not settings.dead_letter_topic and dead_letter_topic is None:
+        limit = settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
         notes.append(
-            f"the share group {group_id} has no dead-letter topic: a record that fails"
-            f" {settings.delivery_limit or DEFAULT_DELIVERY_LIMIT} times is archived and gone; give"
-            f" {key}, or set the group configuration {_DEAD_LETTERS} (Kafka 4.4)"
+            f"The share group {group_id} has no dead-letter topic: Kafka archives a record that failed {limit} times,"
+            f" and it is gone. Set {key}, or the group configuration {_DEAD_LETTERS} (Kafka 4.4)."
         )
     return notes

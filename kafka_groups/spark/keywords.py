@@ -4,6 +4,8 @@ Made by `python -m tests.support.keywords` from kafka_groups/spark/worker_option
 Edit those and run it again; do not edit this module.
 """
 
+from collections.abc import Callable
+
 from kafka_groups.config.keywords import ShareConsumerKeywords
 
 __all__ = ["DrainKeywords", "WorkersKeywords"]
@@ -28,4 +30,5 @@ class WorkersKeywords(ShareConsumerKeywords, total=False):
     on_error: str
     retry_seconds: float
     dead_letter_topic: str | None
+    on_result: Callable[..., object] | None
     idle_close_seconds: float

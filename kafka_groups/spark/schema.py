@@ -1,10 +1,11 @@
 """What a record is in Arrow and in Spark: the same columns wherever records come from a share group."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
 
-__all__ = ["HEADER_TYPE", "RECORD_DDL", "RECORD_KEY", "RECORD_SCHEMA", "TIMESTAMP_TYPE"]
+__all__ = ["HEADER_TYPE", "RECORD_DDL", "RECORD_KEY", "RECORD_SCHEMA", "TIMESTAMP_TYPE", "ddl_of"]
 
 RECORD_KEY: Final = ("topic", "partition", "offset")
 """The columns that identify a record; a record that was delivered twice has them twice."""
@@ -31,8 +32,22 @@ RECORD_SCHEMA: Final = pa.schema([
 are removed by `RECORD_KEY`.
 """
 
-RECORD_DDL: Final = (
-    "topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, key BINARY, value BINARY,"
-    " headers ARRAY<STRUCT<key: STRING, value: BINARY>>, delivery_count SMALLINT"
-)
+_SPELLED: Final = {
+    "topic": "STRING",
+    "partition": "INT",
+    "offset": "BIGINT",
+    "timestamp": "TIMESTAMP",
+    "key": "BINARY",
+    "value": "BINARY",
+    "headers": "ARRAY<STRUCT<key: STRING, value: BINARY>>",
+    "delivery_count": "SMALLINT",
+}
+
+
+def ddl_of(columns: Sequence[str]) -> str:
+    """Some columns of `RECORD_SCHEMA` in Spark's spelling."""
+    return ", ".join(f"{name} {_SPELLED[name]}" for name in columns)
+
+
+RECORD_DDL: Final = ddl_of(RECORD_SCHEMA.names)
 """`RECORD_SCHEMA` in Spark's spelling."""

@@ -29,6 +29,11 @@ def _known(instance: object, attribute: Any, value: object) -> None:
         raise ConfigurationError(f"{attribute.name}={value!r}: give one of {', '.join(map(repr, ON_ERROR))}")
 
 
+def _callable_or_none(_instance: object, attribute: Any, value: object) -> None:
+    if value is not None and not callable(value):
+        raise ConfigurationError(f"{attribute.name}={value!r}: give a function of a ShareRunResult, or None")
+
+
 def _not_negative(_instance: object, attribute: Any, value: object) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _A_DAY_S:
         raise ConfigurationError(f"{attribute.name}={value!r}: give seconds from 0 to {_A_DAY_S}")
@@ -49,6 +54,8 @@ class WorkerOptions:
             stops sooner once other records succeed, because then the sink works and the records are bad. 0 turns it
             off: the first error ends the run, which helps while you write `process`.
         dead_letter_topic: Where copies of records go that are rejected, or that are on one of their last deliveries.
+        on_result: A function that is called with the `ShareRunResult` of each run, on the driver, also when the run
+            raises. With Spark Connect a query runs on the server, and so does the function.
         idle_close_seconds: How long a consumer waits for the next task before it leaves the group. Its partitions lie
             idle meanwhile, unless there are more workers than partitions; joining again takes a second or two. Less
             than the 60 s after which Spark ends an idle Python worker.
@@ -59,6 +66,7 @@ class WorkerOptions:
     on_error: str = field(default="release", validator=_known)
     retry_seconds: float = field(default=300.0, validator=_not_negative)
     dead_letter_topic: str | None = field(default=None, validator=topic_or_none)
+    on_result: Callable[..., object] | None = field(default=None, validator=_callable_or_none)
     idle_close_seconds: float = field(default=10.0, validator=positive)
 
 

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Unpack
 
-from kafka_groups.errors import ConfigurationError, KafkaGroupsError, OperationTimeoutError
+from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGroupsError, OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.budget import BudgetLimits
 from kafka_groups.spark.consumer_keys import options_and_keys
+from kafka_groups.spark.interpreter import explained, use_driver_python
 from kafka_groups.spark.keywords import WorkersKeywords
+from kafka_groups.spark.preflight import preflight
 from kafka_groups.spark.result import METRICS_DDL, ShareRunResult
 from kafka_groups.spark.stopping import StopSwitch, is_connect
 from kafka_groups.spark.ticks import checked_workers
@@ -72,6 +74,7 @@ class ShareWorkers:
         self._options, keys = options_and_keys(WorkerOptions, keywords)
         self._spec = consumer_spec({**(config or {}), **keys}, topics, process, self._options)
         self._switch = StopSwitch()
+        self._is_prepared = False
         self._told: set[str] = set()
 
     def __repr__(self) -> str:
@@ -90,7 +93,10 @@ class ShareWorkers:
             What the workers did; without workers after `stop_gracefully`.
 
         Raises:
-            ShareWorkersError: `process` raised, with `on_error="release"`, or a consumer could not go on.
+            ConfigurationError: Spark's Python lacks this package.
+            UnknownTopicOrPartitionError: A topic does not exist.
+            ShareWorkersError: `process` still raised after the retries, with `on_error="release"`, or a consumer could
+                not go on.
         """
         return self._run(df, self.task(), f"batch {batch_id}")
 
@@ -112,7 +118,9 @@ class ShareWorkers:
             What the workers did, process by process.
 
         Raises:
-            ConfigurationError: A value is bad.
+            ConfigurationError: A value is bad, or Spark's Python lacks this package.
+            IllegalStateError: `stop_gracefully` was called, so no worker may begin.
+            UnknownTopicOrPartitionError: A topic does not exist.
             OperationTimeoutError: Records still came, or no partition was assigned, after `timeout`.
             ShareWorkersError: As from `run`.
         """
@@ -122,6 +130,7 @@ class ShareWorkers:
             raise ConfigurationError(f"timeout={timeout}: give more than drained_for, which is {drained_for} s")
         total, is_drained, number = ShareRunResult(), False, 0
         while not is_drained:
+            self._check_not_stopped(spark)
             if timeout is not None and clock.now_ms() - began_ms >= timeout * 1000:
                 raise OperationTimeoutError(f"the group was not drained after {timeout} s:\n{total}")
             number += 1
@@ -153,15 +162,40 @@ class ShareWorkers:
         session = df.sparkSession
         if self._switch.is_on(session):
             return ShareRunResult()
-        self._check_speculation(session)
+        self._prepare(session)
         with _described(session, f"kafka-share {self._spec.config.group_id} {what}"):
-            rows = df.mapInArrow(task_body(task), METRICS_DDL).collect()
+            rows = self._rows(df, task)
         return self._checked(ShareRunResult.of_rows(rows), what)
+
+    def _rows(self, df: "DataFrame", task: WorkerTask) -> list[Any]:
+        try:
+            return df.mapInArrow(task_body(task), METRICS_DDL).collect()
+        except Exception as error:
+            explanation = explained(error)
+            if explanation is None:
+                raise
+            raise explanation from None  # which says in a line what Spark says on screens
+
+    def _prepare(self, session: "SparkSession") -> None:
+        """Before the first run: what would keep it from working, and what the user should know."""
+        if self._is_prepared:
+            return
+        use_driver_python(session)
+        self._check_speculation(session)
+        found = preflight(self._spec.config, self._spec.topics, self._options.dead_letter_topic)
+        self._told.update(found.notes)
+        self._is_prepared = True
+
+    def _check_not_stopped(self, session: "SparkSession") -> None:
+        if self._switch.is_on(session):
+            raise IllegalStateError("stop_gracefully was called, so these workers do not run any more: make new ones")
 
     def _checked(self, result: ShareRunResult, what: str) -> ShareRunResult:
         _LOG.info("%s of %r:\n%s", what, self, result)
         for note in result.notes:
             self._tell(note)
+        if self._options.on_result is not None:
+            self._options.on_result(result)
         if result.failed:
             raise ShareWorkersError(result)
         for worker in result.workers:

@@ -1,9 +1,17 @@
-"""The documentation's programs for Spark, one after the other in one session on an embedded broker."""
+"""The documentation's programs for Spark, run as a reader runs them: a file, and the Python of an environment.
+
+The environment is not activated: `python3` on the path is another Python, without any package, and no variable tells
+Spark which one to take.
+"""
 
 import asyncio
-from collections.abc import Iterator
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -14,25 +22,20 @@ from tests.docs.blocks import Program, programs
 from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.conditions import until
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 ORDERS = 40
 GROUP = "invoices"
 PROMPT = {"group.share.min.heartbeat.interval.ms": 500, "group.share.heartbeat.interval.ms": 500}
 
 FOR_EVER = "query.awaitTermination()"
-"""How programs end that run until they are stopped; here they end when the group has no record left.
-
-Those that end by themselves are left alone.
-"""
+"""How programs end that run until they are stopped; here they are interrupted when the group has no record left."""
 
 SPARK = [program for program in programs() if program.run and program.on_spark]
+_OF_AN_ACTIVATED_ENVIRONMENT = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "PYTHONPATH", "VIRTUAL_ENV", "SPARK_HOME")
 
 
 def _with_marks(program: Program) -> Any:
-    # A Spark program takes seconds, and those of the how-tos vary these; CI runs them all.
-    return pytest.param(program, marks=[pytest.mark.slow] if "how-to" in program.page.parts else [], id=str(program))
+    # A Spark program starts a Java machine; the long check runs those that vary the one of the README.
+    return pytest.param(program, marks=[] if program.page.name == "README.md" else [pytest.mark.slow], id=str(program))
 
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -53,37 +56,51 @@ def cluster() -> Iterator[EmbeddedCluster]:
         yield cluster
 
 
+@pytest.fixture
+def environment(tmp_path: Path) -> Mapping[str, str]:
+    """The variables of a shell in which no environment is active, with a bare `python3` first on the path."""
+    bare = tmp_path / "bin" / "python3"
+    bare.parent.mkdir()
+    bare.write_text(f'#!/bin/sh\nexec "{Path(sys.executable).resolve()}" -I -S "$@"\n')
+    bare.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if name not in _OF_AN_ACTIVATED_ENVIRONMENT}
+    return {**kept, "PATH": f"{bare.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
 def test_there_is_code_to_test() -> None:
     assert len(SPARK) >= 6
     assert any(FOR_EVER in program.code for program in SPARK)
+    assert not [str(program) for program in SPARK if '"/' in program.code], "a reader may not write there"
 
 
 @pytest.mark.parametrize("program", [_with_marks(program) for program in SPARK])
 def test_program_takes_all_orders(
-    program: Program, spark: "SparkSession", cluster: EmbeddedCluster, tmp_path: Path
+    program: Program,
+    spark_or_skip: None,
+    cluster: EmbeddedCluster,
+    environment: Mapping[str, str],
+    tmp_path: Path,
 ) -> None:
-    for stream in spark.streams.active:
-        stream.stop()
-    code = program.code.replace("localhost:9092", cluster.bootstrap_servers).replace('"/data', f'"{tmp_path}')
-    code = code.replace("EmbeddedCluster()", f"EmbeddedCluster(settings={PROMPT})")
-    names: dict[str, Any] = {"__name__": "__main__", "stop_when_done": lambda query: _stop_when_done(query, cluster)}
-    exec(compile(_without_end(code), str(program), "exec"), names)
-    if cluster.bootstrap_servers in code:
-        asyncio.run(_until_done(cluster))
-
-
-def _without_end(code: str) -> str:
-    # The session is for all programs, so that no program may stop it.
-    code = code.replace("spark.stop()", "pass")
-    return code if "availableNow" in code else code.replace(FOR_EVER, "stop_when_done(query)")
-
-
-def _stop_when_done(query: Any, cluster: EmbeddedCluster) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(program.code.replace("localhost:9092", cluster.bootstrap_servers))
+    said = tmp_path / "said.txt"
+    with said.open("wb") as output:
+        running = subprocess.Popen(
+            [sys.executable, script.name], cwd=tmp_path, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
     try:
-        asyncio.run(_until_done(cluster))
+        if FOR_EVER in program.code and "availableNow" not in program.code:
+            asyncio.run(_until_done(cluster))
+            running.send_signal(signal.SIGINT)
+            running.wait(60)
+        else:
+            assert running.wait(240) == 0, said.read_text()[-5_000:]
+            if cluster.bootstrap_servers in script.read_text():
+                asyncio.run(_until_done(cluster))
     finally:
-        query.stop()
-    assert query.exception() is None
+        running.kill()
+        running.wait()
+    assert "ModuleNotFoundError" not in said.read_text()
 
 
 async def _until_done(cluster: EmbeddedCluster) -> None:

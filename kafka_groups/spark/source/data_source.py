@@ -6,7 +6,7 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.schema import RECORD_DDL
+from kafka_groups.spark.schema import RECORD_SCHEMA, ddl_of
 from kafka_groups.spark.source.reader import ShareStreamReader
 
 __all__ = ["FORMAT", "KafkaShareDataSource"]
@@ -32,8 +32,8 @@ class KafkaShareDataSource(DataSource):
         Raises:
             ConfigurationError: An option is unknown or missing, or a value does not fit.
         """
-        self._check_options()
-        return RECORD_DDL
+        columns = RECORD_SCHEMA.names if self._include_headers() else [n for n in RECORD_SCHEMA.names if n != "headers"]
+        return ddl_of(columns)
 
     def streamReader(self, schema: StructType) -> ShareStreamReader:  # noqa: N802 - Spark's name
         """A reader for one query; does nothing yet, and so refuses nothing."""
@@ -68,7 +68,7 @@ class KafkaShareDataSource(DataSource):
         """
         raise ConfigurationError(_NOT_WRITTEN)
 
-    def _check_options(self) -> None:
+    def _include_headers(self) -> bool:
         from kafka_groups.spark.source.options import source_options  # noqa: PLC0415 - tasks import this module too
 
-        source_options(dict(self.options))
+        return source_options(dict(self.options)).include_headers

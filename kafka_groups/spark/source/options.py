@@ -121,11 +121,21 @@ class SourceOptions:
             "(share.delivery.count.limit).",
         )
     )
+    include_headers: bool = setting(
+        Key(
+            name="includeHeaders",
+            type=KeyType.BOOLEAN,
+            default=True,
+            doc="Whether there is a column headers.",
+        )
+    )
     delivery_backoff_ms: int = _int(
         "deliveryBackoffMs",
         5_000,
-        "How long records that have used up half of their deliveries wait before Spark gets them, once for each run of "
-        "the query; six times as long for each further delivery, five minutes at most. 0 turns it off.",
+        "How long a run waits before it acquires records if the two runs before it ended without finishing a batch: "
+        "a sixth of it after one such run, six times as long after each further one, five minutes at most. Where that "
+        "is not known, because the checkpoint is new, records that have used up half of their deliveries wait as long, "
+        "except on their last delivery. 0 turns it off.",
         maximum=300_000,
         unit="ms",
     )
@@ -140,6 +150,27 @@ _REFUSED: Mapping[str, tuple[str, str]] = {
     "value.deserializer": ("values come to Spark as bytes", "cast the column value in Spark"),
     "on.deserialization.error": ("the source does not deserialise", "remove it"),
 }
+
+
+_ALIASES: Mapping[str, str] = {
+    "maxoffsetspertrigger": "maxRecordsPerBatch",
+    "minpartitions": "numPartitions",
+}
+"""Options of Spark's own source for Kafka that mean the same here."""
+
+_OF_SPARKS_KAFKA: Mapping[str, str] = {
+    "startingoffsets": "a share group has no offsets to start from; set the group configuration"
+    " share.auto.offset.reset to earliest, latest or by_duration:PT1H",
+    "startingtimestamp": "set the group configuration share.auto.offset.reset=by_duration:PT1H",
+    "endingoffsets": "use trigger(availableNow=True), which ends where the topics end now",
+    "subscribepattern": "a share group subscribes to names; list the topics in subscribe",
+    "assign": "the group assigns the partitions; list the topics in subscribe",
+    "groupidprefix": "the share group is kafka.group.id",
+    "failondataloss": "remove it; a share group skips what retention has deleted",
+    "mintriggerdelay": "use trigger(processingTime=...)",
+    "maxtriggerdelay": "use trigger(processingTime=...)",
+}
+"""Options of Spark's own source for Kafka, and what to do here."""
 
 
 def source_option_keys() -> dict[str, Key]:
@@ -161,15 +192,19 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
     path = given.pop(_CONFIG_FILE.lower(), None)
     in_file = _without_prefix(read_properties(path)) if path is not None else {}
     own = {name: value for name, value in given.items() if not name.startswith(PREFIX)}
-    for name, value in own.items():
-        if name not in _BY_LOWER_NAME:
-            raise _unknown(name, value)
-    spelt = [(_TABLE.key(_BY_LOWER_NAME[name]).name, value) for name, value in own.items()]
+    spelt = [(_own_name(name, value), value) for name, value in own.items()]
     values = read_keys(_TABLE, spelt, "the source kafka-share", ConfigurationError)
     if "subscribe" not in values:
         raise ConfigurationError("subscribe is missing; give names of topics with commas between them")
     kafka = {**in_file, **_without_prefix({n: v for n, v in given.items() if n not in own})}
     return SourceOptions(consumer=_consumer(kafka, values), **values)
+
+
+def _own_name(name: str, value: str) -> str:
+    known = _ALIASES.get(name, name).lower()
+    if known not in _BY_LOWER_NAME:
+        raise _unknown(name, value)
+    return _TABLE.key(_BY_LOWER_NAME[known]).name
 
 
 def _without_prefix(entries: Mapping[str, str]) -> dict[str, str]:
@@ -183,6 +218,7 @@ def _consumer(entries: Mapping[str, str], own: Mapping[str, Any]) -> ShareConsum
             raise ConfigurationError(f"{PREFIX}{name} is {shown_value(name, value)}, but {why}; {remedy}")
     max_bytes = own.get("max_bytes_per_batch", MAX_BATCH_BYTES)
     defaults: dict[str, object] = {
+        "allow.auto.create.topics": False,
         "auto.renew": True,
         "client.id": "kafka-groups-spark",
         "fetch.max.bytes": min(_FETCH_MAX_BYTES, max_bytes),
@@ -213,6 +249,10 @@ def _with_group_id(entries: Mapping[str, str]) -> dict[str, str]:
 
 def _unknown(name: str, value: str) -> ConfigurationError:
     shown = shown_value(name, value)
+    if name in _OF_SPARKS_KAFKA:
+        return ConfigurationError(
+            f"{name}={shown} is an option of Spark's source kafka, not of kafka-share: {_OF_SPARKS_KAFKA[name]}"
+        )
     if share_key_exists(name):
         return ConfigurationError(f"{name}={shown} is Kafka's own key; write it with its prefix: {PREFIX}{name}")
     names = [key.name for _, key in _TABLE] + [_CONFIG_FILE]

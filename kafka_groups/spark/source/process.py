@@ -10,7 +10,9 @@ import threading
 from collections.abc import Mapping
 from types import FrameType
 
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.source.options import source_options
+from kafka_groups.spark.source.sharing import SharedReading
 from kafka_groups.spark.source.source import ShareSource
 
 __all__ = ["exit_when_orphaned", "exit_when_terminated", "source_of_this_process"]
@@ -28,7 +30,8 @@ def source_of_this_process(options: Mapping[str, str], columns: tuple[str, ...])
     Raises:
         ConfigurationError: An option is unknown or missing, or a value does not fit.
     """
-    source = ShareSource(source_options(options), columns)
+    shared = SharedReading(options, os.getppid(), SystemClock().now_ms())
+    source = ShareSource(source_options(options), columns, shared=shared)
     if threading.current_thread() is threading.main_thread():
         exit_when_terminated()
         exit_when_orphaned(os.getppid())

@@ -65,10 +65,15 @@ class GroupQuestions:
         """
         return self._started().run(self._end_offsets())
 
-    def is_through(self, ends: Mapping[TopicPartition, int]) -> bool | None:
+    def is_through(self, ends: Mapping[TopicPartition, int], *, skips_backlog: bool = False) -> bool | None:
         """Whether the group has dealt with everything before these ends; blocks for some seconds at most.
 
         None when the brokers do not tell, and will not tell later.
+
+        Args:
+            ends: Where the logs ended when the run began.
+            skips_backlog: Whether the group starts at the end of a partition. Then nothing was there for it in one that
+                it has no lag for, as it has never acknowledged anything there.
         """
         try:
             lags, now = self._started().run(self._lags_and_ends())
@@ -77,7 +82,9 @@ class GroupQuestions:
             return False if is_retriable(error) else None
         # Not the start offsets: they are written with the acknowledgements after those that moved them.
         since = {partition: now.get(partition, end) - end for partition, end in ends.items()}
-        return all(0 <= lags.get(partition, -1) <= grown for partition, grown in since.items())
+        unknown = 0 if skips_backlog else -1
+        known = {partition: lags.get(partition, -1) for partition in since}
+        return all(0 <= (lag if lag >= 0 else unknown) <= since[partition] for partition, lag in known.items())
 
     def close(self) -> None:
         """Drop all connections and end the thread."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pyspark
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.spark.interpreter import check_driver_python, use_driver_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,10 +23,12 @@ def register(spark: "SparkSession") -> None:
             run: on the host of the driver (or of the Connect server) and on the executors.
 
     Raises:
-        ConfigurationError: PySpark or the server is older than 4.2.
+        ConfigurationError: PySpark or the server is older than 4.2, or Spark's Python lacks this package.
     """
     for what, version in (("PySpark", pyspark.__version__), ("the Spark of this session", spark.version)):
         check_version(what, version)
+    use_driver_python(spark)
+    check_driver_python(spark)
     # Not before the check: older releases lack what these modules import.
     from kafka_groups.spark.source.data_source import KafkaShareDataSource  # noqa: PLC0415
 

@@ -10,7 +10,8 @@ from attrs import asdict
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.parts import Environment
-from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, group_settings, notes_on
+from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
+from kafka_groups.spark.preflight import preflight
 from kafka_groups.spark.source.acquiring import Acquirer
 from kafka_groups.spark.source.caution import Caution
 from kafka_groups.spark.source.filling import Filling, Saturation
@@ -22,6 +23,7 @@ from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.source.questions import GroupQuestions
 from kafka_groups.spark.source.sealing import BatchLimits, Sealing
+from kafka_groups.spark.source.sharing import SharedReading
 from kafka_groups.types import TopicPartition, member_id_of, random_uuid
 
 __all__ = ["ShareSource"]
@@ -40,13 +42,21 @@ class ShareSource:
         options: The query's options.
         columns: The columns that Spark wants.
         environment: Another network, clock or randomness, for tests.
+        shared: Notices another query with the same options.
 
     Attributes:
         options: The query's options.
         counts: What it did so far.
     """
 
-    def __init__(self, options: SourceOptions, columns: Sequence[str], environment: Environment | None = None) -> None:
+    def __init__(
+        self,
+        options: SourceOptions,
+        columns: Sequence[str],
+        environment: Environment | None = None,
+        *,
+        shared: SharedReading | None = None,
+    ) -> None:
         environment = environment or Environment()
         run = member_id_of(random_uuid(environment.rng or random.Random()))
         self.options = options
@@ -57,7 +67,9 @@ class ShareSource:
         self._acquirer = Acquirer(options, columns, self.counts, environment)
         self._questions = GroupQuestions(options.consumer, options.subscribe, environment)
         self._last_deliveries = LastDeliveries(self.counts, dead_letters_of(options))
+        self._shared = shared
         self._notes: Sequence[str] | None = None
+        self._skips_backlog = False
         self._ends: Mapping[TopicPartition, int] | None = None
         self._beyond: list[TablePiece] = []
         self._is_drain = False
@@ -142,6 +154,8 @@ class ShareSource:
             self._acquirer.close(_CLOSE_TIMEOUT_S)
         except KafkaGroupsError as error:
             _LOG.warning("the group was not left in order, the brokers find out by themselves: %s", error)
+        if self._shared is not None:
+            self._shared.close()
         self._questions.close()
 
     # ------------------------------------------------------------------------------------------ filling
@@ -149,6 +163,7 @@ class ShareSource:
     def _fill(self, limits: BatchLimits, fetches: int, *, patient: bool) -> None:
         """Acquire until the limits are reached, nothing more comes, or the time is up."""
         self._look_at_group()
+        self._look_for_others()
         if not self._has_waited(patient=patient):
             return
         now_ms = self._clock.now_ms()
@@ -216,7 +231,9 @@ class ShareSource:
         if self._sealing.held_rows:
             return True
         is_patient = now_ms - self._came_ms < self.options.available_now_timeout_ms
-        return is_patient and self._ends is not None and self._questions.is_through(self._ends) is False
+        if not is_patient or self._ends is None:
+            return False
+        return self._questions.is_through(self._ends, skips_backlog=self._skips_backlog) is False
 
     def _hold(self, pieces: Iterable[TablePiece]) -> bool:
         """Hold what may go to Spark; whether there is any."""
@@ -236,14 +253,26 @@ class ShareSource:
             self._beyond += [beyond] if beyond is not None else []
         return within
 
+    def _look_for_others(self) -> None:
+        if self._shared is not None and self._shared.is_shared(self._clock.now_ms()):
+            self._shared = None
+            note = (
+                "Two queries of this application read the share group"
+                f" {self.options.consumer.group_id} with the same options, so each of them gets a part of the records."
+                " Use foreachBatch with two sinks in one query, or a group of its own for each query."
+            )
+            self._notes = [*(self._notes or ()), note]
+            _LOG.error(note)
+
     def _look_at_group(self) -> None:
         """Once: what the group's configuration says about losing records."""
         if self._notes is None:
-            settings = group_settings(self.options.consumer)
-            group_id, dead_letter_topic = self.options.consumer.group_id, self.options.dead_letter_topic
-            self._notes = notes_on(settings, group_id, dead_letter_topic, key="the option deadLetterTopic")
-            for note in self._notes:
-                _LOG.warning(note)
+            options = self.options
+            found = preflight(
+                options.consumer, options.subscribe, options.dead_letter_topic, key="the option deadLetterTopic"
+            )
+            self._notes, settings = found.notes, found.settings
+            self._skips_backlog = settings.auto_offset_reset == "latest"
             self._sealing.caution = Caution(
                 settings.delivery_limit or DEFAULT_DELIVERY_LIMIT, self.options.delivery_backoff_ms
             )

@@ -77,7 +77,8 @@ def test_nobody_answers() -> None:
     config = share_consumer_config(bootstrap_servers="127.0.0.1:1", group_id="g")
     assert group_settings(config) == GroupSettings()
     assert group_lag(config, ["t"]) is None
-    assert notes_on(GroupSettings(), "g", None) == []
+    assert notes_on(GroupSettings(), "g", "dlq") == []
+    assert "has no dead-letter topic" in notes_on(GroupSettings(), "g", None)[0]
 
 
 def test_the_next_bootstrap_server_is_asked_when_one_refuses() -> None:

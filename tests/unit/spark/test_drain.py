@@ -15,7 +15,13 @@ from confluent_kafka import Producer
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import DROP_CONNECTION
-from kafka_groups.errors import BootstrapError, ConfigurationError, IllegalStateError, OperationTimeoutError
+from kafka_groups.errors import (
+    BootstrapError,
+    ConfigurationError,
+    IllegalStateError,
+    OperationTimeoutError,
+    UnknownTopicOrPartitionError,
+)
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.spark import producing
 from kafka_groups.spark.draining import Drain, LockLostError, drain
@@ -144,6 +150,10 @@ def test_a_drain_that_no_broker_answered_is_not_an_empty_batch(cluster: Embedded
         early,
     ):
         pytest.fail("the block of a drain that knows nothing is not entered")
+    topic = Topic(cluster)
+    topic.name = "ordes"
+    with pytest.raises(UnknownTopicOrPartitionError, match="No topic 'ordes'"), topic.drain():
+        pytest.fail("a typo is no empty topic")
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         config = {"bootstrap.servers": f"127.0.0.1:{nobody.getsockname()[1]}", "group.id": "g"}

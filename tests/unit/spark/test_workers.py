@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.spark import ShareBatch, ShareRunResult, ShareWorkers, ShareWorkersError, WorkerMetrics
 from kafka_groups.spark.result import METRICS_DDL
 
@@ -16,6 +16,7 @@ class Context:
 
     def __init__(self) -> None:
         self.properties: dict[str, str | None] = {"spark.job.description": "mine"}
+        self.master = "spark://elsewhere"
 
     def getLocalProperty(self, name: str) -> str | None:  # noqa: N802 - Spark's name
         return self.properties.get(name)
@@ -62,8 +63,8 @@ def process(batch: ShareBatch) -> None:
     pass
 
 
-def made() -> ShareWorkers:
-    return ShareWorkers(bootstrap_servers="b:9092", group_id="g", topics=["t"], process=process)
+def made(**keywords: Any) -> ShareWorkers:
+    return ShareWorkers(bootstrap_servers="b:9092", group_id="g", topics=["t"], process=process, **keywords)
 
 
 def result(**values: Any) -> ShareRunResult:
@@ -83,9 +84,10 @@ def test_speculation_and_what_is_worth_saying_of_the_group_is_said_once(caplog: 
     workers.run(session, 1)  # type: ignore[arg-type]
     workers.run(session, 2)  # type: ignore[arg-type]
     warned = [record.message for record in caplog.records if record.levelno == logging.WARNING]
-    assert len(warned) == 2
+    assert len(warned) == 3, "the dead-letter topic that there is none of, too"
     assert warned[0].startswith("spark.speculation is true")
-    assert warned[1] == "mind the gap"
+    assert "has no dead-letter topic" in warned[1]
+    assert warned[2] == "mind the gap"
 
 
 def test_an_error_that_is_not_to_be_raised_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -124,3 +126,24 @@ def test_workers_run_until_nothing_comes_and_the_group_has_nothing_left() -> Non
 def test_bad_values(values: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         made().run_until(Session(), **{"workers": 1, **values})  # type: ignore[arg-type]
+
+
+def test_the_figures_of_each_run_go_to_a_function_also_when_the_run_raises() -> None:
+    told: list[ShareRunResult] = []
+    session = Session(result(accepted=5), result(error="ValueError: boom", failed=True))
+    workers = made(on_result=told.append)
+    workers.run(session, 1)  # type: ignore[arg-type]
+    with pytest.raises(ShareWorkersError):
+        workers.run(session, 2)  # type: ignore[arg-type]
+    assert [one.total.accepted for one in told] == [5, 0]
+    with pytest.raises(ConfigurationError, match="on_result=3: give a function of a ShareRunResult"):
+        made(on_result=3)
+
+
+def test_run_until_after_a_stop_is_no_success() -> None:
+    session = Session()
+    workers = made()
+    workers._switch._is_on = True
+    with pytest.raises(IllegalStateError, match="stop_gracefully was called"):
+        workers.run_until(session, workers=1)  # type: ignore[arg-type]
+    assert workers.run(session, 1) == ShareRunResult()  # type: ignore[arg-type]

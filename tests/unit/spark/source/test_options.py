@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.spark.schema import RECORD_DDL
+from kafka_groups.spark.source.data_source import KafkaShareDataSource
 from kafka_groups.spark.source.options import source_option_keys, source_options
 from kafka_groups.spark.source.properties import parse_properties
 
@@ -55,6 +57,10 @@ def test_the_group_has_two_spellings() -> None:
         ({"subscribe": " , "}, "Invalid value ' , ' for subscribe: it names no topic"),
         ({"configFile": "/none"}, "configFile is '/none': it cannot be read on this host"),
         ({"kafka.sasl.jaas.config": "Sesame"}, r"\(hidden\) for sasl\.jaas\.config"),
+        ({"startingOffsets": "earliest"}, "set the group configuration share.auto.offset.reset to earliest"),
+        ({"subscribePattern": "or.*"}, "list the topics in subscribe"),
+        ({"assign": "{}"}, "is an option of Spark's source kafka, not of kafka-share: the group assigns"),
+        ({"includeHeaders": "perhaps"}, "includeHeaders"),
     ],
 )
 def test_errors_name_the_option_the_value_and_the_remedy(given: dict[str, str], message: str) -> None:
@@ -110,3 +116,18 @@ def test_every_option_is_documented() -> None:
         assert key.doc.endswith("."), key.name
         default: Any = key.default
         assert key.required or default is None or key.parse(str(default)) == default
+
+
+def test_options_of_sparks_kafka_that_mean_the_same_are_taken() -> None:
+    given = {"maxOffsetsPerTrigger": "9", "minPartitions": "3", "includeHeaders": "false"}
+    options = source_options({**NEEDED, **given})
+    assert (options.max_records_per_batch, options.num_partitions, options.include_headers) == (9, 3, False)
+    schema = KafkaShareDataSource({**NEEDED, **given}).schema()
+    assert "headers" not in schema
+    assert KafkaShareDataSource(NEEDED).schema() == RECORD_DDL
+
+
+def test_topics_are_not_created_by_reading_them_unless_that_is_asked_for() -> None:
+    assert source_options(NEEDED).consumer.allow_auto_create_topics is False
+    asked = {**NEEDED, "kafka.allow.auto.create.topics": "true"}
+    assert source_options(asked).consumer.allow_auto_create_topics is True

@@ -22,6 +22,8 @@ class FakeSession:
         self.version = version
         self.registered: list[Any] = []
         self.dataSource = self
+        self.sparkContext = self
+        self.master, self.pythonExec = "local[1]", "python3"
 
     def register(self, source: Any) -> None:
         self.registered.append(source)

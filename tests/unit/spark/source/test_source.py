@@ -9,7 +9,8 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import answer
-from kafka_groups.errors import BootstrapError, IllegalStateError
+from kafka_groups.errors import BootstrapError, IllegalStateError, UnknownTopicOrPartitionError
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share.delivery.records import ShareRecord
@@ -287,3 +288,45 @@ def test_an_offset_of_another_source_is_refused() -> None:
     with pytest.raises(IllegalStateError, match="another checkpointLocation"):
         SourceOffset.from_json({"logOffset": 3})
     assert SourceOffset.from_json(SourceOffset(3, "r").to_json()) == SourceOffset(3, "r")
+
+
+def test_a_topic_that_does_not_exist_is_not_created_and_read_as_empty(cluster: EmbeddedCluster) -> None:
+    world = World(cluster)
+    with (
+        world.query(subscribe=f"{world.topic},ordes") as query,
+        pytest.raises(UnknownTopicOrPartitionError, match="No topic 'ordes' on this cluster: correct the name"),
+    ):
+        query.latest()
+    with pytest.raises(UnknownTopicOrPartitionError), world.query(subscribe="ordes") as query:
+        query.latest()
+
+
+def test_available_now_on_a_group_that_skips_the_backlog_ends_at_once(cluster: EmbeddedCluster) -> None:
+    world = World(cluster, {"share.auto.offset.reset": "latest"})
+    world.produce(range(20))
+    clock = SystemClock()
+    with world.query() as query:
+        began_ms = clock.now_ms()
+        query.source.prepare_available_now()
+        assert query.latest() == query.start
+        assert clock.now_ms() - began_ms < 20_000, "availableNowTimeoutMs is 60 s"
+
+
+def test_what_is_held_back_shows_in_the_progress(cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture) -> None:
+    world = World(cluster, partitions=1)
+    world.produce(range(3))
+    for _ in range(4):
+        with world.query(deliveryBackoffMs=0) as query:
+            query.batch()
+    with world.query(query.start, pollTimeoutMs=20) as query:
+        unfinished = {**query.start, "run": "another", "failures": 2}
+        assert query.source.payloads(query.source.initial_offset(), unfinished) == []
+        query.start = unfinished
+        assert query.latest() == query.start
+        assert query.share["resumes_in_ms"] > 10_000
+        assert query.share["acquired"] == 0
+    assert "The last 3 runs of this query ended without finishing a batch. It waits 30 s" in caplog.text
+    with world.query(deliveryBackoffMs=0) as query:
+        assert query.batch().num_rows == 1, "the last delivery: one at a time, and no other is acquired"
+        assert query.share["acquired"] == 1
+    assert "holds 1 records on their last delivery: the broker archives them" in caplog.text

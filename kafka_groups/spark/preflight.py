@@ -1,0 +1,91 @@
+"""What is looked at before the first record: topics that do not exist, and a group that would miss or lose records."""
+
+import logging
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from kafka_groups.client.brokers import Brokers
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import UnknownTopicOrPartitionError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafka_groups.spark.group_configs import GroupSettings, group_settings, notes_on
+from kafka_groups.spark.group_queries import asked
+
+__all__ = ["Preflight", "check_topics", "preflight"]
+
+_LOG = logging.getLogger(__name__)
+_LOOKS: Final = 3
+_PAUSE_S: Final = 0.5
+
+
+@frozen
+class Preflight:
+    """What was found.
+
+    Attributes:
+        settings: What the group's configuration says.
+        notes: What the user should know; logged as warnings already.
+    """
+
+    settings: GroupSettings
+    notes: Sequence[str]
+
+
+def preflight(
+    config: ShareConsumerConfig, topics: Iterable[str], dead_letter_topic: str | None, *, key: str = "dead_letter_topic"
+) -> Preflight:
+    """Look at the topics and the group, and warn; blocks for some milliseconds, at worst some seconds a broker.
+
+    What the brokers do not tell is left to the consumer, which says what is wrong.
+
+    Args:
+        config: Of the consumer.
+        topics: What it subscribes to.
+        dead_letter_topic: The reader's own dead-letter topic.
+        key: How that is called where the reader is configured.
+
+    Raises:
+        UnknownTopicOrPartitionError: A topic does not exist.
+    """
+    check_topics(config, topics)
+    settings = group_settings(config)
+    notes = notes_on(settings, config.group_id, dead_letter_topic, key=key)
+    for note in notes:
+        _LOG.warning(note)
+    return Preflight(settings, notes)
+
+
+def check_topics(config: ShareConsumerConfig, topics: Iterable[str]) -> None:
+    """Make sure that the topics exist, unless the consumer may create them.
+
+    Raises:
+        UnknownTopicOrPartitionError: A topic does not exist.
+    """
+    wanted = tuple(sorted(topics))
+    missing = () if config.allow_auto_create_topics else _missing(config, wanted)
+    for _ in range(_LOOKS - 1):  # one that has just been created may not be known to all brokers yet
+        if not missing:
+            return
+        threading.Event().wait(_PAUSE_S)
+        missing = _missing(config, wanted)
+    if missing:
+        names = ", ".join(map(repr, missing))
+        raise UnknownTopicOrPartitionError(
+            f"No topic {names} on this cluster: correct the name, create the topic, or set"
+            " allow.auto.create.topics=true to have it created"
+        )
+
+
+def _missing(config: ShareConsumerConfig, topics: Sequence[str]) -> Sequence[str]:
+    return asked(config, lambda brokers: _unknown(brokers, topics)) or ()
+
+
+async def _unknown(brokers: Brokers, topics: Sequence[str]) -> Sequence[str]:
+    wanted = tuple(MetadataRequestTopic(name=name) for name in topics)
+    request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+    metadata: MetadataResponse = await brokers.ask_any(request)
+    return [topic.name or "" for topic in metadata.topics if topic.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]

@@ -1,0 +1,31 @@
+"""Two queries on one `load()` are noticed, a query that is started again is not."""
+
+import os
+import subprocess
+import sys
+
+from kafka_groups.spark.source.sharing import SharedReading
+
+OPTIONS = {"subscribe": "orders", "kafka.group.id": f"g-{os.getpid()}"}
+HOLD = """
+import sys
+from kafka_groups.spark.source.sharing import SharedReading
+reading = SharedReading(eval(sys.argv[1]), int(sys.argv[2]), 0)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_source_with_the_same_options_is_noticed_once_an_ended_one_would_be_gone() -> None:
+    command = [sys.executable, "-c", HOLD, repr(OPTIONS), str(os.getpid())]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        second = SharedReading({name.upper(): value for name, value in OPTIONS.items()}, os.getpid(), 0)
+        assert not second.is_shared(9_999)
+        assert second.is_shared(10_000)
+        assert not SharedReading(OPTIONS, os.getpid() + 1, 0).is_shared(10_000), "another application"
+        assert not SharedReading({**OPTIONS, "subscribe": "x"}, os.getpid(), 0).is_shared(10_000)
+        other.communicate()
+    assert not second.is_shared(20_000), "the other one has ended"
+    second.close()
