@@ -1,5 +1,5 @@
 """`python -m kafka_groups.cli` is the `kafka-groups` command."""
 
-from kafka_groups.cli.main import main
+from kafka_groups.cli.entry import main
 
 main()

@@ -13,8 +13,6 @@ from operator import attrgetter
 from typing import Any, get_args, get_type_hints
 
 import attrs
-from kio.serial import entity_reader
-from kio.serial.errors import SerialError
 
 from kafka_groups.errors import MalformedFrameError, ProtocolError
 from kafka_groups.protocol.bounds import check_bounds, without_unknown_tags
@@ -41,6 +39,7 @@ class Binding:
     _write: Write
     _convert: Convert
     _refuse_lost_values: Check | None
+    _unreadable: tuple[type[Exception], ...]
 
     def encode(self, message: object) -> bytes:
         """Return the message's bytes.
@@ -78,7 +77,7 @@ class Binding:
             )
         try:
             entity = self._entity(buffer, start)
-        except (SerialError, ValueError) as error:
+        except self._unreadable as error:
             raise MalformedFrameError(f"Cannot decode {self.message_class.__name__}: {error}") from error
         return self._convert(entity)
 
@@ -96,6 +95,10 @@ def bind(message_class: type[Any], schema: Schema) -> Binding:
     Raises:
         ProtocolError: The schema has a field that the message class lacks.
     """
+    # Slow to import, and not needed before a client speaks.
+    from kio.serial import entity_reader  # noqa: PLC0415
+    from kio.serial.errors import SerialError  # noqa: PLC0415
+
     is_request = schema.__type__.name == "request"
     return Binding(
         message_class=message_class,
@@ -105,6 +108,7 @@ def bind(message_class: type[Any], schema: Schema) -> Binding:
         write=writer(schema),
         convert=_converter(message_class, schema),
         refuse_lost_values=_lost_value_check(message_class, schema) if is_request else None,
+        unreadable=(SerialError, ValueError),
     )
 
 

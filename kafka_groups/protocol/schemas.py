@@ -10,8 +10,6 @@ import types
 from collections.abc import Mapping
 from typing import Any, get_args, get_origin
 
-from kio.index import load_request_schema, load_response_schema
-
 from kafka_groups.protocol.memo import cached
 
 __all__ = ["Schema", "plain_schema", "request_schema", "response_schema", "without_none"]
@@ -26,11 +24,15 @@ _CLASS_ATTRIBUTES = ("__type__", "__version__", "__flexible__", "__api_key__", "
 
 def request_schema(api_key: int, version: int) -> Schema:
     """Return the plain schema of an API's request in one version."""
+    from kio.index import load_request_schema  # noqa: PLC0415 - slow to import, and not needed before a client speaks
+
     return plain_schema(load_request_schema(api_key, version))
 
 
 def response_schema(api_key: int, version: int) -> Schema:
     """Return the plain schema of an API's response in one version."""
+    from kio.index import load_response_schema  # noqa: PLC0415 - as above
+
     return plain_schema(load_response_schema(api_key, version))
 
 
