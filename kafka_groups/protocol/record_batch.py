@@ -5,20 +5,16 @@ The records in Produce, Fetch and ShareFetch are a sequence of batches. `iter_ba
 raises `CorruptRecordError` for invalid bytes.
 """
 
+import functools
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol, cast
-
-import crc32c as accelerated
-from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
-from aiokafka.record._crecords import DefaultRecordBatch
 
 from kafka_groups.errors import CorruptRecordError
 from kafka_groups.protocol.compression import MAX_DECOMPRESSED_BYTES, Compression, decompress
 from kafka_groups.types import Header
 
 __all__ = [
-    "FOREIGN_ERRORS",
     "HEADER_BYTES",
     "MAGIC",
     "MAGIC_AT",
@@ -27,6 +23,7 @@ __all__ = [
     "Record",
     "RecordBatch",
     "crc32c",
+    "foreign_errors",
     "iter_batches",
     "parse_header",
     "rewrite",
@@ -59,8 +56,28 @@ _CONTROL_BIT = 0x20
 # bytes, and a header's key and value have one each. It may therefore read this far beyond the end.
 _PADDING = bytes(64)
 
-FOREIGN_ERRORS = (CorruptRecordException, UnsupportedCodecError, UnicodeDecodeError, OverflowError, MemoryError)
-"""Exceptions of the compiled codec for malformed records. `RecordBatch.corrupt` converts them to ours."""
+
+@functools.cache
+def foreign_errors() -> tuple[type[Exception], ...]:
+    """What the compiled codec raises over malformed records; `RecordBatch.corrupt` turns one into ours."""
+    from aiokafka.errors import CorruptRecordException, UnsupportedCodecError  # noqa: PLC0415 - as in `_codec`
+
+    return (CorruptRecordException, UnsupportedCodecError, UnicodeDecodeError, OverflowError, MemoryError)
+
+
+@functools.cache
+def _codec() -> Callable[[bytes], Iterable["Record"]]:
+    # aiokafka's package loads its whole client, which takes longer than all of ours: not before there are records.
+    from aiokafka.record._crecords import DefaultRecordBatch  # noqa: PLC0415
+
+    return DefaultRecordBatch
+
+
+@functools.cache
+def _accelerated() -> Callable[..., int]:
+    from crc32c import crc32c as accelerated  # noqa: PLC0415 - as in `_codec`
+
+    return accelerated
 
 
 class Record(Protocol):
@@ -203,11 +220,11 @@ class RecordBatch(NamedTuple):
             self.check_crc()
         try:
             yield from self.compiled()
-        except FOREIGN_ERRORS as error:
+        except foreign_errors() as error:
             raise self.corrupt(error) from error
 
     def compiled(self, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:
-        """Like `records`, for performance-critical loops: iterating may also raise `FOREIGN_ERRORS`.
+        """Like `records`, for performance-critical loops: iterating may also raise `foreign_errors()`.
 
         Decompresses immediately, to at most `max_bytes`.
 
@@ -224,8 +241,8 @@ class RecordBatch(NamedTuple):
             padded = b"".join((self._uncompressed_header(), records, _PADDING))
         else:
             padded = b"".join((self.data, _PADDING))
-        buffer = cast("bytes", memoryview(padded)[:size])  # any buffer works, although aiokafka declares bytes
-        batch: Iterator[Record] = iter(DefaultRecordBatch(buffer))
+        buffer = cast("bytes", memoryview(padded)[:size])  # aiokafka declares bytes, but accepts any buffer
+        batch: Iterator[Record] = iter(_codec()(buffer))
         return batch
 
     def payload(self, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Buffer:
@@ -293,7 +310,7 @@ def crc32c(data: Buffer) -> int:
 
     Keeps the global interpreter lock: releasing it takes longer than the checksum of a batch.
     """
-    return accelerated.crc32c(data, gil_release_mode=0)
+    return _accelerated()(data, gil_release_mode=0)
 
 
 def rewrite(batch: bytearray, *, base_offset: int, leader_epoch: int) -> None:

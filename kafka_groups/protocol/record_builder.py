@@ -3,7 +3,6 @@
 import struct
 from collections.abc import Iterable, Sequence
 
-from aiokafka.record._crecords import DefaultRecordBatchBuilder
 from attrs import frozen
 
 from kafka_groups.protocol.compression import Compression
@@ -73,6 +72,8 @@ class BatchOptions:
 def build_batch(records: Iterable[NewRecord], base_offset: int = 0, options: BatchOptions | None = None) -> bytes:
     """Return one batch with the records."""
     options = options or BatchOptions()
+    from aiokafka.record._crecords import DefaultRecordBatchBuilder  # noqa: PLC0415 - loads aiokafka's whole client
+
     builder = DefaultRecordBatchBuilder(
         _MAGIC,
         options.compression,

@@ -1,10 +1,10 @@
 """A real Kafka's jars, resolved once from Maven Central into a cache that every test run shares."""
 
 import contextlib
-import fcntl
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -52,6 +52,8 @@ class RealKafkaUnavailableError(KafkaGroupsError):
 
 def missing_tools(tools: Sequence[str] = ("java", "mvn")) -> str | None:
     """Which of the programs that a real Kafka needs are not installed, as a sentence; None when all are there."""
+    if sys.platform == "win32":
+        return "KafkaProcess needs Linux or macOS; use KafkaContainer on Windows"
     missing = [tool for tool in tools if find_tool(tool) is None]
     if not missing:
         return None
@@ -93,6 +95,8 @@ def kafka_jars(version: str = DEFAULT_KAFKA_VERSION) -> Path:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
+    import fcntl  # noqa: PLC0415 - not on Windows, where `missing_tools` says that there is no real Kafka
+
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,7 +1,8 @@
-"""What the package costs before it does anything: import time, memory and installed size.
+"""What the package costs before it does anything: processor time of the import, memory and installed size.
 
 `python -m tests.benchmarks.footprint` measures the environment that it runs in; use one with nothing but the package.
-Each figure of time and memory is the median of fresh interpreters.
+Each figure of time and memory is the median of fresh interpreters; processor time, as other work on the machine
+hardly changes it.
 """
 
 import statistics
@@ -29,9 +30,9 @@ with EmbeddedCluster() as cluster:
 }
 _MEASURE = """
 import time
-begun = time.perf_counter()
+begun = time.process_time()
 {program}
-seconds = time.perf_counter() - begun
+seconds = time.process_time() - begun
 import os, sys
 peak = 0.0
 if sys.platform != "win32":
@@ -44,7 +45,7 @@ _TOOLS = frozenset({"pip", "setuptools", "wheel"})
 
 
 def measured(program: str, runs: int = RUNS) -> tuple[float, float, int]:
-    """Median seconds, median peak memory in MiB, and modules of a program in interpreters of its own."""
+    """Medians of processor seconds and of peak memory in MiB, and the modules, of a program in fresh interpreters."""
     results = [_run(_MEASURE.format(program=program)) for _ in range(runs)]
     seconds, peaks, modules = zip(*results, strict=True)
     return statistics.median(seconds), statistics.median(peaks), int(modules[0])

@@ -10,7 +10,7 @@ from attrs import frozen
 from kafka_groups.errors import CorruptRecordError, IllegalStateError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
-from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, Record, RecordBatch
+from kafka_groups.protocol.record_batch import Record, RecordBatch, foreign_errors
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.columns import BLOCK_RECORDS, FIELDS, RecordColumns
 from kafka_groups.share.delivery.place import Place
@@ -181,7 +181,7 @@ class AcquiredRecords:
                         record.offset = raw.offset
                         record.value = raw.value
                         yield record
-                except FOREIGN_ERRORS as error:
+                except foreign_errors() as error:
                     self._reject(batch, batch.corrupt(error))
                 except CorruptRecordError as error:
                     self._reject(batch, error)
@@ -219,7 +219,7 @@ class AcquiredRecords:
         for batch in batches:
             try:
                 self._add_batch(columns, batch)
-            except FOREIGN_ERRORS as error:
+            except foreign_errors() as error:
                 self._reject(batch, batch.corrupt(error))
             except CorruptRecordError as error:
                 self._reject(batch, error)

@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RecordDeserializationError
-from kafka_groups.protocol.record_batch import FOREIGN_ERRORS, Record, RecordBatch, iter_batches
+from kafka_groups.protocol.record_batch import Record, RecordBatch, foreign_errors, iter_batches
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.deserializers import DeserializationContext, takes_context
@@ -187,7 +187,7 @@ def _mark_gaps(acquired: AcquiredRecords, batch: RecordBatch) -> None:
         for raw in batch.compiled():
             if first <= raw.offset <= last:
                 present[raw.offset - first] = 1
-    except FOREIGN_ERRORS as error:
+    except foreign_errors() as error:
         raise batch.corrupt(error) from error
     for start, end in m.runs_of(present, 0):
         acquired.mark_open(first + start, first + end, AcknowledgeType.GAP)
