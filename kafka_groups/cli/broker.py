@@ -3,13 +3,15 @@
 import asyncio
 import signal
 import sys
+from typing import Any
 
 import click
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.cli.broker_security import SecurityOptions, security_options
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX, say
 from kafka_groups.config.broker import BrokerSettings, broker_settings
-from kafka_groups.errors import InvalidConfigError, NetworkError
+from kafka_groups.errors import ConfigurationError, InvalidConfigError, NetworkError
 
 __all__ = ["broker"]
 
@@ -18,12 +20,17 @@ __all__ = ["broker"]
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the first broker; 0 picks free ones.")
 @click.option("--brokers", type=click.IntRange(1, 100), default=1, help="How many; the ports follow each other.")
 @click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="A broker setting by its Kafka name.")
+@security_options
 @click.option("--until-stdin-closes", is_flag=True, help="End when standard input does, as a child process should.")
-def broker(port: int, brokers: int, given: tuple[str, ...], *, until_stdin_closes: bool) -> None:
+def broker(port: int, brokers: int, given: tuple[str, ...], *, until_stdin_closes: bool, **security: Any) -> None:
     """Run an embedded Kafka cluster on loopback until Ctrl-C; its data is in memory and gone at the end."""
     try:
-        cluster = EmbeddedCluster(brokers, port=port, settings=_settings(given))
+        cluster = EmbeddedCluster(
+            brokers, port=port, settings=_settings(given), security=SecurityOptions(**security).security()
+        )
         asyncio.run(_serve(cluster, until_stdin_closes=until_stdin_closes))
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error), param_hint="--tls-certificate") from error
     except NetworkError as error:
         raise click.ClickException(str(error)) from error
 

@@ -5,6 +5,7 @@ does not fit raises an error that names the key, the value and the remedy; a sec
 """
 
 import enum
+import re
 from collections.abc import Callable
 
 from attrs import frozen
@@ -15,6 +16,8 @@ from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 __all__ = ["REQUIRED", "Key", "KeyType"]
 
 INT_MAX = 2**31 - 1
+_IN_URL = re.compile(r"//[^/@]*@")
+"""Name and password in a URL."""
 LONG_MAX = 2**63 - 1
 
 
@@ -150,7 +153,7 @@ class Key:
             remedy: What to do, as a sentence without its full stop; which values are allowed if not given.
         """
         title = self.name if named in (None, self.name) else f"{named} ({self.name})"
-        shown = "(hidden)" if self.secret else repr(value)
+        shown = "(hidden)" if self.secret else _IN_URL.sub("//(hidden)@", repr(value))
         return self.error(f"Invalid value {shown} for {title}: {why}. {remedy or self._remedy()}.")
 
     def format(self, value: object) -> str | None:

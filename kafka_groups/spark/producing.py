@@ -14,9 +14,11 @@ from functools import partial
 from attrs import define, field, frozen
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from kafka_groups.config.security import from_java
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
+from kafka_groups.spark.producer_security import SECURITY_ATTRIBUTES, producer_sasl
 from kafka_groups.types import Header
 
 __all__ = ["DurableProducer", "producer_config"]
@@ -42,10 +44,13 @@ _SHARED: Mapping[str, str] = {
     "security.protocol": "security.protocol",
     "socket.connection.setup.timeout.ms": "socket.connection.setup.timeout.ms",
     "ssl.ca.location": "ssl.ca.location",
+    "ssl.ca.pem": "ssl.ca.pem",
     "ssl.certificate.location": "ssl.certificate.location",
+    "ssl.certificate.pem": "ssl.certificate.pem",
     "ssl.endpoint.identification.algorithm": "ssl.endpoint.identification.algorithm",
     "ssl.key.location": "ssl.key.location",
     "ssl.key.password": "ssl.key.password",
+    "ssl.key.pem": "ssl.key.pem",
 }
 """The consumer's keys that mean the same to a producer, and librdkafka's names for them."""
 
@@ -72,16 +77,21 @@ def producer_config(config: Mapping[str, object]) -> dict[str, object]:
             idempotence would be turned off.
     """
     translated: dict[str, object] = {}
-    for given, value in config.items():
+    security: dict[str, object] = {}
+    for given, value in from_java(config.items()):
         spelling = _ALIASES.get(given, given)
         attribute = _CONSUMER_KEYS.attribute(spelling)
         if attribute is None:
             translated[_checked(spelling, value)] = value
+        elif attribute in SECURITY_ATTRIBUTES:
+            security[attribute] = _CONSUMER_KEYS.key(attribute).parse(value, named=spelling)
         elif (name := _SHARED.get(_CONSUMER_KEYS.key(attribute).name)) and value is not None:
             translated[name] = _fitting(attribute, spelling, value)
     if "bootstrap.servers" not in translated:
         raise ConfigurationError("bootstrap_servers (bootstrap.servers) is missing: the producer needs it")
-    return {**_DEFAULTS, **translated, **_DURABLE}
+    protocol = translated.get("security.protocol", "PLAINTEXT")
+    sasl = producer_sasl(_CONSUMER_KEYS, {**security, "security_protocol": protocol})
+    return {**_DEFAULTS, **translated, **sasl, **_DURABLE}
 
 
 def _checked(name: str, value: object) -> str:
@@ -152,8 +162,8 @@ class DurableProducer:
 
     Args:
         config: Keys of a share consumer that mean the same to a producer (`bootstrap.servers`, `security.protocol`,
-            `ssl.*` …), in any of its spellings, so that a consumer's configuration can be given as it is; and keys of
-            librdkafka's producer (`compression.type`, `linger.ms`, `delivery.timeout.ms` …).
+            `ssl.*`, `sasl.*` …), in any of its spellings, so that a consumer's configuration can be given as it is; and
+            keys of librdkafka's producer (`compression.type`, `linger.ms`, `delivery.timeout.ms` …).
 
     Raises:
         ConfigurationError: A value does not fit, or would make writing less durable.

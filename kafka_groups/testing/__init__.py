@@ -2,6 +2,8 @@
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.observed import EndedDelivery, ObservedGroup
+from kafka_groups.broker.security import BrokerSecurity
+from kafka_groups.net.tls import ServerTls
 from kafka_groups.testing.fast_settings import FAST_SETTINGS
 from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
 from kafka_groups.testing.kafka_container import KafkaContainer
@@ -9,6 +11,7 @@ from kafka_groups.testing.kafka_process import KafkaProcess
 
 __all__ = [
     "FAST_SETTINGS",
+    "BrokerSecurity",
     "EmbeddedCluster",
     "EndedDelivery",
     "Fault",
@@ -17,4 +20,5 @@ __all__ = [
     "KafkaContainer",
     "KafkaProcess",
     "ObservedGroup",
+    "ServerTls",
 ]

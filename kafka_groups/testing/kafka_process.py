@@ -77,6 +77,9 @@ class KafkaProcess:
     Args:
         version: A release of Kafka.
         properties: Entries of `server.properties`, over those of `SINGLE_NODE_PROPERTIES`.
+        listeners: Security protocols of more listeners, by name, such as `{"SECURE": "SASL_SSL"}`; `address` tells
+            their ports. Configure them with properties that begin with `listener.name.secure.`. The listener
+            PLAINTEXT is always there.
         features: Levels of features to format the storage with, such as `{"share.version": 1}`; the release's
             own defaults otherwise.
         java_options: Options for the JVM, before the class path.
@@ -89,6 +92,7 @@ class KafkaProcess:
         version: str = DEFAULT_KAFKA_VERSION,
         properties: Mapping[str, str] | None = None,
         *,
+        listeners: Mapping[str, str] | None = None,
         features: Mapping[str, int] | None = None,
         java_options: Sequence[str] = ("-Xmx1g",),
         keep_log_in: Path | None = None,
@@ -97,6 +101,8 @@ class KafkaProcess:
         self.host = _HOST
         self.port = 0
         self._properties = {**SINGLE_NODE_PROPERTIES, **(properties or {})}
+        self._listeners = dict(listeners or {})
+        self._ports: dict[str, int] = {}
         self._features = dict(features or {})
         self._java_options = tuple(java_options)
         self._keep_log_in = keep_log_in
@@ -123,6 +129,10 @@ class KafkaProcess:
     def bootstrap_servers(self) -> str:
         """`host:port` of the node; the same after `restart`."""
         return f"{self.host}:{self.port}"
+
+    def address(self, listener: str) -> str:
+        """`host:port` of one of the `listeners`; the same after `restart`."""
+        return f"{self.host}:{self._ports[listener]}"
 
     @property
     def is_running(self) -> bool:
@@ -212,14 +222,17 @@ class KafkaProcess:
         return self._home / "server.log"
 
     def _write_properties(self) -> None:
-        self.port, controller_port = free_ports(self._rng, 2)
-        listeners = f"PLAINTEXT://{_HOST}:{self.port},CONTROLLER://{_HOST}:{controller_port}"
+        self.port, controller_port, *others = free_ports(self._rng, 2 + len(self._listeners))
+        self._ports = dict(zip(self._listeners, others, strict=True))
+        clients = ",".join(f"{name}://{_HOST}:{port}" for name, port in {"PLAINTEXT": self.port, **self._ports}.items())
+        protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT", **self._listeners}
         properties = {
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.bootstrap.servers": f"{_HOST}:{controller_port}",
-            "listeners": listeners,
-            "advertised.listeners": f"PLAINTEXT://{_HOST}:{self.port}",
+            "listeners": f"{clients},CONTROLLER://{_HOST}:{controller_port}",
+            "advertised.listeners": clients,
+            "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
             "log.dirs": str(self._home / "data"),

@@ -69,7 +69,7 @@ def real_kafka() -> Iterator[KafkaProcess]:
     version = os.environ.get(VERSION_VARIABLE, DEFAULT_KAFKA_VERSION)
     reason = _why_no_jars(version)
     if reason is not None:
-        _skip_unless_required(reason)
+        skip_unless_required(reason)
     with KafkaProcess(version) as kafka:
         yield kafka
 
@@ -96,7 +96,7 @@ def _why_no_jars(version: str) -> str | None:
     return None
 
 
-def _skip_unless_required(reason: str) -> None:
+def skip_unless_required(reason: str) -> None:
     if os.environ.get(REQUIRE_VARIABLE) == "1":
         pytest.fail(f"{REQUIRE_VARIABLE}=1, but {reason}")
     pytest.skip(reason)

@@ -3,9 +3,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
+
+from tests.support.certificates import Certificates
 
 COMMAND = [sys.executable, "-m", "kafka_groups.cli", "broker"]
 
@@ -58,6 +61,10 @@ def test_child_ends_with_its_standard_input() -> None:
         (["--set", "num.partitions"], "'num.partitions' is not KEY=VALUE"),
         (["--set", "num.partitions=0"], "Invalid value '0' for num.partitions: below the minimum of 1"),
         (["--brokers", "0"], "--brokers"),
+        (["--sasl", "GSSAPI"], "Unknown SASL mechanism 'GSSAPI'"),
+        (["--user", "ann"], "a user is not NAME=PASSWORD"),
+        (["--tls-key", __file__], "it needs --tls-certificate"),
+        (["--tls-certificate", __file__], "Could not use the broker's TLS files"),
     ],
 )
 def test_bad_argument_is_explained(arguments: list[str], said: str) -> None:
@@ -71,3 +78,26 @@ def test_port_in_use_is_explained(cluster: "subprocess.Popen[str]") -> None:
     done = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert f"127.0.0.1:{port}" in done.stderr
+
+
+def test_options_for_tls_and_sasl(tmp_path: Path) -> None:
+    certificates = Certificates(tmp_path)
+    users = tmp_path / "users"
+    users.write_text("# users\nann=se=cret\n")
+    process = started(
+        *("--sasl", "SCRAM-SHA-512", "--users-file", str(users), "--user", "bob=b"),
+        *("--tls-certificate", certificates.server),
+    )
+    try:
+        admin = AdminClient({
+            "bootstrap.servers": address(process),
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.location": certificates.ca,
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.username": "ann",
+            "sasl.password": "se=cret",
+        })  # fmt: skip
+        assert len(admin.list_topics(timeout=20).brokers) == 1
+    finally:
+        process.kill()
+        process.communicate(timeout=20)

@@ -4,11 +4,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import (
     AdminClient,
@@ -39,29 +37,13 @@ from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import ServerTls
 from kafka_groups.protocol.messages.metadata import MetadataRequest
 from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
+from tests.support.certificates import KEY_PASSWORD, Certificates
 
 SECRET = "Tr0ub4dor&3, =ü"
 SETTINGS = {"connection.failed.authentication.delay.ms": 1}
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
-AUTHORITY = trustme.CA()
 
 Keys = Mapping[str, Any]
-
-
-class Certificates:
-    """Certificates in files, and as text."""
-
-    def __init__(self, directory: Path) -> None:
-        self.ca = str(directory / "ca.pem")
-        self.server = str(directory / "server.pem")
-        self.client = str(directory / "client.pem")
-        AUTHORITY.cert_pem.write_to_path(self.ca)
-        AUTHORITY.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(self.server)
-        leaf = AUTHORITY.issue_cert("ann@example.org")
-        leaf.private_key_and_cert_chain_pem.write_to_path(self.client)
-        self.ca_pem = AUTHORITY.cert_pem.bytes().decode()
-        self.client_chain_pem = "".join(part.bytes().decode() for part in leaf.cert_chain_pems)
-        self.client_key_pem = leaf.private_key_pem.bytes().decode()
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +217,7 @@ def test_sasl_at_a_port_without_it_says_so(certificates: Certificates) -> None:
 
 
 def test_untrusted_broker_is_a_failure_of_tls(cluster: EmbeddedCluster, certificates: Certificates) -> None:
-    keys = {**WAYS_IN["plain"], "ssl.ca.location": None, "ssl.ca.pem": trustme.CA().cert_pem.bytes().decode()}
+    keys = {**WAYS_IN["plain"], "ssl.ca.location": None, "ssl.ca.pem": certificates.other_ca_pem}
     with KafkaShareConsumer(consumer_keys(cluster, certificates, keys)) as consumer:
         consumer.subscribe(["t"])
         with pytest.raises(TlsError, match=r"was not accepted.*ssl\.ca\.location"):
@@ -273,6 +255,14 @@ def client_as_files(certificates: Certificates) -> Keys:
     return {"ssl.certificate.location": certificates.client, "ssl.key.location": certificates.client}
 
 
+def client_with_password(certificates: Certificates) -> Keys:
+    return {
+        "ssl.certificate.location": certificates.client,
+        "ssl.key.location": certificates.client_encrypted_key,
+        "ssl.key.password": KEY_PASSWORD,
+    }
+
+
 def client_as_text(certificates: Certificates) -> Keys:
     return {
         "ssl.truststore.certificates": certificates.ca_pem,
@@ -301,7 +291,7 @@ def mutual(certificates: Certificates) -> Iterator[EmbeddedCluster]:
         yield running
 
 
-@pytest.mark.parametrize("keys_of", [client_as_files, client_as_text, client_as_stores])
+@pytest.mark.parametrize("keys_of", [client_as_files, client_with_password, client_as_text, client_as_stores])
 def test_client_certificate_in_files_in_text_and_in_stores_of_java(
     keys_of: Callable[[Certificates], Keys], mutual: EmbeddedCluster, certificates: Certificates
 ) -> None:

@@ -64,3 +64,74 @@ def test_secrets_are_not_shown() -> None:
     )
     assert "hush" not in repr(producer)
     assert "one:1" in repr(pickle.loads(pickle.dumps(producer)))
+
+
+def oauth_cb(config: str) -> tuple[str, float]:
+    return f"token-{config}", 4e9
+
+
+async def async_cb(config: str) -> tuple[str, float, str, dict[str, str]]:
+    return f"token-{config}", 4e9, "ann", {"pool": "p"}
+
+
+JAAS = "org.apache.kafka.common.security."
+AT = {"bootstrap.servers": "one:1", "security.protocol": "SASL_SSL"}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"sasl_mechanism": "SCRAM-SHA-512", "sasl.username": "ann", "sasl.password": "hush"},
+        {
+            "sasl.mechanisms": "SCRAM-SHA-512",
+            "sasl.jaas.config": JAAS + 'scram.ScramLoginModule required username="ann" password="hush";',
+        },
+    ],
+)
+def test_passwords_are_translated(keys: dict[str, object]) -> None:
+    config = producer_config(AT | keys)
+    assert {name: value for name, value in config.items() if name.startswith("sasl")} == {
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "ann",
+        "sasl.password": "hush",
+    }
+    assert "hush" not in repr(DurableProducer(AT | keys))
+    assert producer_config(config) == config
+
+
+def test_an_identity_provider_is_translated() -> None:
+    keys = {
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.login.callback.handler.class": JAAS + "oauthbearer.OAuthBearerLoginCallbackHandler",
+        "sasl.oauthbearer.token.endpoint.url": "https://idp.example/token",
+        "sasl.jaas.config": JAAS + "oauthbearer.OAuthBearerLoginModule required "
+        'clientId="me" clientSecret="hush" scope="kafka" extension_logicalCluster="lkc-1";',
+    }
+    config = producer_config(AT | keys)
+    assert {name.removeprefix("sasl.oauthbearer."): value for name, value in config.items() if "oauth" in name} == {
+        "method": "oidc",
+        "client.id": "me",
+        "client.secret": "hush",
+        "scope": "kafka",
+        "extensions": "logicalCluster=lkc-1",
+        "token.endpoint.url": "https://idp.example/token",
+    }
+    assert producer_config(config) == config
+
+
+@pytest.mark.parametrize("function", [oauth_cb, async_cb])
+def test_functions_for_tokens_travel_and_are_called_without_await(function: object) -> None:
+    keys = {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": function, "sasl.oauthbearer.config": "x"}
+    config = producer_config(AT | keys | {"sasl.oauthbearer.extensions": "cluster=c"})
+    tokens = pickle.loads(pickle.dumps(config))["oauth_cb"]
+    token, expiry_s, _, extensions = tokens("x")
+    assert (token, expiry_s, extensions["cluster"]) == ("token-x", 4e9, "c")
+    assert repr(tokens) == repr(config["oauth_cb"])  # so that equal ones share a producer
+    assert producer_config(config) == config
+
+
+def test_certificates_as_text_are_translated() -> None:
+    pem = "-----BEGIN CERTIFICATE-----"
+    keys = {"ssl.truststore.certificates": pem, "ssl.keystore.certificate.chain": pem, "ssl_key_pem": pem}
+    config = producer_config(AT | {"security.protocol": "SSL"} | keys)
+    assert [config[f"ssl.{name}.pem"] for name in ("ca", "certificate", "key")] == [pem] * 3

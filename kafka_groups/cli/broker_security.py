@@ -1,0 +1,83 @@
+"""The options of `kafka-groups broker` for TLS and SASL."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from attrs import frozen
+
+from kafka_groups.broker.security import BrokerSecurity
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.net.tls import ServerTls
+
+__all__ = ["SecurityOptions", "security_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=str)
+_OPTIONS = (
+    click.option(
+        "--sasl", "mechanisms", multiple=True, metavar="MECHANISM", help="A SASL mechanism that clients may use."
+    ),
+    click.option("--user", "users", multiple=True, metavar="NAME=PASSWORD", help="A user, for PLAIN and SCRAM."),
+    click.option("--users-file", type=_FILE, help="Users, one NAME=PASSWORD on each line."),
+    click.option("--tls-certificate", type=_FILE, help="The brokers' certificate chain in PEM; turns TLS on."),
+    click.option("--tls-key", type=_FILE, help="The certificate's key in PEM, if it is in another file."),
+    click.option("--tls-client-ca", type=_FILE, help="Require client certificates that these authorities signed."),
+)
+
+
+@frozen(kw_only=True)
+class SecurityOptions:
+    """The values of the options."""
+
+    mechanisms: tuple[str, ...]
+    users: tuple[str, ...]
+    users_file: str | None
+    tls_certificate: str | None
+    tls_key: str | None
+    tls_client_ca: str | None
+
+    def security(self) -> BrokerSecurity:
+        """Return what a cluster takes.
+
+        Raises:
+            click.BadParameter: A mechanism is unknown, a user has no password, or a certificate is missing.
+        """
+        try:
+            return BrokerSecurity(mechanisms=self.mechanisms, users=self._passwords(), tls=self._tls())
+        except ConfigurationError as error:
+            raise click.BadParameter(str(error), param_hint="--sasl") from error
+
+    def _passwords(self) -> dict[str, str]:
+        lines = [] if self.users_file is None else Path(self.users_file).read_text(encoding="utf-8").splitlines()
+        given = [(text, "--user") for text in self.users]
+        given += [(line, "--users-file") for line in lines if line.strip() and not line.startswith("#")]
+        return dict(_user(text, option) for text, option in given)
+
+    def _tls(self) -> ServerTls | None:
+        if self.tls_certificate is None:
+            for option, value in {"--tls-key": self.tls_key, "--tls-client-ca": self.tls_client_ca}.items():
+                if value is not None:
+                    raise click.BadParameter("it needs --tls-certificate", param_hint=option)
+            return None
+        return ServerTls(
+            certificate_location=self.tls_certificate,
+            key_location=self.tls_key,
+            client_ca_location=self.tls_client_ca,
+        )
+
+
+def security_options(command: F) -> F:
+    """Add the options to a command; they come as keyword arguments of `SecurityOptions`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _user(text: str, option: str) -> tuple[str, str]:
+    name, equals, password = text.partition("=")
+    if not name or not equals or not password:
+        raise click.BadParameter("a user is not NAME=PASSWORD", param_hint=option)  # never shows the password
+    return name, password
