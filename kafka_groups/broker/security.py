@@ -1,6 +1,6 @@
 """Who may connect to the embedded brokers, and how each connection authenticates, as Kafka's brokers do it.
 
-There is no authorization: whoever is authenticated may do everything.
+There is no authorization: an authenticated client may perform any operation.
 """
 
 import enum

@@ -134,7 +134,7 @@ def assert_shows_each_order_and_ends_at_an_interrupt(process: "subprocess.Popen[
     assert all(lines), errors
     assert len(set(lines)) == ORDERS
     assert more == ""
-    assert errors.splitlines()[-1] == "KeyboardInterrupt"
+    assert errors.splitlines()[-1] == "KeyboardInterrupt", errors
     assert "Warning" not in errors
     return lines
 
