@@ -184,7 +184,7 @@ class _Authenticator:
                 _LOG.warning("Could not authenticate again at %s: %s", connection.peer, error)
             connection.abort(error)
         else:
-            _LOG.debug("Authenticated again at %s", connection.peer)
+            _LOG.debug("authenticated again at %s", connection.peer)
             connection.release()
 
 

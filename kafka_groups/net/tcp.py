@@ -233,5 +233,7 @@ def _lost_error(error: Exception | None, peer: str) -> Exception | None:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"  # asyncio says that a call failed, and with which arguments
     strerror = error.strerror if isinstance(error, OSError) else None
     return strerror or str(error) or type(error).__name__
