@@ -1,0 +1,56 @@
+"""A real Kafka that is away for longer than `default.api.timeout.ms`: the consumer continues when it is back."""
+
+import logging
+
+import pytest
+from confluent_kafka import Producer
+
+from kafka_groups import ConsumerState, KafkaShareConsumer
+from kafka_groups.testing import KafkaProcess
+from tests.support.conditions import wait_until
+
+TOPIC = "orders"
+
+
+def produce(kafka: KafkaProcess, *values: bytes) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 2})
+    for value in values:
+        producer.produce(TOPIC, value)
+    assert producer.flush(30) == 0
+
+
+def polled(consumer: KafkaShareConsumer[bytes, bytes], count: int) -> list[bytes | None]:
+    values: list[bytes | None] = []
+
+    def enough() -> bool:
+        values.extend(record.value for record in consumer.poll(timeout=0.5))
+        return len(values) >= count
+
+    wait_until(enough, 60)
+    return values
+
+
+@pytest.mark.real_kafka
+@pytest.mark.slow
+def test_a_consumer_continues_after_a_real_outage(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kafka_groups")
+    with KafkaProcess() as kafka:
+        config = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "default.api.timeout.ms": 2_000}
+        with KafkaShareConsumer(config) as consumer:
+            consumer.subscribe([TOPIC])
+            wait_until(lambda: consumer.poll(timeout=0.5) or consumer.assignment(), 60)
+            produce(kafka, b"before")
+            assert polled(consumer, 1) == [b"before"]
+            consumer.commit_sync()
+
+            kafka.kill()
+            wait_until(lambda: consumer.poll(timeout=0.5) or consumer.metrics()["unreachable-seconds"] > 4, 60)
+            assert consumer.state is ConsumerState.UNREACHABLE
+
+            kafka.restart()
+            produce(kafka, b"after")
+            assert b"after" in polled(consumer, 1)
+            wait_until(lambda: consumer.poll(timeout=0.5) or consumer.state is ConsumerState.ACTIVE, 60)
+    said = [record.getMessage() for record in caplog.records if record.name == "kafka_groups.network"]
+    assert any("Cannot reach a broker" in text for text in said)
+    assert any(text.startswith("Reached ") for text in said)
