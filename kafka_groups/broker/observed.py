@@ -75,8 +75,8 @@ class _Wait:
 class ObservedGroup:
     """One share group of an embedded cluster, from the brokers' side; `EmbeddedCluster.group` makes it.
 
-    It shows all deliveries that ended since the cluster started, whoever the members were. A record that was released
-    twice is listed twice. The `wait_until_…` methods block and are for the `with` form of the cluster; in the
+    It shows all deliveries that ended since the cluster started, for all members. A record that was released twice is
+    listed twice. The `wait_until_…` methods block and are for the `with` form of the cluster; in the
     `async with` form, await the methods that end in `_async`.
 
     Args:

@@ -50,7 +50,7 @@ def append_all(
 
     Raises:
         TypeError: A value, key or header is neither bytes nor text, or `values` is a single value.
-        ValueError: There are not as many keys as values, or no such partition.
+        ValueError: The numbers of keys and values differ, or the partition does not exist.
     """
     records = _records(given, wall_ms)
     chosen = _partitions(records, given.partition, partitions)

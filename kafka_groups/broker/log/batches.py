@@ -16,7 +16,7 @@ class BatchInfo:
         last_offset: Its last offset.
         size_bytes: Size of the whole batch.
         record_count: Number of records. Less than the number of offsets if compaction removed some.
-        max_timestamp_ms: The largest timestamp of its records, or -1 if they have none.
+        max_timestamp_ms: The largest timestamp of its records, or -1 if they have no timestamps.
         leader_epoch: Epoch of the leader that appended it.
         is_control: Whether it contains transaction markers, which applications don't see.
         is_transactional: Whether it belongs to a transaction.

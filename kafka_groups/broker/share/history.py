@@ -1,4 +1,4 @@
-"""What became of deliveries, group by group: for tests that ask what a group accepted, released or rejected."""
+"""The results of deliveries by group, for tests that check what a group accepted, released or rejected."""
 
 import enum
 from collections.abc import Callable, Iterable, Iterator
@@ -28,11 +28,11 @@ class DeliveryOutcome(enum.Enum):
 
 @frozen
 class Ended:
-    """Deliveries of neighbouring records that ended the same way.
+    """Deliveries of consecutive records that ended the same way.
 
     Attributes:
-        outcome: How.
-        partition: Where.
+        outcome: How they ended.
+        partition: Their partition.
         first: The first offset.
         last: The last offset.
         delivery_count: How often the records had been delivered.
@@ -45,12 +45,12 @@ class Ended:
     delivery_count: int
 
     def followed_by(self, other: "Ended") -> bool:
-        """Whether the other one goes on where this one ends."""
+        """Return whether the other one continues where this one ends."""
         return self.last + 1 == other.first and evolve(self, first=other.first, last=other.last) == other
 
 
 class DeliveryHistory:
-    """All deliveries that ended, in their order; kept as runs, since the cluster's start."""
+    """All deliveries that ended since the cluster started, in order, stored as runs."""
 
     def __init__(self) -> None:
         self._of: dict[str, list[Ended]] = {}
@@ -64,7 +64,7 @@ class DeliveryHistory:
         return tuple(self._of.get(group_id, ()))
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function, on the brokers' event loop, whenever deliveries end; returns what takes it off again."""
+        """Call a function on the brokers' event loop whenever deliveries end. Returns a function that stops it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -75,7 +75,7 @@ class DeliveryHistory:
         batches: "Iterable[StateBatch]",
         acknowledged: Iterable[AcknowledgementBatch] = (),
     ) -> None:
-        """Take note of new states.
+        """Record new states.
 
         Args:
             group_id: The group.

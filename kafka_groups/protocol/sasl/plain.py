@@ -31,7 +31,7 @@ class PlainClient:
     def respond(self, challenge: bytes) -> bytes | None:
         """Take the broker's answer, which is empty."""
         if challenge:
-            raise RejectedError("the broker sent a PLAIN challenge, but PLAIN has none")
+            raise RejectedError("the broker sent a challenge, but PLAIN does not use challenges")
         return None
 
 
