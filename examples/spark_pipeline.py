@@ -3,9 +3,9 @@
 Run it with `python examples/spark_pipeline.py`, or with `--flights 20000` for less. It needs Java 17 or newer and the
 extra `demo`: `pip install 'kafka-groups[demo]'`.
 
-Each worker is a Spark task with its own share consumer. `Store` is the sink. It writes each record under the record's key
-(topic, partition, offset), so that a redelivered record overwrites its row. The workers accept a batch after `Store` has
-returned. If a process dies before that, Kafka redelivers the records.
+Each worker is a Spark task with its own share consumer. `Store` is the sink. It writes each record under the record's
+key (topic, partition, offset), so that a redelivered record overwrites its row. The workers accept a batch after
+`Store` has returned. If a process dies before that, Kafka redelivers the records.
 """
 
 import argparse
