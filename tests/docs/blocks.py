@@ -30,6 +30,11 @@ class Program:
         return "while True:" in self.code
 
     @property
+    def stops_at_signals(self) -> bool:
+        """Whether it runs until a signal, which it handles."""
+        return "signal.SIGTERM" in self.code
+
+    @property
     def on_spark(self) -> bool:
         """Whether it needs a Spark session."""
         return "pyspark" in self.code

@@ -15,6 +15,7 @@ from attrs import evolve
 from confluent_kafka import Producer
 
 from kafka_groups.cli.main import main
+from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.testing import EmbeddedCluster, KafkaProcess
 from tests.docs.blocks import PAGES, ROOT, Program, programs, shell_lines
 
@@ -24,7 +25,8 @@ PROMPT = {"group.share.min.heartbeat.interval.ms": 500, "group.share.heartbeat.i
 
 RUN = [program for program in programs() if program.run and not program.on_spark]
 ENDLESS = [program for program in RUN if program.endless]
-ENDING = [program for program in RUN if not program.endless]
+SIGNALLED = [program for program in RUN if program.stops_at_signals]
+ENDING = [program for program in RUN if not program.endless and not program.stops_at_signals]
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +106,24 @@ def test_endless_program_shows_each_order_and_ends_at_an_interrupt(
     program: Program, bootstrap_servers: str, tmp_path: Path
 ) -> None:
     assert_shows_each_order_and_ends_at_an_interrupt(start(program, bootstrap_servers, tmp_path))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("program", SIGNALLED, ids=str)
+def test_program_that_handles_signals_ends_well_and_has_its_orders_accepted(
+    program: Program, number: signal.Signals, bootstrap_servers: str, tmp_path: Path
+) -> None:
+    process = start(program, bootstrap_servers, tmp_path)
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(ORDERS)]
+    process.send_signal(number)
+    more, errors = ended(process)
+    assert (process.returncode, more, errors) == (0, "", "")
+    assert len(set(lines)) == ORDERS
+    with KafkaShareConsumer(bootstrap_servers=bootstrap_servers, group_id="invoices") as other:
+        other.subscribe(["orders"])
+        again = [record.offset for record in other.poll(timeout=5.0)]
+    assert again in ([], [ORDERS - 1])  # the last one may have been under way
 
 
 def test_first_example_of_the_readme_shows_what_is_in_the_topic(cluster: EmbeddedCluster, tmp_path: Path) -> None:
