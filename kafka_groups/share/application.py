@@ -371,18 +371,20 @@ class Application:
         self._report_undecodable()
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
         pending: list[PendingAcknowledgement] = []
+        holds = False
         for delivery in self._in_hand:
             self.archives.look_at(delivery)
             held = delivery.take_held()
             if held is not None:
                 self._inbox.delayed.append(held)
+                holds = True
             taken = delivery.take_acknowledged()
             batches = m.encode_batches(taken, delivery.first_offset)
             if batches:
                 pending.append(PendingAcknowledgement(delivery, batches, taken, deadline_ms, ticket))
         self._in_hand = [delivery for delivery in self._in_hand if not delivery.is_done]
         self._publish_in_hand()
-        return self._send(pending, ticket)
+        return self._send(pending, ticket) or holds
 
     def commit(self, ticket: CommitTicket | None) -> bool:
         """What a commit does before it waits: in implicit mode everything delivered is accepted."""

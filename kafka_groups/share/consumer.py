@@ -290,7 +290,7 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
     def _settled(self, ticket: CommitTicket, settled: threading.Event, timeout_s: float | None) -> None:
         timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
         self._attract_attention()
-        if not settled.wait(timeout_s) and not ticket.is_done:
+        if not ticket.is_done and not settled.wait(timeout_s) and not ticket.is_done:
             raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s")
 
     # --------------------------------------------------------------------------------- the group
