@@ -41,6 +41,7 @@ from kafka_groups.share.delivery.records import (
     AnyRecords,
     ShareRecord,
     ShareRecords,
+    delivery_of,
 )
 from kafka_groups.types import AcknowledgeType, TopicPartition
 
@@ -67,6 +68,7 @@ class Application:
     Attributes:
         is_explicit: Whether the application acknowledges each record itself.
         is_closed: Whether the consumer was closed.
+        refuses: Whether no record can be acknowledged now: in implicit mode, in a callback, after close.
         subscription: The topics that it is subscribed to.
         callback: Told the fate of acknowledgements, or None.
         archive_callback: Told of records that a release archives, or None.
@@ -95,7 +97,7 @@ class Application:
         self.is_explicit = config.acknowledgement_mode == "explicit"
         self._in_callback = False
         self._woken = False
-        self._refuses = not self.is_explicit
+        self.refuses = not self.is_explicit
         self.is_closed = False
         self.subscription: frozenset[str] = frozenset()
         self.callback: AcknowledgementCallback | None = None
@@ -153,7 +155,7 @@ class Application:
 
     def mark_closed(self) -> None:
         """The consumer is closed from here on."""
-        self.is_closed = self._refuses = True
+        self.is_closed = self.refuses = True
 
     def wake(self) -> None:
         """Have the poll that waits, or else the next poll or commit, raise `WakeupError`."""
@@ -286,30 +288,23 @@ class Application:
             told = news.popleft()
             if callback is None:
                 continue
-            self._in_callback = self._refuses = True
+            self._in_callback = self.refuses = True
             try:
                 callback(told)
             finally:
-                self._in_callback, self._refuses = False, self.is_closed or not self.is_explicit
+                self._in_callback, self.refuses = False, self.is_closed or not self.is_explicit
 
     # ----------------------------------------------------------------------------- acknowledgement
 
-    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType) -> None:
+    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType, release_after: float | None = None) -> None:
         """Acknowledge one record."""
-        if kind.__class__ is not AcknowledgeType or not kind or self._refuses:  # for every record: keep it cheap
-            self._check_kind(kind)
-        try:
-            delivery = record._acquired
-        except AttributeError:
-            raise not_a_record(record) from None
-        delivery.acknowledge(record.offset, kind)
-
-    def release_later(self, record: AnyRecord, kind: AcknowledgeType, release_after: float) -> None:
-        """Release one record later."""
         due_ms = self._due_ms(kind, release_after)
-        self.acknowledge(record, kind)
+        if not isinstance(record, ShareRecord):
+            raise not_a_record(record)
+        delivery = delivery_of(record)
+        delivery.acknowledge(record.offset, kind)
         if due_ms is not None:
-            record._acquired.release_at(record.offset, record.offset, due_ms)
+            delivery.release_at(record.offset, record.offset, due_ms)
 
     def _due_ms(self, kind: AcknowledgeType, release_after: float | None) -> int | None:
         """When to release; None for with the next request."""

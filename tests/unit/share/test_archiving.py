@@ -32,7 +32,7 @@ def test_a_release_of_the_last_delivery_is_told(release_after: float | None) -> 
     bench, records, told = watched((0, 1, 4), (2, 4, 5))
     for record, kind in zip(records, (RELEASE, RELEASE, RELEASE, ACCEPT, RELEASE), strict=True):
         if kind is RELEASE and release_after:
-            bench.application.release_later(record, kind, release_after)
+            bench.application.acknowledge(record, kind, release_after)
         else:
             bench.application.acknowledge(record, kind)
     bench.commit()

@@ -28,7 +28,7 @@ def holding(release_after: float = 5.0, *, version: int = 2, records: int = 2) -
     first, *others = bench.delivered((0, records - 1), version=version)
     bench.application.acknowledge(first, ACCEPT)
     for record in others:
-        bench.application.release_later(record, RELEASE, release_after)
+        bench.application.acknowledge(record, RELEASE, release_after)
     bench.application.commit(None)
     request = bench.acknowledge()
     assert acknowledged_in(request) == {0: {0: ACCEPT}}
@@ -82,7 +82,7 @@ def test_releases_go_together_and_the_rest_stays() -> None:
     bench = Bench(acknowledgement_mode="explicit", prefetch_batches=0)
     records = bench.delivered((0, 3))
     for record, after in zip(records, (1.0, 1.02, 2.0, 0.0), strict=True):
-        bench.application.release_later(record, RELEASE, after)
+        bench.application.acknowledge(record, RELEASE, after)
     bench.application.commit(None)
     request = bench.acknowledge()
     assert acknowledged_in(request) == {0: {3: RELEASE}}
@@ -99,7 +99,7 @@ def test_releases_go_together_and_the_rest_stays() -> None:
 def test_the_last_call_wins(kind: AcknowledgeType) -> None:
     bench = Bench(acknowledgement_mode="explicit", prefetch_batches=0)
     (record,) = bench.delivered((0, 0))
-    bench.application.release_later(record, RELEASE, 5.0)
+    bench.application.acknowledge(record, RELEASE, 5.0)
     bench.application.acknowledge(record, kind)
     bench.application.commit(None)
     assert acknowledged_in(bench.acknowledge()) == {0: {0: kind}}
@@ -199,7 +199,7 @@ def test_what_cannot_wait_is_refused_and_changes_nothing(kind: AcknowledgeType, 
     bench = Bench(acknowledgement_mode="explicit", prefetch_batches=0)
     (record,) = bench.delivered((0, 0))
     with pytest.raises(ConfigurationError, match=said):
-        bench.application.release_later(record, kind, after)
+        bench.application.acknowledge(record, kind, after)
     assert delivery_of(record).has_open
 
 
