@@ -49,12 +49,12 @@ class Windows:
     def per_second(self, now_ms: int) -> float:
         """The sum of the values divided by the time that they came in, which is never less than one window."""
         windows = self._fresh(now_ms)
-        if not windows:
-            return 0.0
-        elapsed_ms = now_ms - min(window.start_ms for window in windows)
-        if elapsed_ms < WINDOW_MS:
-            elapsed_ms += WINDOW_MS
-        return sum(window.total for window in windows) * 1000 / elapsed_ms
+        return sum(window.total for window in windows) / _seconds_of(windows, now_ms)
+
+    def times_per_second(self, now_ms: int) -> float:
+        """How many values there were, divided by that time."""
+        windows = self._fresh(now_ms)
+        return sum(window.count for window in windows) / _seconds_of(windows, now_ms)
 
     def average(self, now_ms: int) -> float:
         """The mean of the values; NaN without any."""
@@ -69,3 +69,8 @@ class Windows:
     def _fresh(self, now_ms: int) -> list[_Window]:
         both = (self._current, self._before)
         return [window for window in both if window.count and now_ms - window.start_ms < 2 * WINDOW_MS]
+
+
+def _seconds_of(windows: list[_Window], now_ms: int) -> float:
+    elapsed_ms = now_ms - min((window.start_ms for window in windows), default=now_ms)
+    return (elapsed_ms if elapsed_ms >= WINDOW_MS else elapsed_ms + WINDOW_MS) / 1000

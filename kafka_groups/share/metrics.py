@@ -129,7 +129,7 @@ def _of_the_member() -> Iterator[Metric]:
         "heartbeat-rate",
         "1/s",
         "Heartbeats that were answered.",
-        lambda f: f.member.heartbeat_times.per_second(f.now_ms),
+        lambda f: f.member.response_times.times_per_second(f.now_ms),
     )
     yield Metric("heartbeat-total", "heartbeats", "Heartbeats that were answered.", lambda f: f.member.heartbeats)
     yield Metric(
@@ -206,7 +206,7 @@ def _of_fetching() -> Iterator[Metric]:
         lambda f: f.fetching.fetch_latencies.largest(f.now_ms),
     )
     yield Metric(
-        "fetch-rate", "1/s", "Fetches that were answered.", lambda f: f.fetching.fetch_times.per_second(f.now_ms)
+        "fetch-rate", "1/s", "Fetches that were answered.", lambda f: f.fetching.fetch_latencies.times_per_second(f.now_ms)
     )
     yield Metric("fetch-total", "fetches", "Fetches that were answered.", lambda f: f.fetching.fetch_total)
     yield Metric(

@@ -22,7 +22,6 @@ class MemberFigures:
     heartbeats: int = 0
     sent_ms: int | None = None
     response_times: Windows = field(factory=Windows)
-    heartbeat_times: Windows = field(factory=Windows)
     rebalances: int = 0
     rebalance_times: Windows = field(factory=Windows)
 
@@ -30,7 +29,6 @@ class MemberFigures:
         """The coordinator answered a heartbeat."""
         self.heartbeats += 1
         self.response_times.record(latency_ms, now_ms)
-        self.heartbeat_times.record(1, now_ms)
 
     def rebalanced(self, now_ms: int) -> None:
         """The assignment changed."""

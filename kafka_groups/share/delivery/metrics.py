@@ -27,7 +27,6 @@ class ShareMetrics:
     records_accepted_total: int = 0
     records_released_total: int = 0
     records_rejected_total: int = 0
-    fetch_times: Windows = field(factory=Windows)
     fetch_latencies: Windows = field(factory=Windows)
     throttle_times: Windows = field(factory=Windows)
     fetch_sizes: Windows = field(factory=Windows)
@@ -46,7 +45,6 @@ class ShareMetrics:
     def fetched(self, latency_ms: int, throttle_time_ms: int, now_ms: int) -> None:
         """A fetch was answered."""
         self.fetch_total += 1
-        self.fetch_times.record(1, now_ms)
         self.fetch_latencies.record(latency_ms, now_ms)
         self.throttle_times.record(throttle_time_ms, now_ms)
 

@@ -33,9 +33,10 @@ class PollFigures:
             between_ms = now_ms - self._begun_ms
             self.between.record(between_ms, now_ms)
             self.idle.record(self._waited_ms / between_ms if between_ms > 0 else 0.0, now_ms)
-        self.records.record(records_total - self._records_before, now_ms)
-        self.size_bytes.record(bytes_total - self._bytes_before, now_ms)
-        self._records_before, self._bytes_before = records_total, bytes_total
+        if records_total != self._records_before:
+            self.records.record(records_total - self._records_before, now_ms)
+            self.size_bytes.record(bytes_total - self._bytes_before, now_ms)
+            self._records_before, self._bytes_before = records_total, bytes_total
         self._begun_ms, self._waited_ms = now_ms, 0
 
     def waited(self, now_ms: int) -> None:

@@ -22,6 +22,7 @@ def test_a_rate_is_never_of_less_than_a_window() -> None:
     windows.record(60, 1_000)
     assert windows.per_second(1_000) == 2  # 60 in the 30 seconds that a window lasts
     assert windows.per_second(16_000) == pytest.approx(60 / 45)
+    assert windows.times_per_second(16_000) == pytest.approx(1 / 45)
 
 
 def test_a_steady_rate_is_what_it_is() -> None:
