@@ -1,4 +1,4 @@
-"""Single questions to brokers, for what the engine of a client does not ask by itself."""
+"""Single requests to brokers, for what the engine of a client does not ask by itself."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,21 +27,21 @@ Address = tuple[str, int]
 
 
 def raise_for(code: ErrorCode, message: str | None) -> None:
-    """Raise the error that a broker's answer carries; nothing when it carries none."""
+    """Raise the error in a broker's response, if there is one."""
     if code is not ErrorCode.NONE:
         raise error_for(code, message)
 
 
 def total_lag(lags: Mapping[TopicPartition, int]) -> int | None:
-    """The lag of all partitions; None when there are none, or the lag of one is not known."""
+    """Return the sum of the lags; None if there are no partitions, or if one lag is unknown."""
     return sum(lags.values()) if lags and min(lags.values()) >= 0 else None
 
 
 class Brokers:
     """Connections to brokers for single questions; lives on one event loop.
 
-    A connection is opened at the first question to its broker and kept; one that is lost is opened anew. Each question
-    waits 5 seconds for its answer.
+    A connection is opened with the first request to its broker, kept, and opened again after it was lost. Each request
+    waits 5 seconds for its response.
 
     Args:
         bootstrap_servers: Brokers for questions that each of them can answer.
@@ -66,13 +66,13 @@ class Brokers:
         self._links: dict[Address, Session] = {}
 
     async def ask(self, address: Address, request: object) -> Any:
-        """The answer of one broker.
+        """Send a request to one broker and return its response.
 
         Raises:
             AuthenticationError: Client and broker do not accept each other.
             NetworkError: The broker cannot be reached.
-            OperationTimeoutError: It does not answer.
-            KafkaGroupsError: It does not know such questions, or its answer cannot be read.
+            OperationTimeoutError: It does not respond in time.
+            KafkaGroupsError: It does not support the request, or its response is malformed.
         """
         deadline_ms = self._clock.now_ms() + _TIMEOUT_MS
         link = self._links.get(address)
@@ -81,10 +81,10 @@ class Brokers:
         return await link.connection.request(request, link.versions.version_for(type(request)), deadline_ms)
 
     async def ask_any(self, request: object) -> Any:
-        """The answer of the first bootstrap server that has one.
+        """Send a request to the bootstrap servers in turn and return the first response.
 
         Raises:
-            KafkaGroupsError: None of them has; the error of the last one.
+            KafkaGroupsError: None of them responds; the error is that of the last one.
         """
         *others, last = self._bootstrap_servers
         for address in others:
@@ -95,10 +95,10 @@ class Brokers:
         return await self.ask(last, request)
 
     async def coordinator_of(self, group_id: str) -> Address:
-        """The broker that coordinates a group (KIP-699; brokers with share groups speak version 4 and newer).
+        """Return the broker that coordinates a group (KIP-699; brokers with share groups support version 4 and newer).
 
         Raises:
-            KafkaGroupsError: No bootstrap server answers, or there is no coordinator now, or no access to the group.
+            KafkaGroupsError: No bootstrap server responds, the group has no coordinator now, or access is denied.
         """
         request = FindCoordinatorRequest(key_type=_GROUP_KEY, coordinator_keys=(group_id,))
         answer: FindCoordinatorResponse = await self.ask_any(request)
@@ -107,12 +107,12 @@ class Brokers:
         return found.host, found.port
 
     async def share_group_lags(self, coordinator: Address, group_id: str) -> Mapping[TopicPartition, int]:
-        """How many records of each partition a share group has still to deal with (KIP-1226).
+        """Return how many records of each partition a share group has not finished (KIP-1226).
 
-        Only partitions that the group has state for; -1 where nothing was acknowledged yet.
+        Only partitions that the group has state for; -1 for a partition where nothing was acknowledged yet.
 
         Raises:
-            KafkaGroupsError: The coordinator does not tell.
+            KafkaGroupsError: The coordinator refuses the request or cannot be reached.
         """
         asked = DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=None)
         request = DescribeShareGroupOffsetsRequest(groups=(asked,))

@@ -16,7 +16,7 @@ _FIRST_BATCHED_VERSION = 4
 
 
 class CoordinatorManager:
-    """Knows the coordinator of one group, and looks it up whenever it is unknown and wanted.
+    """Knows the coordinator of one group, and looks it up when it is needed and unknown.
 
     Args:
         group_id: The group.
@@ -39,7 +39,7 @@ class CoordinatorManager:
         self.wanted = False
 
     def mark_unknown(self) -> None:
-        """The broker is not the coordinator any more, or cannot be reached: look it up anew."""
+        """Look the coordinator up again: it has moved or cannot be reached."""
         self.node_id = None
 
     def poll(self, now_ms: int) -> PollResult:

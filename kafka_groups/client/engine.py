@@ -1,4 +1,4 @@
-"""The one loop of a client: asks its request managers what to send, sends it, hands back what comes.
+"""The one loop of a client: asks its request managers what to send, sends it, and hands back the answers.
 
 It runs as callbacks on an event loop, not as a task: a turn follows every answer at once, without a switch of
 tasks in between, and the timer is set to the earliest moment that a manager named.

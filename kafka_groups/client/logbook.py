@@ -75,5 +75,5 @@ class Logbook:
             self.warn(log, event.subject, "%s", event.text)
 
     def settled(self, subject: str) -> bool:
-        """Begin anew with a subject; whether it was warned about."""
+        """Forget a subject whose problem is solved; return whether there was a warning about it."""
         return self._subjects.pop(subject, None) is not None

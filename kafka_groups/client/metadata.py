@@ -108,7 +108,7 @@ class MetadataManager:
     Args:
         metadata: What is kept fresh.
         errors: Where events go, and errors of topics that only the application can mend.
-        max_age_ms: Age at which the metadata is fetched anew (`metadata.max.age.ms`).
+        max_age_ms: Age at which the metadata is fetched again (`metadata.max.age.ms`).
         timeout_ms: How long a response is waited for (`request.timeout.ms`).
         backoff: Pace of attempts while they fail.
         allow_auto_create: Whether the broker may create missing topics (`allow.auto.create.topics`).

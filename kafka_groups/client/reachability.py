@@ -67,14 +67,14 @@ class Reachability:
             self.unreachable_since_ms = now_ms
 
     def remaining_ms(self, now_ms: int) -> int | None:
-        """How long until `take_error` may have something to say; None if only another event can change that."""
+        """Return how long until `take_error` may return an error; None if only another event can change that."""
         if self.unreachable_since_ms is None or self.last_answer_ms is not None:
             return None
         ends = (self._patience_end_ms(), self._timeout_end_ms())
         return min((end_ms - now_ms for end_ms in ends if end_ms > now_ms), default=None)
 
     def take_error(self, addresses: Iterable[Address], now_ms: int) -> KafkaGroupsError | None:
-        """What the application must be told now; each finding is told once, and again after more failures.
+        """Return the error that the application must see now; each one once, and again after more failures.
 
         Args:
             addresses: All addresses that the client knows.

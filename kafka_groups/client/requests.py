@@ -1,7 +1,7 @@
 """The contract between the engine and the concerns of a client: each concern is a request manager.
 
-A manager never waits and never reads a clock. The engine asks it what to send, sends that, hands back what came,
-and sleeps until the earliest moment that a manager named.
+A manager never waits and never reads a clock. The engine asks it what to send, sends it, hands back the response,
+and sleeps until the earliest time that a manager named.
 """
 
 from collections.abc import Callable

@@ -82,7 +82,7 @@ class ClientConnection:
     async def open(
         cls, network: Network, host: str, port: int, client_id: str | None, *, on_lost: OnLost | None = None
     ) -> "ClientConnection":
-        """Connect to an address; a time-out is the caller's matter.
+        """Connect to an address. The caller sets the timeout.
 
         Raises:
             NetworkError: It could not be reached; `NameResolutionError` when the host is unknown.
@@ -224,7 +224,7 @@ class ClientConnection:
     def frame_received(self, frame: memoryview) -> None:
         """Match a response with the oldest outstanding request."""
         if not self._outstanding or self._failure is not None:
-            self.abort(self._failure or ProtocolError(f"{self.peer} sent a response that nobody asked for"))
+            self.abort(self._failure or ProtocolError(f"{self.peer} sent a response without a request"))
             return
         entry = self._outstanding.popleft()
         try:
@@ -241,7 +241,7 @@ class ClientConnection:
         if self._timer is not None:
             self._timer.cancel()
         reason = self._reason(error)
-        text = f"the connection to {self.peer} ended while the response was outstanding"
+        text = f"The connection to {self.peer} ended before the response came"
         failed = [entry.on_failure for entry in self._outstanding] + [held[3] for held in self._held or ()]
         self._outstanding.clear()
         self._held = None
@@ -261,7 +261,7 @@ class ClientConnection:
     # ------------------------------------------------------------------------------------------ deadlines
 
     # One timer for all requests: it is set when a request has an earlier deadline than it, and when it fires early,
-    # because the request in question was answered, it is set anew. So an answered request costs no timer.
+    # because that request was answered, it is set again. So an answered request costs no timer.
 
     def _arm(self, deadline_ms: float) -> None:
         if self._timer is not None:
@@ -281,7 +281,7 @@ class ClientConnection:
     def _time_out(self, expired: list[_Outstanding]) -> None:
         self._outstanding = deque(entry for entry in self._outstanding if entry not in expired)
         api = expired[0].api
-        self.abort(OperationTimeoutError(f"{self.peer} did not answer {api} in time; the connection was dropped"))
+        self.abort(OperationTimeoutError(f"{self.peer} did not answer {api} in time, so the connection was closed"))
         for entry in expired:
             entry.on_failure(OperationTimeoutError(f"{self.peer} did not answer {entry.api} in time"))
 

@@ -17,7 +17,7 @@ class LoopThread:
     """Runs coroutines for threads that have no event loop.
 
     The thread is a daemon: a program that forgets to stop it can still end. After `os.fork` the thread does not exist
-    in the child, which is told so instead of waiting for ever.
+    in the child, where a call raises an error instead of waiting forever.
 
     Args:
         name: Name of the thread.
@@ -59,7 +59,7 @@ class LoopThread:
     def run(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
         """The coroutine's result; blocks until it has one.
 
-        When the wait ends otherwise (time-out, Ctrl-C), the coroutine is cancelled.
+        If the wait ends early (timeout, Ctrl-C), the coroutine is cancelled.
 
         Raises:
             TimeoutError: The coroutine took longer than `timeout_s` seconds.

@@ -34,7 +34,7 @@ class Link:
 
 @frozen
 class Passage:
-    """What becomes of one frame, or of an attempt to connect.
+    """What happens to one frame or to one attempt to connect.
 
     Attributes:
         delay_ms: How long it is under way.
@@ -67,7 +67,7 @@ class MemoryNetwork:
     """Connections within one event loop.
 
     Args:
-        plan: Faults; None for a network that has none.
+        plan: Faults, or None for a network without faults.
     """
 
     def __init__(self, plan: FaultPlan | None = None) -> None:

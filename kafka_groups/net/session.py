@@ -81,7 +81,7 @@ async def open_session(
     async with asyncio.timeout(timeout_ms / 1000):
         connection = await ClientConnection.open(network, *address, access.client_id, on_lost=on_lost)
         try:
-            # A little less than the time-out around it, so that a server that accepts and is silent is told from one
+            # A little less than the timeout around it, so that a server that accepts and is silent is told from one
             # that does not accept.
             deadline_ms = asyncio.get_running_loop().time() * 1000 + timeout_ms * 9 // 10
             versions = await _versions(connection, deadline_ms, explain)
@@ -172,7 +172,7 @@ class _Authenticator:
             self._task = asyncio.get_running_loop().create_task(self._authenticate_again())
 
     async def _authenticate_again(self) -> None:
-        """Hold back all other requests meanwhile: the broker takes only those of SASL."""
+        """Hold back all other requests until it is done: the broker accepts only those of SASL."""
         connection = self._connection
         try:
             exchange = await self._login.exchange()

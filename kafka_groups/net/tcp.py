@@ -50,7 +50,7 @@ class TcpNetwork:
         return "<TcpNetwork with TLS>" if self._client_tls or self._server_tls else "<TcpNetwork>"
 
     async def connect(self, host: str, port: int, handler: FrameHandler) -> FrameTransport:
-        """Open a connection; a time-out is the caller's matter.
+        """Open a connection. The caller sets the timeout.
 
         Raises:
             NetworkError: Refused, unreachable, or the TLS handshake failed; the reason is in the message.

@@ -41,7 +41,7 @@ class ShareClient:
         clock: Time.
         rng: Source of the member id, and of jitter.
         inbox: The hand-over to the application.
-        errors: Errors that the application is to see.
+        errors: Errors for the application.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class ShareClient:
 
     def _after_turn(self) -> None:
         if isinstance(self._errors.fatal, ClientFailureError):
-            self.fetcher.give_up()  # whoever waits for a commit is told now, and not by a time-out
+            self.fetcher.give_up()  # a commit that waits fails now, and not at its timeout
         self._write_log()
         self._limit.wanted = self._metrics.redelivered_total > 0
         if self._limit.limit is not None:

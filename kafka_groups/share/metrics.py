@@ -206,7 +206,10 @@ def _of_fetching() -> Iterator[Metric]:
         lambda f: f.fetching.fetch_latencies.largest(f.now_ms),
     )
     yield Metric(
-        "fetch-rate", "1/s", "Fetches that were answered.", lambda f: f.fetching.fetch_latencies.times_per_second(f.now_ms)
+        "fetch-rate",
+        "1/s",
+        "Fetches that were answered.",
+        lambda f: f.fetching.fetch_latencies.times_per_second(f.now_ms),
     )
     yield Metric("fetch-total", "fetches", "Fetches that were answered.", lambda f: f.fetching.fetch_total)
     yield Metric(

@@ -50,7 +50,7 @@ class HeartbeatTimer:
         """Something is about to happen at the coordinator: ask again soon, less soon each time in a row.
 
         A member that joined has no assignment before its share-partitions are initialised and the assignor ran,
-        both within a second as a rule; waiting for the interval would delay its first record by five.
+        usually both within a second; waiting for the interval would delay its first record by five.
         """
         if self._next_ms is not None:
             self._next_ms = min(self._next_ms, now_ms + self._impatience_ms)
@@ -67,7 +67,7 @@ class HeartbeatTimer:
         self._backoff.failed(now_ms)
 
     def dropped(self) -> None:
-        """The answer is of no matter any more; what comes next may go at once."""
+        """Ignore the answer; the next heartbeat may go at once."""
         self.in_flight = False
         self._next_ms = None
 

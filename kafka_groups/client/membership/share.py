@@ -204,7 +204,7 @@ class ShareMembership:
             self._timer.dropped()
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
-        """The answer is lost: look for the coordinator anew and send the same epoch again after the back-off.
+        """The answer is lost: look the coordinator up again and send the same epoch again after the back-off.
 
         A broker that does not serve share groups at all is an error that ends the client.
         """
@@ -220,7 +220,7 @@ class ShareMembership:
 
     def _accepted(self, sent: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
         self._timer.answered(response.heartbeat_interval_ms, response.throttle_time_ms, now_ms)
-        if self.state not in (MemberState.JOINING, MemberState.STABLE) or self._joins_anew(sent):
+        if self.state not in (MemberState.JOINING, MemberState.STABLE) or self._joins_again(sent):
             self._timer.now()  # left, stale, or fenced and back in between: this answer is of the life before
             return
         if self.state is MemberState.JOINING:
@@ -244,12 +244,12 @@ class ShareMembership:
     def _may_have_missed_assignment(sent: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) -> bool:
         """Whether the epoch moved on without an assignment.
 
-        As a rule it does because others came or went. But if a heartbeat was handled twice, the assignment was in the
-        answer that nobody got; the next heartbeat names the topics, which has the coordinator repeat it.
+        Usually it does so because other members joined or left. But if a heartbeat was handled twice, the assignment
+        was in the lost answer. The next heartbeat names the topics, so that the coordinator repeats the assignment.
         """
         return response.assignment is None and response.member_epoch != sent.member_epoch
 
-    def _joins_anew(self, sent: ShareGroupHeartbeatRequest) -> bool:
+    def _joins_again(self, sent: ShareGroupHeartbeatRequest) -> bool:
         return self.state is MemberState.JOINING and sent.member_epoch != JOIN_EPOCH
 
     def _assign(self, assignment: Assignment, now_ms: int) -> None:

@@ -19,7 +19,7 @@ class MemberState(enum.Enum):
     STABLE = "stable"
     """In the group, with the assignment that the coordinator sent."""
     LEAVING = "leaving"
-    """The heartbeat with epoch -1 is to be sent, or its answer outstanding."""
+    """The heartbeat with epoch -1 waits to be sent or answered."""
     STALE = "stale"
     """Left because the application did not poll for `max.poll.interval.ms`; joins again at the next poll."""
     FATAL = "fatal"

@@ -67,7 +67,7 @@ class ShareMetrics:
         self.acknowledgements_error_total += pending.record_count
 
     def turned(self, now_ms: int) -> None:
-        """The client looks at everything anew: what failed since the last time belongs to now."""
+        """Note the failures since the last turn as failures of now."""
         if self.acknowledgements_error_total != self._errors_before:
             self.acknowledgement_errors.record(self.acknowledgements_error_total - self._errors_before, now_ms)
             self._errors_before = self.acknowledgements_error_total
