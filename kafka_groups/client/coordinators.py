@@ -75,7 +75,7 @@ class CoordinatorManager:
         self.node_id = found.node_id
 
     def _refused(self, found: Coordinator, now_ms: int) -> None:
-        error = error_for(found.error_code, found.error_message)
+        error = error_for(found.error_code, f"{found.error_message or found.error_code.name} (group {self._group_id})")
         if error.retriable:
             self._backoff.failed(now_ms)
         else:

@@ -1,15 +1,25 @@
 """What the benchmarks run against: brokers in processes of their own, so that their work is not counted as ours."""
 
+import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX
 from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.benchmarks.consumers import KEYS_VARIABLE
+from tests.support.certificates import Certificates
 
 TARGETS = ("kafka", "embedded")
+SECURED = "kafka-sasl-ssl"
+"""A real Kafka that consumers reach over SASL_SSL, and producers in plain text; only when it is asked for."""
+
+_JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required user_ann=ann;"
 
 
 @contextmanager
@@ -17,6 +27,9 @@ def running(target: str, properties: Mapping[str, str] = MappingProxyType({})) -
     """A broker of the given kind; its bootstrap servers. The properties are those of a real Kafka."""
     if target == "embedded":
         with _embedded() as bootstrap_servers:
+            yield bootstrap_servers
+    elif target == SECURED:
+        with _secured(properties) as bootstrap_servers:
             yield bootstrap_servers
     else:
         with KafkaProcess(properties=properties) as kafka:
@@ -33,3 +46,30 @@ def _embedded() -> Iterator[str]:
         assert line.startswith(BOOTSTRAP_PREFIX), f"the broker said {line!r}"
         yield line.removeprefix(BOOTSTRAP_PREFIX)
         process.stdin.close()
+
+
+@contextmanager
+def _secured(properties: Mapping[str, str]) -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as directory:
+        certificates = Certificates(Path(directory))
+        listener = {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": certificates.server,
+            "sasl.enabled.mechanisms": "PLAIN",
+            "plain.sasl.jaas.config": _JAAS,
+        }
+        secured = {f"listener.name.secured.{name}": value for name, value in listener.items()}
+        with KafkaProcess(properties={**properties, **secured}, listeners={"SECURED": "SASL_SSL"}) as kafka:
+            keys = {
+                "bootstrap.servers": kafka.address("SECURED"),
+                "security.protocol": "SASL_SSL",
+                "ssl.ca.location": certificates.ca,
+                "sasl.mechanism": "PLAIN",
+                "sasl.username": "ann",
+                "sasl.password": "ann",
+            }
+            os.environ[KEYS_VARIABLE] = json.dumps(keys)
+            try:
+                yield kafka.bootstrap_servers
+            finally:
+                del os.environ[KEYS_VARIABLE]

@@ -23,6 +23,9 @@ MODES = ("implicit", "explicit")
 READY = "ready"
 """The line that a consumer prints when it has its first records."""
 
+KEYS_VARIABLE = "KAFKA_GROUPS_BENCHMARK_KEYS"
+"""Environment variable with more keys for both clients, as JSON, such as those for a secured cluster."""
+
 _POLL_SECONDS = 5.0
 _IDLE_POLLS = 6
 _MEMORY_SAMPLES = 40
@@ -86,9 +89,7 @@ class Ours:
     """`KafkaShareConsumer` of this project."""
 
     def __init__(self, task: Task) -> None:
-        self._consumer = KafkaShareConsumer(
-            {"share.acknowledgement.mode": task.mode}, bootstrap_servers=task.bootstrap_servers, group_id=task.group_id
-        )
+        self._consumer = KafkaShareConsumer(_keys(task))
         self._consumer.subscribe([task.topic])
         self.read: Callable[[Any], int] = self._read if task.mode == "implicit" else self._read_and_acknowledge
 
@@ -116,12 +117,7 @@ class Confluent:
     """`ShareConsumer` of confluent-kafka."""
 
     def __init__(self, task: Task) -> None:
-        self._consumer: Any = confluent_kafka.ShareConsumer({
-            "bootstrap.servers": task.bootstrap_servers,
-            "group.id": task.group_id,
-            "share.acknowledgement.mode": task.mode,
-            "log_level": 3,
-        })  # fmt: skip
+        self._consumer: Any = confluent_kafka.ShareConsumer({**_keys(task), "log_level": 3})
         self._consumer.subscribe([task.topic])
         self.read: Callable[[Any], int] = self._read if task.mode == "implicit" else self._read_and_acknowledge
 
@@ -143,6 +139,16 @@ class Confluent:
 
     def close(self) -> None:
         self._consumer.close()
+
+
+def _keys(task: Task) -> dict[str, Any]:
+    keys: dict[str, Any] = {
+        "bootstrap.servers": task.bootstrap_servers,
+        "group.id": task.group_id,
+        "share.acknowledgement.mode": task.mode,
+    }
+    keys.update(json.loads(os.environ.get(KEYS_VARIABLE, "{}")))
+    return keys
 
 
 def consume(task: Task, contender: Contender) -> Outcome:

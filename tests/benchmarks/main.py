@@ -9,7 +9,7 @@ import click
 
 from tests.benchmarks import measures, report
 from tests.benchmarks.arrow_command import arrow
-from tests.benchmarks.brokers import TARGETS, running
+from tests.benchmarks.brokers import SECURED, TARGETS, running
 from tests.benchmarks.consumers import MODES
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.spark_command import spark
@@ -23,7 +23,7 @@ _records = click.option("--records", type=click.IntRange(10), default=1_000_000,
 _rounds = click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Medians are of these.")
 _warm_up = click.option("--warm-up", "warm_up_rounds", type=click.IntRange(0), default=2, show_default=True,
                         help="Rounds of both clients that are not counted.")  # fmt: skip
-_targets = click.option("--target", "targets", type=click.Choice(TARGETS), multiple=True, default=TARGETS,
+_targets = click.option("--target", "targets", type=click.Choice((*TARGETS, SECURED)), multiple=True, default=TARGETS,
                         show_default=True, help="May be given twice.")  # fmt: skip
 _batches = click.option("--batches", "sizes", type=click.Choice(BATCHES), multiple=True, default=BATCHES,
                         show_default=True, help="Records per producer batch: 1,100 or 150.")  # fmt: skip

@@ -69,16 +69,30 @@ def spark_session(
         session.stop()
 
 
-def topic_with_records(cluster: EmbeddedCluster, topic: str, *, records: int, partitions: int = 1) -> dict[str, object]:
+def topic_with_records(
+    cluster: EmbeddedCluster,
+    topic: str,
+    *,
+    records: int,
+    partitions: int = 1,
+    keys: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, object]:
     """Make a topic with the values v0, v1 …, dealt out to its partitions.
+
+    Args:
+        cluster: The brokers.
+        topic: Name of the topic.
+        records: How many records.
+        partitions: How many partitions.
+        keys: What clients need to reach the brokers, besides their addresses.
 
     Returns:
         The configuration of a consumer of the share group of the same name, which starts at the first of them.
     """
     cluster.create_topic(topic, partitions)
     cluster.alter_group_configs(topic, {"share.auto.offset.reset": "earliest"})
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 5})
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 5, **keys})
     for number in range(records):
         producer.produce(topic, b"v%d" % number, partition=number % partitions)
     assert producer.flush(10) == 0
-    return {"bootstrap.servers": cluster.bootstrap_servers, "group.id": topic}
+    return {"bootstrap.servers": cluster.bootstrap_servers, "group.id": topic, **keys}

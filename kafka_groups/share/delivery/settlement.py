@@ -133,12 +133,12 @@ class Settlement:
         code = data.error_code
         if code in _REFRESH:
             return not self._follow_leader(tip, data.current_leader, endpoints)
+        topic = self._metadata.metadata.name_of(tip.topic_id) or tip.topic_id
+        text = f"Fetching {topic}-{tip.partition} failed with {code.name}: {data.error_message or 'no message'}."
         if code in _ONLY_LOGGED or is_retriable(error_for(code)):
-            topic = self._metadata.metadata.name_of(tip.topic_id) or tip.topic_id
-            text = f"Fetching {topic}-{tip.partition} failed with {code.name}: {data.error_message or 'no message'}."
             self._inbox.events.warn(Area.RECORDS, f"fetch {tip} {code.name}", f"{text} Retrying.")
         else:
-            self._report(error_for(code, data.error_message))
+            self._report(error_for(code, text))
         return True
 
     def _follow_leader(
@@ -257,7 +257,7 @@ class Settlement:
         self._inbox.notify()
 
     def _refused(self, exchange: Exchange, code: ErrorCode, message: str | None, now_ms: int) -> None:
-        error = error_for(code, message)
+        error = error_for(code, message or f"{code.name}: the share group {self._config.group_id}")
         if code in _FATAL:
             self._errors.report_fatal(error)
         elif code not in _SESSION_LOST and not error.retriable:
