@@ -75,6 +75,12 @@ class ConsumerState(enum.IntEnum):
     CLOSED = 6
     """Closed by the program."""
 
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)
+
 
 class AcknowledgeType(enum.IntEnum):
     """What becomes of a delivered record (KIP-932, KIP-1222).

@@ -48,5 +48,6 @@ def test_a_consumer_survives_an_outage_of_any_length_and_shows_it(caplog: pytest
     warnings = [r for r in caplog.records if r.levelno == logging.WARNING and r.name == "kafka_groups.network"]
     assert 8 <= len(warnings) <= 12, [record.getMessage() for record in warnings]
     assert "Cannot reach a broker" in warnings[0].getMessage()
+    assert (f"{ConsumerState.ACTIVE:>7}", str(ConsumerState.CLOSED)) == (" ACTIVE", "CLOSED")
     assert "No broker has answered for" in warnings[-1].getMessage()
     assert any(r.levelno == logging.INFO and "Reached" in r.getMessage() for r in caplog.records)
