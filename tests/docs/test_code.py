@@ -18,8 +18,10 @@ from kafka_groups.cli.main import main
 from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.testing import EmbeddedCluster, KafkaProcess
 from tests.docs.blocks import PAGES, ROOT, Program, programs, shell_lines
+from tests.support.schema_registry import schema_registry
 
 ORDERS = 3
+REGISTRY_VARIABLE = "KAFKA_GROUPS_DOCS_REGISTRY"
 PROMPT = {"group.share.min.heartbeat.interval.ms": 500, "group.share.heartbeat.interval.ms": 500}
 """Members learn of their assignment with a heartbeat; this saves ten seconds a program."""
 
@@ -35,6 +37,14 @@ def programs_can_be_interrupted() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An empty schema registry."""
+    with schema_registry() as url:
+        monkeypatch.setenv(REGISTRY_VARIABLE, url)
+        yield
 
 
 @pytest.fixture
@@ -62,7 +72,9 @@ def produce_orders(topic: str, bootstrap_servers: str) -> None:
 
 def start(program: Program, bootstrap_servers: str, directory: Path) -> "subprocess.Popen[str]":
     path = directory / "program.py"
-    path.write_text(program.code.replace("localhost:9092", bootstrap_servers))
+    registry = os.environ.get(REGISTRY_VARIABLE, "http://localhost:8081")
+    code = program.code.replace("localhost:9092", bootstrap_servers).replace("http://localhost:8081", registry)
+    path.write_text(code)
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-u", str(path)],
         stdout=subprocess.PIPE,
