@@ -14,6 +14,7 @@ from pathlib import Path
 import attrs
 from attrs import frozen
 
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.types import random_uuid
 from tests.faults.plan import Fault, Kind, Plan, Point
 
@@ -91,6 +92,30 @@ class Board:
     def note(self, kind: Kind) -> None:
         """A fault has struck."""
         _append(self.directory / "notes", f"{kind}\n")
+
+    def begin_outage(self, lasts_ms: int) -> None:
+        """The sink is away from now on, for all processes."""
+        until = self.directory / "away.part"
+        until.write_text(str(SystemClock().now_ms() + lasts_ms))
+        until.rename(self.directory / "away")
+
+    @property
+    def is_sink_away(self) -> bool:
+        """Whether an outage goes on."""
+        until = self.directory / "away"
+        return until.exists() and SystemClock().now_ms() < int(until.read_text())
+
+    def ask_to_stop(self) -> None:
+        """Have the driver stop its query."""
+        (self.directory / "stop").touch()
+
+    def takes_stop(self) -> bool:
+        """Whether the query is to be stopped; told once."""
+        try:
+            (self.directory / "stop").unlink()
+        except FileNotFoundError:
+            return False
+        return True
 
     def claim(self, point: Point, *kinds: Kind) -> Fault | None:
         """A fault that is due at this point, for the caller alone; of these kinds, or of any."""

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -228,11 +229,11 @@ def kill_executor(worker_pid: int) -> None:
     next(process for process in above if process.name() == "java").kill()
 
 
-def kill_source_runner(mark: str) -> bool:
-    """SIGKILL for the process in which Spark runs the source of a query; whether there is one."""
+def kill_source_runner(mark: str, signal_number: int = signal.SIGKILL) -> bool:
+    """A signal for the process in which Spark runs the source of a query; whether there is one."""
     running = [it.process for it in found(mark) if "python_streaming_source_runner" in it.command]
     for process in running:
-        process.kill()
+        process.send_signal(signal_number)
     return bool(running)
 
 

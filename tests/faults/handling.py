@@ -44,6 +44,8 @@ class Job:
         group_id: As a member of this group.
         tasks: See `Plan`.
         max_records: See `Plan`.
+        dead_letter_topic: Where copies go; None for nowhere.
+        poison: The value of a record that kills the worker that reads it; None for none.
         once_per_batch: Whether the sink skips a micro-batch whose number it has, as some sinks of Spark do.
     """
 
@@ -56,6 +58,8 @@ class Job:
     group_id: str
     tasks: int
     max_records: int
+    dead_letter_topic: str | None = None
+    poison: str | None = None
     once_per_batch: bool = False
 
     @property
@@ -86,6 +90,11 @@ def handle(job: Job, records: Any) -> None:
     _note_retry(board)
     ledger.saw(records)
     _lose_shuffle_files(job)
+    if job.poison is not None and job.poison.encode() in records["value"].to_pylist():
+        board.note(Kind.POISON)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if board.is_sink_away:
+        raise InjectedError(Kind.SINK_AWAY)
     strike(board, Point.BEFORE)
     half = records.num_rows // 2
     ledger.write(records.slice(0, half))
@@ -214,6 +223,11 @@ def _strike(board: Board, fault: Fault) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     elif fault.kind is Kind.TASK_RETRY:  # noted when the task comes again
         raise TaskFails(fault.kind)
+    elif fault.kind is Kind.QUERY_STOPPED:
+        board.note(fault.kind)
+        board.ask_to_stop()
     else:
         board.note(fault.kind)
+        if fault.kind is Kind.SINK_AWAY:
+            board.begin_outage(fault.lasts_ms)
         raise InjectedError(fault.kind)

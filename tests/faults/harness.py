@@ -1,5 +1,6 @@
 """One run: records, a pipeline in a driver process, the faults that it asks for, and the verdict."""
 
+import signal
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -74,11 +75,15 @@ class _Run:
         self._moved_ms = 0
         self._problems: list[str] = []
         self._answer: dict[str, Any] | None = None
+        self._dead_letter_topic: str | None = None
 
     def carry_out(self, stall_ms: int, changes: Sequence[Callable[[Job], Job]]) -> Report:
         self._driver = self._drivers.take(self._plan.master)
         begun_ms = self._clock.now_ms()
         self._source = self._target.new_source(self._plan)
+        if self._plan.poison is not None:
+            letters = attrs.evolve(self._plan, partitions=1)
+            self._dead_letter_topic = self._target.new_source(letters).topic.name
         self._produce(self._plan.records // self._plan.portions)
         for change in changes:
             self._answer = None
@@ -101,6 +106,8 @@ class _Run:
             group_id=self._source.group_id,
             tasks=plan.tasks,
             max_records=plan.max_records,
+            dead_letter_topic=self._dead_letter_topic,
+            poison=None if plan.poison is None else f"{plan.seed}-{plan.poison}",
         )
 
     def _start(self) -> None:
@@ -179,6 +186,7 @@ class _Run:
     def _fulfil(self, request: Request) -> None:
         acts: dict[Kind, Callable[[], object]] = {
             Kind.RUNNER_KILLED: self._kill_runner,
+            Kind.RUNNER_TERMINATED: lambda: self._kill_runner(signal.SIGTERM),
             Kind.EXECUTOR_KILLED: lambda: kill_executor(request.pid),
             Kind.DRIVER_KILLED: lambda: self._drivers.kill(self._driver),
             Kind.CONNECTIONS_CUT: self._target.cut_connections,
@@ -194,8 +202,8 @@ class _Run:
         if request.kind is Kind.BROKER_RESTARTED:
             self._target.bring_back()
 
-    def _kill_runner(self) -> None:
-        if not kill_source_runner(self._driver.mark):
+    def _kill_runner(self, signal_number: int = signal.SIGKILL) -> None:
+        if not kill_source_runner(self._driver.mark, signal_number):
             raise NoVictimError
 
     # --------------------------------------------------------------------------------- the verdict
@@ -203,6 +211,9 @@ class _Run:
     def _report(self, seconds: float) -> Report:
         assert self._answer is not None
         lost, strange = judge(self._ledger, self._produced)
+        if lost and self._dead_letter_topic is not None:  # a copy in the dead-letter topic is not a loss
+            letters = self._target.dead_letters(self._dead_letter_topic)
+            lost = tuple(key for key in lost if key not in letters)
         lag = self._target.lag(self._source)
         crashed = []
         if self._answer["event"] == "crashed":  # whatever it was, the next run gets a driver that is whole

@@ -77,6 +77,7 @@ def _workers(job: Job, spark: "SparkSession") -> None:
         max_seconds=1.0,
         max_poll_records=job.max_records,
         idle_close_seconds=5.0,
+        dead_letter_topic=job.dead_letter_topic,
     )
     if job.mode == "run_until":
         workers.run_until(spark, workers=job.tasks, drained_for=0.5)
@@ -109,6 +110,7 @@ def _source(job: Job, spark: "SparkSession") -> None:
         "subscribe": job.topic,
         "numPartitions": str(job.tasks),
         "maxRecordsPerBatch": str(job.max_records),
+        **({"deadLetterTopic": job.dead_letter_topic} if job.dead_letter_topic else {}),
     }
     _stream(job, spark.readStream.format("kafka-share").options(**options).load())
 
@@ -175,6 +177,8 @@ def _until_finished(job: Job, query: "StreamingQuery", stop: Callable[[], None])
             if not query.isActive:
                 query.awaitTermination()  # raises what ended it
                 return
+            if job.board.takes_stop():
+                return  # and the query is stopped, whatever it does at the moment
             pause(_LOOK_S)
         stop()
     finally:

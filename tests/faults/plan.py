@@ -48,6 +48,15 @@ class Kind(enum.StrEnum):
     DRIVER_KILLED = "SIGKILL of the driver"
     CONNECTIONS_CUT = "connections cut"
     BROKER_RESTARTED = "broker restart with its storage"
+    SINK_AWAY = "outage of the sink"
+    POISON = "record that kills its worker"
+    QUERY_STOPPED = "query.stop()"
+    RUNNER_TERMINATED = "SIGTERM of the source runner"
+
+
+OF_THE_DEFAULT_LIMIT = (Kind.SINK_AWAY, Kind.POISON, Kind.QUERY_STOPPED, Kind.RUNNER_TERMINATED)
+"""Classes that are not drawn: they have plans of their own, with Kafka's default delivery limit."""
+KAFKAS_DELIVERY_LIMIT = 5
 
 
 class Point(enum.StrEnum):
@@ -63,7 +72,8 @@ class Point(enum.StrEnum):
 IN_TASK = (Point.BEFORE, Point.INSIDE, Point.BETWEEN)
 IN_DRIVER = (Point.BATCH, Point.AFTER)
 REQUESTED = frozenset({
-    Kind.RUNNER_KILLED, Kind.EXECUTOR_KILLED, Kind.DRIVER_KILLED, Kind.CONNECTIONS_CUT, Kind.BROKER_RESTARTED,
+    Kind.RUNNER_KILLED, Kind.RUNNER_TERMINATED, Kind.EXECUTOR_KILLED, Kind.DRIVER_KILLED, Kind.CONNECTIONS_CUT,
+    Kind.BROKER_RESTARTED,
 })  # fmt: skip
 """Faults that the pipeline asks the harness for, since it could not survive doing them itself."""
 
@@ -80,6 +90,7 @@ class Fault:
             here; otherwise the pipeline goes on and it strikes `delay_ms` later.
         delay_ms: See `waits`.
         times: How many tasks it strikes.
+        lasts_ms: For outages: how long.
     """
 
     kind: Kind
@@ -88,6 +99,7 @@ class Fault:
     waits: bool = True
     delay_ms: int = 0
     times: int = 1
+    lasts_ms: int = 0
 
 
 @frozen
@@ -107,6 +119,8 @@ class Plan:
         mode: How the pipeline is driven; each design has its own, and `once` is one attempt of any.
         portions: Into how many parts production is cut; each but the first comes while the pipeline works.
         faults: What strikes.
+        delivery_limit: Attempts that the broker gives a record.
+        poison: The number of a record that kills the worker that reads it; None for none.
     """
 
     design: str
@@ -121,6 +135,8 @@ class Plan:
     mode: str = ""
     portions: int = 2
     faults: tuple[Fault, ...] = ()
+    delivery_limit: int = DELIVERY_LIMIT
+    poison: int | None = None
 
 
 MODES: Mapping[str, Sequence[str]] = MappingProxyType({
@@ -129,7 +145,9 @@ MODES: Mapping[str, Sequence[str]] = MappingProxyType({
     "drain": ("rounds",),
 })  # fmt: skip
 
-_EVERYWHERE: tuple[Kind, ...] = tuple(kind for kind in Kind if kind not in (Kind.RUNNER_KILLED, Kind.BROKER_RESTARTED))
+_EVERYWHERE: tuple[Kind, ...] = tuple(
+    kind for kind in Kind if kind not in (Kind.RUNNER_KILLED, Kind.BROKER_RESTARTED, *OF_THE_DEFAULT_LIMIT)
+)
 _RARE = frozenset({Kind.EXECUTOR_KILLED, Kind.DRIVER_KILLED, Kind.BROKER_RESTARTED})
 """Drawn as the main fault of a seed only: each of them costs seconds."""
 _IN_A_CALL = (0, 1, 2, 3)

@@ -51,7 +51,7 @@ class Report:
             found.append(f"{len(self.strange)} rows of the sink are not what was produced, such as {self.strange[:3]}")
         if self.lag != 0:
             found.append(f"{self.lag} records are left in the group")
-        if self.highest_delivery_count >= DELIVERY_LIMIT:
+        if self.plan.delivery_limit == DELIVERY_LIMIT <= self.highest_delivery_count:
             found.append(f"a record was delivered {self.highest_delivery_count} times, the limit is {DELIVERY_LIMIT}")
         return found
 

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attrs import frozen
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import KafkaGroupsError
@@ -14,7 +15,7 @@ from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.testing.fault_proxy import FaultProxy
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.faults.ledger import Key
-from tests.faults.plan import DELIVERY_LIMIT, LOCK_MS, Plan
+from tests.faults.plan import LOCK_MS, Plan
 from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.targets import EMBEDDED_PROPERTIES, GROUP_DEFAULTS
 
@@ -26,7 +27,6 @@ _NOT_NOW = (KafkaGroupsError, AssertionError, OSError)
 _GROUP_CONFIGS: Mapping[str, str] = {
     **GROUP_DEFAULTS,
     "share.record.lock.duration.ms": str(LOCK_MS),
-    "share.delivery.count.limit": str(DELIVERY_LIMIT),
     "share.session.timeout.ms": "5000",  # a member that was killed keeps its partitions for so long
 }
 
@@ -74,7 +74,8 @@ class Target:
             topic = await cluster.create_topic(plan.partitions)
             group_id = f"group-{topic.name}"
             await cluster.coordinator_of(group_id)
-            await cluster.set_group_config(group_id, _GROUP_CONFIGS)
+            limit = {"share.delivery.count.limit": str(plan.delivery_limit)}
+            await cluster.set_group_config(group_id, {**_GROUP_CONFIGS, **limit})
             return Source(topic, group_id, self._proxy.bootstrap_servers)
 
         return self._ask(make)
@@ -92,6 +93,16 @@ class Target:
             return written
 
         return self._ask(write)
+
+    def dead_letters(self, topic: str) -> set[Key]:
+        """Where the records in a dead-letter topic came from."""
+        reader = Consumer({"bootstrap.servers": self._upstream, "group.id": "reader", "log_level": 3})
+        try:
+            reader.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
+            letters: list[Any] = reader.consume(1_000, timeout=3)
+            return {_key_in(dict(letter.headers() or ())) for letter in letters}
+        finally:
+            reader.close()
 
     def lag(self, source: Source) -> int | None:
         """How many records are neither accepted nor archived; None when that is not known at the moment."""
@@ -173,3 +184,8 @@ def running_target(kind: str) -> Iterator[Target]:
             FaultProxy(cluster.bootstrap_servers) as proxy,
         ):
             yield Target(kind, cluster.bootstrap_servers, proxy)
+
+
+def _key_in(headers: Mapping[str, bytes]) -> Key:
+    topic, partition, offset = (headers[f"__dlq.errors.{name}"].decode() for name in ("topic", "partition", "offset"))
+    return topic, int(partition), int(offset)

@@ -82,3 +82,18 @@ def test_what_struck_is_counted_by_class(tmp_path: Path) -> None:
         board.note(kind)
 
     assert board.struck() == {Kind.TASK_RETRY: 2, Kind.DRIVER_KILLED: 1}
+
+
+def test_an_outage_is_for_all_processes_and_ends(tmp_path: Path) -> None:
+    board = _board(tmp_path)
+    assert not board.is_sink_away
+    board.begin_outage(60_000)
+    assert Board(board.directory).is_sink_away
+    board.begin_outage(-1)
+    assert not board.is_sink_away
+
+
+def test_a_stop_is_asked_for_once(tmp_path: Path) -> None:
+    board = _board(tmp_path)
+    board.ask_to_stop()
+    assert [board.takes_stop(), board.takes_stop()] == [True, False]
