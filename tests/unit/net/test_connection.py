@@ -12,6 +12,7 @@ from kafka_groups.errors import (
     MalformedFrameError,
     OperationTimeoutError,
     ProtocolError,
+    SaslAuthenticationFailedError,
     UnsupportedVersionError,
 )
 from kafka_groups.net.connection import ClientConnection
@@ -317,5 +318,53 @@ def test_broker_that_refuses_the_handshake_is_an_error() -> None:
         connection, _ = await connected(answer)
         with pytest.raises(UnsupportedVersionError, match="broker:9092"):
             await negotiate(connection, sim.clock.now_ms() + 1000)
+
+    run_simulated(program, 1)
+
+
+# ------------------------------------------------------------------------------- holding requests back
+
+
+def test_held_requests_go_in_their_order_after_what_was_sent_meanwhile() -> None:
+    async def program(sim: Simulation) -> None:
+        connection, broker = await connected(metadata_answer)
+        deadline_ms = sim.clock.now_ms() + 5_000
+        got: list[str] = []
+        failed: list[KafkaGroupsError] = []
+        connection.hold()
+        for name in ("a", "b"):
+            connection.send(metadata_of(name), 12, lambda r: got.append(r.cluster_id), failed.append, deadline_ms)
+        urgent = await connection.request(metadata_of("urgent"), 12, deadline_ms, while_held=True)
+        assert (urgent.cluster_id, got, connection.in_flight) == ("urgent", [], 2)
+        connection.release()
+        await asyncio.sleep(0.001)
+        assert (got, failed) == (["a", "b"], [])
+        assert [request.topics[0].name for _, request in broker.requests] == ["urgent", "a", "b"]
+        assert connection.in_flight == 0
+
+    run_simulated(program, 1)
+
+
+def test_held_requests_fail_when_their_time_is_up_or_the_connection_ends() -> None:
+    async def program(sim: Simulation) -> None:
+        connection, broker = await connected(metadata_answer)
+        now_ms = sim.clock.now_ms()
+        connection.hold()
+        late = asyncio.create_task(connection.request(metadata_of("late"), 12, now_ms + 10))
+        early = asyncio.create_task(connection.request(metadata_of("early"), 12, now_ms + 5_000))
+        await asyncio.sleep(0.1)
+        connection.release()
+        with pytest.raises(OperationTimeoutError, match="while broker:9092 authenticated the client"):
+            await late
+        assert (await early).cluster_id == "early"
+        connection.hold()
+        held = asyncio.create_task(connection.request(metadata_of("held"), 12, now_ms + 5_000))
+        await asyncio.sleep(0)
+        refusal = SaslAuthenticationFailedError("no")
+        connection.abort(refusal)
+        with pytest.raises(SaslAuthenticationFailedError) as caught:
+            await held
+        assert caught.value is refusal
+        assert [request.topics[0].name for _, request in broker.requests] == ["early"]
 
     run_simulated(program, 1)
