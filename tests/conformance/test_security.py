@@ -1,0 +1,411 @@
+"""SASL, TLS and authorization at a real Kafka: each way in, each way to fail, each refusal."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from kafka_groups import KafkaShareConsumer
+from kafka_groups.config.broker import group_keys
+from kafka_groups.errors import (
+    AuthenticationError,
+    GroupAuthorizationFailedError,
+    IllegalSaslStateError,
+    KafkaGroupsError,
+    SaslAuthenticationFailedError,
+    TlsError,
+    TopicAuthorizationFailedError,
+    UnsupportedSaslMechanismError,
+    WrongProtocolError,
+)
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
+from kafka_groups.testing.kafka_jars import RealKafkaUnavailableError
+from kafka_groups.testing.kafka_process import KafkaProcess
+from kafka_groups.testing.pytest_plugin import skip_unless_required
+from tests.support.certificates import Certificates
+from tests.support.real_kafka import unique
+
+pytestmark = [pytest.mark.real_kafka, pytest.mark.timeout(90)]
+
+SECRET = "Tr0ub4dor&3, =ü"
+ODD_SECRET = " ①ﬁ\u00a0 "  # SASLprep would change it; Kafka takes it as it is
+SESSION_MS = 3_000
+MODULES = "org.apache.kafka.common.security"
+
+Keys = Mapping[str, Any]
+
+
+class SecuredKafka:
+    """One broker with a listener for each kind of security, and authorization by ACLs on all of them."""
+
+    def __init__(self, process: KafkaProcess, certificates: Certificates) -> None:
+        self.process = process
+        self.certificates = certificates
+        self.admin = AdminClient({"bootstrap.servers": process.bootstrap_servers})
+
+    def keys(self, listener: str, keys: Keys) -> dict[str, Any]:
+        """The configuration of a client at a listener."""
+        given = {
+            "bootstrap.servers": self.process.address(listener),
+            "security.protocol": LISTENERS[listener],
+            **({"ssl.ca.location": self.certificates.ca} if LISTENERS[listener].endswith("SSL") else {}),
+            **keys,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def create_topic(self) -> str:
+        """A new topic with a record."""
+        topic = unique("secured")
+        self.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
+        producer = Producer({"bootstrap.servers": self.process.bootstrap_servers})
+        producer.produce(topic, b"one")
+        assert producer.flush(30) == 0
+        return topic
+
+    def create_group(self) -> str:
+        """A new group that begins at the beginning."""
+        group = unique("secured")
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+            for name, value in {"share.auto.offset.reset": "earliest", "share.heartbeat.interval.ms": "500"}.items()
+        ]
+        resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=entries)
+        self.admin.incremental_alter_configs([resource])[resource].result(30)
+        return group
+
+    def allow(self, kind: ResourceType, name: str, operation: AclOperation, user: str = "ann") -> None:
+        """Allow a user something, and wait until the broker knows."""
+        self._wait(self.admin.create_acls([self._binding(kind, name, operation, user)]))
+
+    def forbid(self, kind: ResourceType, name: str, operation: AclOperation, user: str = "ann") -> None:
+        """Take back what was allowed."""
+        binding = self._binding(kind, name, operation, user)
+        filter_ = AclBindingFilter(
+            binding.restype, binding.name, binding.resource_pattern_type, binding.principal, binding.host,
+            binding.operation, binding.permission_type,
+        )  # fmt: skip
+        self._wait(self.admin.delete_acls([filter_]))
+
+    @staticmethod
+    def _binding(kind: ResourceType, name: str, operation: AclOperation, user: str) -> AclBinding:
+        pattern, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+        return AclBinding(kind, name, pattern, f"User:{user}", "*", operation, allow)
+
+    @staticmethod
+    def _wait(futures: Mapping[Any, Any]) -> None:
+        for future in futures.values():
+            future.result(30)
+
+
+LISTENERS = {"SASLTLS": "SASL_SSL", "OAUTH": "SASL_PLAINTEXT", "MUTUAL": "SSL", "PLAINTEXT": "PLAINTEXT"}
+
+
+def _properties(certificates: Certificates) -> dict[str, str]:
+    tls = {"ssl.keystore.type": "PEM", "ssl.keystore.location": certificates.server}
+    trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": certificates.ca}
+
+    sasl_tls = {
+        **tls,
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+        "plain.sasl.jaas.config": f'{MODULES}.plain.PlainLoginModule required user_ann="plain secret";',
+        "scram-sha-256.sasl.jaas.config": f"{MODULES}.scram.ScramLoginModule required;",
+        "scram-sha-512.sasl.jaas.config": f"{MODULES}.scram.ScramLoginModule required;",
+        "scram-sha-512.connections.max.reauth.ms": str(SESSION_MS),
+    }
+    oauth = {
+        "sasl.enabled.mechanisms": "OAUTHBEARER",
+        "oauthbearer.sasl.jaas.config": f"{MODULES}.oauthbearer.OAuthBearerLoginModule required "
+        'unsecuredLoginStringClaim_sub="broker";',
+    }
+    mutual = {
+        **tls,
+        **trust,
+        "ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": "RULE:^.*CN=([^,]+).*$/$1/,DEFAULT",
+    }
+    listeners = {"sasltls": sasl_tls, "oauth": oauth, "mutual": mutual}
+    return {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "connection.failed.authentication.delay.ms": "10",
+        **{f"listener.name.{name}.{key}": value for name, keys in listeners.items() for key, value in keys.items()},
+    }
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
+    """The secured Kafka, one for all tests."""
+    certificates = Certificates(tmp_path_factory.mktemp("certificates"))
+    listeners = {name: protocol for name, protocol in LISTENERS.items() if name != "PLAINTEXT"}
+    process = KafkaProcess(properties=_properties(certificates), listeners=listeners)
+    try:
+        process.start()
+    except RealKafkaUnavailableError as error:
+        skip_unless_required(str(error))
+    with contextlib.closing(process):
+        kafka = SecuredKafka(process, certificates)
+        for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+            for user, password in {"ann": SECRET, "odd": ODD_SECRET}.items():
+                info = ScramCredentialInfo(mechanism, 8192)
+                upsert = UserScramCredentialUpsertion(user, info, password.encode())
+                kafka.admin.alter_user_scram_credentials([upsert])[user].result(30)
+        yield kafka
+
+
+def oauth_cb(config: str) -> tuple[str, float]:
+    now_s = SystemClock().wall_ms() / 1000
+    return unsecured_token({"sub": config, "iat": now_s, "exp": now_s + 600}), now_s + 600
+
+
+def password(mechanism: str, secret: str, user: str = "ann") -> Keys:
+    return {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": secret}
+
+
+WAYS_IN: Mapping[str, tuple[str, Keys]] = {
+    "plain": ("SASLTLS", password("PLAIN", "plain secret")),
+    "scram-256": ("SASLTLS", password("SCRAM-SHA-256", SECRET)),
+    "scram-512": ("SASLTLS", password("SCRAM-SHA-512", SECRET)),
+    "scram-odd": ("SASLTLS", password("SCRAM-SHA-256", ODD_SECRET, "odd")),
+    "oauth": ("OAUTH", {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": oauth_cb, "sasl.oauthbearer.config": "ann"}),
+    "mutual": ("MUTUAL", {}),
+}
+
+
+def way_in(kafka: SecuredKafka, way: str) -> dict[str, Any]:
+    listener, keys = WAYS_IN[way]
+    client = kafka.certificates.client
+    certificate = {"ssl.certificate.location": client, "ssl.key.location": client} if way == "mutual" else {}
+    return kafka.keys(listener, {**certificate, **keys})
+
+
+def consumer_at(kafka: SecuredKafka, way: str, group: str, **keywords: Any) -> KafkaShareConsumer[Any, Any]:
+    return KafkaShareConsumer({**way_in(kafka, way), "group.id": group, "default.api.timeout.ms": 30_000, **keywords})
+
+
+def polled(consumer: KafkaShareConsumer[Any, Any], until: Callable[[list[Any]], bool] = bool) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(60):
+        found += consumer.poll(0.5)
+        if until(found):
+            return found
+    raise AssertionError(f"nothing but {found}")
+
+
+def raised(consumer: KafkaShareConsumer[Any, Any], error: type[KafkaGroupsError]) -> KafkaGroupsError:
+    """What polling ends with."""
+    with pytest.raises(error) as caught:
+        _poll_on(consumer)
+    return caught.value
+
+
+def _poll_on(consumer: KafkaShareConsumer[Any, Any]) -> None:
+    for _ in range(60):
+        consumer.poll(0.5)
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_each_way_in(way: str, secured: SecuredKafka) -> None:
+    user = "odd" if way == "scram-odd" else "ann"
+    topic, group = secured.create_topic(), secured.create_group()
+    secured.allow(ResourceType.TOPIC, topic, AclOperation.READ, user)
+    secured.allow(ResourceType.GROUP, group, AclOperation.READ, user)
+    with consumer_at(secured, way, group) as consumer:
+        consumer.subscribe([topic])
+        assert [record.value for record in polled(consumer)] == [b"one"]
+        assert list(consumer.commit_sync().values()) == [None]
+    if way == "scram-odd":
+        return  # librdkafka cannot log in with such a password
+    theirs = AdminClient({**way_in(secured, way)})
+    theirs.poll(0)  # where librdkafka asks for the token
+    assert topic in theirs.list_topics(timeout=30).topics
+
+
+def test_sessions_are_renewed_on_the_same_connections(secured: SecuredKafka, caplog: pytest.LogCaptureFixture) -> None:
+    """The broker closes a connection whose session of 3 s is over; nobody sees any of that."""
+    topic, group = secured.create_topic(), secured.create_group()
+    secured.allow(ResourceType.TOPIC, topic, AclOperation.READ)
+    secured.allow(ResourceType.GROUP, group, AclOperation.READ)
+    caplog.set_level("DEBUG", "kafka_groups")
+    with consumer_at(secured, "scram-512", group) as consumer:
+        consumer.subscribe([topic])
+        polled(consumer)
+        while sum("authenticated again" in message for message in caplog.messages) < 4:
+            consumer.poll(0.2)
+        assert not [message for message in caplog.messages if "Lost the connection" in message]
+
+
+WAYS_TO_FAIL: Mapping[str, tuple[str, Keys, type[KafkaGroupsError], str]] = {
+    "plain": ("SASLTLS", password("PLAIN", "wrong"), SaslAuthenticationFailedError, "as ann with PLAIN"),
+    "scram": ("SASLTLS", password("SCRAM-SHA-256", "wrong"), SaslAuthenticationFailedError, "as ann with SCRAM"),
+    "user": ("SASLTLS", password("SCRAM-SHA-512", "x", "eve"), SaslAuthenticationFailedError, "as eve with SCRAM"),
+    "token": (
+        "OAUTH",
+        {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": lambda _: ("rubbish", 4e9)},
+        SaslAuthenticationFailedError,
+        "OAUTHBEARER",
+    ),
+    "mechanism": (
+        "OAUTH",
+        password("SCRAM-SHA-256", SECRET),
+        UnsupportedSaslMechanismError,
+        "does not offer the SASL mechanism SCRAM-SHA-256; .* one of OAUTHBEARER",
+    ),
+    "no sasl here": (
+        "PLAINTEXT",
+        {**password("PLAIN", "x"), "security.protocol": "SASL_PLAINTEXT"},
+        IllegalSaslStateError,
+        "does not authenticate with SASL on this port",
+    ),
+    "sasl wanted": (
+        "OAUTH",
+        {"security.protocol": "PLAINTEXT"},
+        WrongProtocolError,
+        "probably requires SASL",
+    ),
+    "no certificate": ("MUTUAL", {}, TlsError, "client certificate"),
+    "plain text at tls": (
+        "SASLTLS",
+        {**password("PLAIN", "x"), "security.protocol": "SASL_PLAINTEXT", "ssl.ca.location": None},
+        WrongProtocolError,
+        "TLS listener",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_FAIL)
+def test_each_way_to_fail_says_what_failed(way: str, secured: SecuredKafka) -> None:
+    listener, keys, error, text = WAYS_TO_FAIL[way]
+    if listener == "PLAINTEXT":
+        keys = {**keys, "bootstrap.servers": secured.process.bootstrap_servers}
+        given: dict[str, Any] = dict(keys)
+    else:
+        given = secured.keys(listener, keys)
+    with KafkaShareConsumer({**given, "group.id": "any", "default.api.timeout.ms": 15_000}) as consumer:
+        consumer.subscribe(["any"])
+        with pytest.raises(error, match=text) as caught:
+            _poll_on(consumer)
+        if isinstance(caught.value, AuthenticationError):
+            with pytest.raises(error):
+                consumer.poll(0)
+    assert "wrong" not in str(caught.value)
+
+
+def test_untrusted_broker(secured: SecuredKafka) -> None:
+    keys = {**password("PLAIN", "x"), "ssl.ca.location": None, "ssl.ca.pem": secured.certificates.other_ca_pem}
+    with KafkaShareConsumer({**secured.keys("SASLTLS", keys), "group.id": "any"}) as consumer:
+        consumer.subscribe(["any"])
+        assert "ssl.ca.location" in str(raised(consumer, TlsError))
+
+
+# ------------------------------------------------------------------------------------------------ authorization
+
+TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
+READ, DESCRIBE = AclOperation.READ, AclOperation.DESCRIBE
+
+
+def test_no_access_to_the_group_at_the_coordinator(secured: SecuredKafka) -> None:
+    topic, group = secured.create_topic(), secured.create_group()
+    secured.allow(TOPIC, topic, READ)
+    with consumer_at(secured, "scram-256", group) as consumer:
+        consumer.subscribe([topic])
+        assert group in str(raised(consumer, GroupAuthorizationFailedError))
+        with pytest.raises(GroupAuthorizationFailedError):  # for good
+            consumer.poll(0)
+
+
+def test_no_access_to_the_group_at_the_heartbeat(secured: SecuredKafka) -> None:
+    topic, group = secured.create_topic(), secured.create_group()
+    secured.allow(TOPIC, topic, READ)
+    secured.allow(GROUP, group, DESCRIBE)  # enough to find the coordinator
+    with consumer_at(secured, "scram-256", group) as consumer:
+        consumer.subscribe([topic])
+        raised(consumer, GroupAuthorizationFailedError)
+
+
+def test_no_access_to_the_topic_is_told_and_ends_when_it_is_granted(secured: SecuredKafka) -> None:
+    topic, group = secured.create_topic(), secured.create_group()
+    secured.allow(GROUP, group, READ)
+    with consumer_at(secured, "scram-256", group) as consumer:
+        consumer.subscribe([topic])
+        assert topic in str(raised(consumer, TopicAuthorizationFailedError))
+        secured.allow(TOPIC, topic, READ)
+        assert [record.value for record in _patiently(consumer)] == [b"one"]
+
+
+def test_topic_that_may_be_described_and_not_read_fails_at_the_fetch(secured: SecuredKafka) -> None:
+    topic, group = secured.create_topic(), secured.create_group()
+    secured.allow(GROUP, group, READ)
+    secured.allow(TOPIC, topic, DESCRIBE)
+    with consumer_at(secured, "scram-256", group) as consumer:
+        consumer.subscribe([topic])
+        assert topic in str(raised(consumer, TopicAuthorizationFailedError))
+
+
+def test_access_withdrawn_before_the_acknowledgement(secured: SecuredKafka) -> None:
+    topic, group = secured.create_topic(), secured.create_group()
+    secured.allow(GROUP, group, READ)
+    secured.allow(TOPIC, topic, READ)
+    with consumer_at(secured, "scram-256", group, **{"prefetch.batches": 0}) as consumer:
+        consumer.subscribe([topic])
+        polled(consumer)
+        secured.forbid(TOPIC, topic, READ)
+        (fate,) = consumer.commit_sync().values()
+        assert isinstance(fate, TopicAuthorizationFailedError)
+
+
+def test_access_to_the_group_withdrawn_while_it_consumes(secured: SecuredKafka) -> None:
+    topic, group = secured.create_topic(), secured.create_group()
+    secured.allow(GROUP, group, READ)
+    secured.allow(TOPIC, topic, READ)
+    with consumer_at(secured, "scram-256", group) as consumer:
+        consumer.subscribe([topic])
+        polled(consumer)
+        consumer.commit_sync()
+        secured.forbid(GROUP, group, READ)
+        raised(consumer, GroupAuthorizationFailedError)
+
+
+def test_questions_about_a_group_without_access(secured: SecuredKafka) -> None:
+    topic, group = secured.create_topic(), secured.create_group()
+    with consumer_at(secured, "scram-256", group) as consumer:
+        with pytest.raises(TopicAuthorizationFailedError):
+            consumer.lag([topic])
+        secured.allow(TOPIC, topic, DESCRIBE)
+        with pytest.raises(GroupAuthorizationFailedError):
+            consumer.lag([topic])
+        with pytest.raises(GroupAuthorizationFailedError):
+            consumer.group_config()
+        secured.allow(GROUP, group, AclOperation.DESCRIBE_CONFIGS)
+        assert consumer.group_config().keys() >= group_keys().keys() - {"share.assignment.interval.ms"}
+
+
+def _patiently(consumer: KafkaShareConsumer[Any, Any]) -> list[Any]:
+    deadline_ns = time.perf_counter_ns() + 30 * 10**9
+    while time.perf_counter_ns() < deadline_ns:
+        try:
+            found = list(consumer.poll(0.5))
+        except TopicAuthorizationFailedError:
+            continue  # of before
+        if found:
+            return found
+    raise AssertionError("nothing came after access was granted")
