@@ -93,7 +93,7 @@ class TlsError(NetworkError):
 class AuthenticationError(KafkaGroupsError):
     """The broker does not accept the client's credentials, or the reverse; the client has failed and must be closed.
 
-    The subclass says what failed: `UnsupportedSaslMechanismError`, `IllegalSaslStateError`,
+    The subclass identifies the failure: `UnsupportedSaslMechanismError`, `IllegalSaslStateError`,
     `SaslAuthenticationFailedError` or `TokenError`. A failure of TLS is a `TlsError`.
     """
 
@@ -113,7 +113,7 @@ class OperationTimeoutError(KafkaGroupsError, TimeoutError):
 
 
 class ProtocolError(KafkaGroupsError):
-    """Bytes that are no valid message, or a message that its version cannot carry."""
+    """Bytes that are not a valid message, or a message that its version does not support."""
 
 
 class MalformedFrameError(ProtocolError):
@@ -545,7 +545,7 @@ class PreferredLeaderNotAvailableError(BrokerError):
 
 
 class GroupMaxSizeReachedError(BrokerError):
-    """The group has as many members as it may have."""
+    """The group has reached its maximum number of members."""
 
     code = 81
 

@@ -83,7 +83,7 @@ class ConsumerState(enum.IntEnum):
 
 
 class AcknowledgeType(enum.IntEnum):
-    """What becomes of a delivered record (KIP-932, KIP-1222).
+    """What to do with a delivered record (KIP-932, KIP-1222).
 
     `GAP` says that an acquired offset holds no record (compaction, control batches); clients send it by
     themselves and applications never do.

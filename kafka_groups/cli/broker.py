@@ -1,4 +1,4 @@
-"""`kafka-groups broker`: an embedded cluster that runs until it is told to stop."""
+"""`kafka-groups broker`: an embedded cluster that runs until you stop it."""
 
 import asyncio
 import signal

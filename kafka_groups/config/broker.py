@@ -52,7 +52,7 @@ class ShareGroupConfig:
         minimum=1,
     )
     heartbeat_interval_ms: int = _ms(
-        "share.heartbeat.interval.ms", 5_000, "How often a member is told to send heartbeats.", minimum=1
+        "share.heartbeat.interval.ms", 5_000, "How often members must send heartbeats.", minimum=1
     )
     record_lock_duration_ms: int = _ms(
         "share.record.lock.duration.ms",
@@ -273,7 +273,7 @@ class BrokerSettings:
     connections_max_reauth_ms: int = _long(
         "connections.max.reauth.ms",
         0,
-        "How long a client that authenticated with SASL stays connected unless it authenticates again; 0 for ever.",
+        "How long a client that authenticated with SASL stays connected unless it authenticates again. 0: forever.",
         unit="ms",
         minimum=0,
     )
@@ -333,7 +333,7 @@ def broker_settings(given: Mapping[str, object] | None = None) -> BrokerSettings
 
 
 def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> None:
-    """Check one broker-level value beside the broker's other settings, as an IncrementalAlterConfigs request needs.
+    """Check one broker-level value together with the broker's other settings, for IncrementalAlterConfigs.
 
     Raises:
         InvalidConfigError: The key is unknown, the value does not fit, or it does not go with the others.
@@ -359,7 +359,7 @@ def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -
 def validate_group_config(
     settings: BrokerSettings, name: str, value: str, overrides: Mapping[str, str] | None = None
 ) -> None:
-    """Check one group-level value, beside the group's other overrides.
+    """Check one group-level value, together with the group's other overrides.
 
     Raises:
         InvalidConfigError: The key is unknown, the value does not fit, or it does not go with the others.

@@ -1,4 +1,4 @@
-"""The configuration keys that every client of a Kafka cluster has: where the brokers are, time-outs, waits."""
+"""The configuration keys that every client of a Kafka cluster has: addresses of brokers, timeouts, back-off."""
 
 import functools
 from typing import Any

@@ -43,7 +43,7 @@ class _Required(enum.Enum):
 
 
 REQUIRED = _Required.REQUIRED
-"""The default of a key that has none."""
+"""The default of a key without a default."""
 
 _READERS: dict[KeyType, Callable[[object], object]] = {
     KeyType.BOOLEAN: read_boolean,
@@ -108,7 +108,7 @@ class Key:
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """Smallest and largest number allowed; `None` if the value is no number."""
+        """Smallest and largest number allowed; `None` if the value is not a number."""
         if self.type not in _LIMITS:
             return None
         low, high = _LIMITS[self.type]

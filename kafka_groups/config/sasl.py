@@ -63,7 +63,7 @@ class SaslSettings:
 
 
 def sasl_settings(config: Any) -> SaslSettings | None:
-    """Return what a client's configuration says about SASL; None if the security protocol has none.
+    """Return what a client's configuration says about SASL; None if the security protocol does not use SASL.
 
     Raises:
         ConfigurationError: A key is missing, or keys contradict each other; no secret is shown.

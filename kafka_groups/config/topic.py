@@ -83,7 +83,11 @@ class TopicConfig:
         )
     )
     retention_ms: int = _long(
-        "retention.ms", 604_800_000, "How long records are kept; -1 for ever. The embedded broker keeps them.", "ms", -1
+        "retention.ms",
+        604_800_000,
+        "How long records are kept; -1 means forever. The embedded broker always keeps them.",
+        "ms",
+        -1,
     )
     retention_bytes: int = _long(
         "retention.bytes", -1, "The size of a partition's log; -1 for any. The embedded broker keeps all.", "bytes", -1

@@ -44,7 +44,7 @@ def of_frame_length(length: int, peer: str) -> WrongProtocolError:
     first = struct.pack(">i", length)
     if first[0] in _TLS_RECORDS and first[1] == 3:
         return WrongProtocolError(
-            f"{peer} answered with TLS: it is a TLS listener, and this client was told to use plain text. Set"
+            f"{peer} answered with TLS: it is a TLS listener, but this client uses plain text. Set"
             " security.protocol to SSL (or SASL_SSL), or use the address of a plaintext listener."
         )
     speaks = _SPEAKERS.get(first)

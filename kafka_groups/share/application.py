@@ -53,7 +53,7 @@ _RELEASE_TOGETHER_MS = 100
 T = TypeVar("T")
 
 AcknowledgementCallback = Callable[[Acknowledged], object]
-"""Told the fate of acknowledgements, one partition at a time, from within poll, commit or close."""
+"""Receives the results of acknowledgements, one partition at a time, during poll, commit or close."""
 
 
 class Application:
@@ -70,7 +70,7 @@ class Application:
         is_closed: Whether the consumer was closed.
         refuses: Whether no record can be acknowledged now: in implicit mode, in a callback, after close.
         subscription: The topics that it is subscribed to.
-        callback: Told the fate of acknowledgements, or None.
+        callback: Receives the results of acknowledgements, or None.
         archive_callback: Told of records that a release archives, or None.
         archives: Finds those records.
     """
@@ -188,7 +188,7 @@ class Application:
             raise IllegalStateError("the consumer is not subscribed to any topic: call subscribe() first")
 
     def raise_waiting(self) -> None:
-        """Raise what waits to be raised, and tell the callback what waits to be told.
+        """Raise pending errors, and pass pending results to the callback.
 
         Raises:
             KafkaGroupsError: An error of the background.
@@ -255,11 +255,11 @@ class Application:
     # -------------------------------------------------------------------------------------- iterating
 
     def read(self, loop: object, records: AnyRecords) -> Iterator[Iterator[AnyRecord]]:
-        """Have a loop go over a batch; what it has not moved past when it ends goes to whoever asks next."""
+        """Let a loop iterate over a batch. Afterwards, records it has not moved past go to the next loop or poll."""
         return self._loops.begin(loop, records._deliveries)
 
     def resume(self, loop: object) -> Iterator[Iterator[AnyRecord]] | None:
-        """What is left for a loop in whose body the consumer was used; None if it is to poll."""
+        """The remaining records for a loop whose body used the consumer; None if the loop must poll."""
         rest = [part for part in self._loops.rest_of(loop) if part in self._decoded]
         if not rest:
             return None
@@ -279,7 +279,7 @@ class Application:
         self._publish_in_hand()
 
     def run_callback(self) -> None:
-        """Tell the callback the fate of acknowledgements that has become known."""
+        """Pass new results of acknowledgements to the callback."""
         self._tell_all(self._inbox.fates, self.callback)
         self._tell_all(self.archives.found, self.archive_callback)
 

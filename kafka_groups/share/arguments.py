@@ -29,7 +29,7 @@ def checked_topics(topics: Iterable[object]) -> frozenset[str]:
     wanted: set[str] = set()
     for topic in topics:
         if not isinstance(topic, str) or not topic:
-            raise ConfigurationError(f"topics: {topic!r} is no topic name")
+            raise ConfigurationError(f"topics: {topic!r} is not a topic name: use text that is not empty")
         wanted.add(topic)
     return frozenset(wanted)
 
@@ -61,7 +61,7 @@ MAX_HOLD_S = 3_600.0
 
 
 def checked_release_after(kind: AcknowledgeType, seconds: float | None) -> float | None:
-    """Return after how many seconds a record is to be released, or None.
+    """Return after how many seconds to release a record, or None.
 
     Raises:
         ConfigurationError: Not a number of seconds up to an hour, or the acknowledgement is not a release.

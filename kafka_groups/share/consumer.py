@@ -130,7 +130,7 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
 
         Args:
             timeout: Longest wait, in seconds. None waits for as long as it takes; 0 returns what is there.
-            hold: Keep the records of earlier polls and return new ones beside them (explicit mode). Their locks are
+            hold: Keep the records of earlier polls and return new ones too (explicit mode). Their locks are
                 still running: `renew` them, or set `auto_renew`.
 
         Returns:

@@ -41,7 +41,7 @@ class Tally:
     failed: bool = False
 
     def note_error(self, error: Exception, *, failed: bool) -> None:
-        """An error happened that people are to hear of; `failed` if it is to be raised where the run was started."""
+        """Record an error to report; `failed` if it must be raised where the run was started."""
         text = "".join(traceback.format_exception(error))
         self.error = text[-_ERROR_CHARACTERS:]
         self.failed = self.failed or failed
@@ -106,7 +106,7 @@ _UNANSWERED = OperationTimeoutError("the broker's answer is not known")
 
 
 def _decided(records: AnyRecords) -> dict[TopicIdPartition, Counter[str]]:
-    """How many records of each partition are to be acknowledged how."""
+    """How many records of each partition to acknowledge with each kind."""
     decided: dict[TopicIdPartition, Counter[str]] = {}
     for delivery in deliveries_of(records):
         counts = {name: delivery.marks.count(mark) for mark, name in _COUNTED.items()}

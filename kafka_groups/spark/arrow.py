@@ -39,7 +39,7 @@ def to_table(records: AnyRecords, columns: Sequence[str] | None = None) -> pa.Ta
 
     Args:
         records: What a poll returned.
-        columns: Names of the columns, in the order wanted; None for all of `RECORD_SCHEMA`. What is left out is not
+        columns: Names of the columns, in the order wanted; None for all of `RECORD_SCHEMA`. Other columns are not
             made, and as far as possible not read.
 
     Returns:

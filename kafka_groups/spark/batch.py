@@ -1,4 +1,4 @@
-"""What `process` is given: the records of a poll, and the means to decide what becomes of them."""
+"""The argument of `process`: the records of a poll, with methods to decide about them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -147,7 +147,7 @@ class ShareBatch:
         """The records as a table, one row each; decoded once and kept.
 
         Args:
-            columns: Names of the columns, None for all of `RECORD_SCHEMA`. What is left out is not read.
+            columns: Names of the columns, None for all of `RECORD_SCHEMA`. Other columns are not read.
 
         Raises:
             ConfigurationError: A column is unknown.
@@ -296,7 +296,7 @@ class ShareBatch:
         ]
 
     def end(self) -> None:
-        """What becomes of the records is settled: they can be read, and no longer decided about."""
+        """The decisions are final: the records can still be read."""
         self._poll.is_over = True
 
 

@@ -1,4 +1,4 @@
-"""How long a task goes on polling: until it has had enough records, time is up, or nothing comes any more."""
+"""How long a task keeps polling: until it has enough records, time is up, or no more records arrive."""
 
 from attrs import frozen
 
@@ -44,14 +44,14 @@ class PollBudget:
         self._last_cycle_ms = 0
 
     def next_timeout_ms(self, now_ms: int) -> int | None:
-        """How long the next poll may wait: 0 for what is there only, None when there is to be no further poll."""
+        """How long the next poll may wait: 0 for available records only, None if there should be no further poll."""
         self._last_cycle_ms, self._polled_ms = now_ms - self._polled_ms, now_ms
         if not self._is_spent(now_ms):
             return max(1, min(self._idleness.longest_poll_ms, self._remaining_ms(now_ms)))
         return 0 if self._last_taken else None
 
     def spend(self) -> None:
-        """There is to be no further poll but for what is there."""
+        """Only poll once more, for available records."""
         self._is_over = True
 
     def _is_spent(self, now_ms: int) -> bool:

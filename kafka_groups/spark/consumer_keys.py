@@ -1,4 +1,4 @@
-"""The keys of the consumers that workers and drains make, and the checks of the options that stand beside them."""
+"""The keys of the consumers that workers and drains make, and the checks of the other options."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
@@ -22,7 +22,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 }
 """Other defaults than a consumer's.
 
-A misspelt topic is not created and read as empty. How long the work takes is no reason to take its records away: they
+A misspelt topic is not created and read as empty. Long work is not a reason to take its records away: they
 would be delivered to another consumer, which takes as long, until their deliveries are used up. Spark shows what hangs.
 """
 _BYTES_ONLY: Final = ("key_deserializer", "value_deserializer")

@@ -67,7 +67,7 @@ class HeldConsumer:
         settings: What the group's configuration says.
         dead_letters: Where copies go, or None.
         backoff: Waits between failures in a row.
-        is_broken: Whether it is to be closed after this task.
+        is_broken: Whether to close it after this task.
     """
 
     def __init__(self, spec: ConsumerSpec) -> None:

@@ -8,7 +8,7 @@ that are complete, durable and in their place. Readers therefore see a row once 
 `read_deduplicated` makes that once. What may go on at the same time:
 
 - Writers. Files that appear after the compaction has begun are left alone.
-- Readers. One that has listed the files before they are deleted fails with a missing file and is to be repeated; with
+- Readers. One that has listed the files before they are deleted fails with a missing file and has to be repeated; with
   `spark.sql.files.ignoreMissingFiles` it would pass over rows instead, so that setting must be off.
 - A crash. Until the deletion nothing is lost but work; after it there may be rows more than once, and the next
   compaction removes them.
@@ -59,7 +59,7 @@ class Compaction:
 def read_deduplicated(spark: "SparkSession", path: str) -> "DataFrame":
     """The Parquet files under a path with one row for each record, by topic, partition and offset.
 
-    Which of several rows of a record is kept is not defined: they are to be the same but for the delivery count.
+    Which of several rows of a record is kept is not defined: they should differ only in the delivery count.
 
     Args:
         spark: The session, classic or Connect.
@@ -81,7 +81,7 @@ def compact(spark: "SparkSession", path: str, *, files: int | None = None) -> Co
 
     Raises:
         pyspark.errors.AnalysisException: There is no Parquet file under the path.
-        OSError: The storage failed. Nothing is lost, and the next call goes on from what it finds.
+        OSError: The storage failed. Nothing is lost, and the next call continues from there.
     """
     directory = path if ":" in path else str(Path(path).absolute())
     before = tuple(sorted(spark.read.parquet(directory).inputFiles()))

@@ -1,4 +1,4 @@
-"""How long a drain goes on acquiring, and what ended it."""
+"""How long a drain keeps acquiring, and what ended it."""
 
 from typing import Literal
 
@@ -48,7 +48,7 @@ class DrainBudget:
         self._last_count = 0
 
     def next_timeout_ms(self, now_ms: int) -> int | None:
-        """How long the next poll may wait: 0 for what is there only, None when there is to be no further poll."""
+        """How long the next poll may wait: 0 for available records only, None if there should be no further poll."""
         self._polled_ms = now_ms
         remaining_ms = self._started_ms + self._limits.max_ms - now_ms
         if self._idleness.since_ms is not None:

@@ -24,7 +24,7 @@ def _policy(_instance: object, attribute: Any, value: object) -> None:
 
 @frozen(kw_only=True)
 class DrainOptions:
-    """What `drain` takes beside the keys of a consumer.
+    """The options of `drain` in addition to the keys of a consumer.
 
     Attributes:
         max_records: Nothing more is acquired once this many records came; the last fetch may bring more.

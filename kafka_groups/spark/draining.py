@@ -200,7 +200,7 @@ class Drain:
     Args:
         spark: The session.
         source: Where the records come from.
-        options: How much, and what becomes of lost locks.
+        options: How much to take, and what to do about lost locks.
     """
 
     def __init__(self, spark: "SparkSession", source: _Source, options: DrainOptions) -> None:
@@ -300,8 +300,8 @@ class Drain:
         return records
 
     def _notice(self, error: KafkaGroupsError) -> None:
-        """Log and count an error that the drain goes on after."""
-        _LOG.warning("%r goes on: %s", self, error)
+        """Log and count an error after which the drain continues."""
+        _LOG.warning("%r continues after an error: %s", self, error)
         self._tally.note_error(error, failed=False)
 
     def _note_unreadable(self, poller: Poller, records: AnyRecords) -> None:

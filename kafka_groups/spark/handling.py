@@ -87,7 +87,7 @@ class PollHandler:
         self._has_given_up = False
 
     def handle(self, batch: ShareBatch) -> bool:
-        """Process and acknowledge a whole poll, and what was polled meanwhile; False if time was up with failures."""
+        """Process and acknowledge a poll, and records polled in the meantime; False if time was up with failures."""
         self._has_given_up = self._has_succeeded = False
         self._failing_since_ms = None
         try:
@@ -135,7 +135,7 @@ class PollHandler:
     # --------------------------------------------------------------------------------- after a success
 
     def _succeeded(self, portion: ShareBatch) -> None:
-        """Accept a portion; it shows that the sink works, so that what failed before and fails again is bad."""
+        """Accept a portion; it shows that the sink works, so records that fail again are bad."""
         self._settler.accept(portion)
         self._has_succeeded = True
         self._failing_since_ms = None

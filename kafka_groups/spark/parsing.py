@@ -2,7 +2,7 @@
 
 Reading one record after the other takes some 300 ns for each. Where neighbours have the same size (numbers, codes,
 fixed layouts), it is known where each begins, and all else is arithmetic on arrays. What is out of the ordinary
-(sizes that differ, headers, offsets that are missing, bytes that are no records) is not dealt with: the answer is
+(sizes that differ, headers, offsets that are missing, bytes that are not records) is not dealt with: the answer is
 None then, and the caller reads record by record, which also finds out what is wrong.
 """
 
@@ -72,7 +72,7 @@ class ParsedBlock:
 
 
 class _UnusualError(Exception):
-    """Records that are to be read one by one."""
+    """Records to read one by one."""
 
 
 def parse(batches: Sequence[RecordBatch]) -> ParsedBlock | None:

@@ -69,7 +69,7 @@ class DeliveryPolicy:
         return max(2, self.limit - 1)
 
     def verdict(self, on_error: OnError, delivery_count: int) -> AcknowledgeType:
-        """What becomes of a record that failed on its own.
+        """What to do with a record that failed on its own.
 
         On the last delivery to give back and to reject come to the same, and rejecting says so.
         """

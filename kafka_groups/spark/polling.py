@@ -75,7 +75,7 @@ class Poller:
 
     Args:
         consumer: The consumer.
-        notice: Called with each error that polling goes on after.
+        notice: Called with each error after which polling continues.
     """
 
     def __init__(self, consumer: Polled, notice: Notice) -> None:

@@ -23,7 +23,7 @@ SECURITY_ATTRIBUTES = frozenset({
     "sasl_oauthbearer_header_urlencode", "sasl_oauthbearer_method", "sasl_oauthbearer_scope",
     "sasl_oauthbearer_token_endpoint_url", "sasl_password", "sasl_username",
 })  # fmt: skip
-"""The attributes of a consumer's configuration that `producer_sasl` reads, besides `security_protocol`."""
+"""The attributes of a consumer's configuration that `producer_sasl` reads, in addition to `security_protocol`."""
 
 
 def producer_sasl(keys: KeyTable, given: Mapping[str, object]) -> dict[str, object]:

@@ -227,7 +227,7 @@ class DurableProducer:
 
         Raises:
             DeliveryFailedError: Records were refused, or not confirmed in time; it names the first and how many. A
-                record that was not confirmed may have been written all the same.
+                record that was not confirmed may still have been written.
         """
         deliveries, self._deliveries = self._deliveries, _Deliveries()
         if deliveries.outstanding:

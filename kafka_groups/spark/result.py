@@ -39,7 +39,7 @@ class WorkerMetrics:
             was not asked or is not known.
         max_delivery_count: The highest delivery count seen.
         error: The last error with its traceback, or None.
-        failed: Whether the error is to be raised where the run was started.
+        failed: Whether the error must be raised where the run was started.
         notes: What the configuration of the group makes worth saying.
     """
 
@@ -156,7 +156,7 @@ class ShareRunResult:
 
     @property
     def failed(self) -> bool:
-        """Whether a worker had an error that is to be raised."""
+        """Whether a worker had an error that must be raised."""
         return any(worker.failed for worker in self.workers)
 
     def plus(self, later: "ShareRunResult") -> "ShareRunResult":

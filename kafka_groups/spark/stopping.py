@@ -25,7 +25,7 @@ class StopSwitch:
     """Whether runs may still begin.
 
     With classic Spark `foreachBatch` runs on a thread of this process. With Spark Connect it runs in another process,
-    which is told by way of the session's configuration.
+    which receives it through the session's configuration.
     """
 
     def __init__(self, name: str | None = None) -> None:

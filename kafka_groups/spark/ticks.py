@@ -11,7 +11,7 @@ __all__ = ["checked_workers", "worker_ticks"]
 
 
 def worker_ticks(spark: "SparkSession", *, workers: int) -> "DataFrame":
-    """A stream with as many partitions in each micro-batch as there are to be workers.
+    """A stream whose micro-batches have one partition for each worker.
 
     Its rows mean nothing; a restart that repeats a micro-batch repeats no records. Give `ShareWorkers.run` what
     `foreachBatch` makes of it.

@@ -128,7 +128,7 @@ class _Worker:
     def _wait(self, wait_ms: int, *, may_poll: bool) -> ShareBatch | None:
         """Wait between two tries of `process`; with `may_poll`, return other records as soon as some come.
 
-        Whatever is in hand stays locked meanwhile: the consumer renews it.
+        The records in hand stay locked: the consumer renews them.
         """
         if not may_poll or self.is_broken:
             self._pause.wait(wait_ms / 1000)
@@ -155,8 +155,8 @@ class _Worker:
         return bool(self._consumer.assignment()) and self._consumer.counts().fetches > self._before.fetches
 
     def _notice(self, error: KafkaGroupsError) -> None:
-        """Log and note an error that the worker goes on after."""
-        _LOG.warning("%r goes on: %s", self._consumer, error)
+        """Log and note an error after which the worker continues."""
+        _LOG.warning("%r continues after an error: %s", self._consumer, error)
         self._tally.note_error(error, failed=False)
 
     def metrics(self, number: int) -> WorkerMetrics:

@@ -1,4 +1,4 @@
-"""What `ShareWorkers` is told, checked once where it is made."""
+"""The options of `ShareWorkers`, checked once at creation."""
 
 import hashlib
 import pickle
@@ -41,7 +41,7 @@ def _not_negative(_instance: object, attribute: Any, value: object) -> None:
 
 @frozen(kw_only=True)
 class WorkerOptions:
-    """What `ShareWorkers` takes beside the keys of a consumer.
+    """The options of `ShareWorkers` in addition to the keys of a consumer.
 
     Attributes:
         max_records: A task polls no more once it has had so many records; its last poll may bring more.
@@ -50,14 +50,14 @@ class WorkerOptions:
             released, and the run raises. "per_record": the batch is halved again and again until the bad records are
             found, and only those are released. "reject": none is delivered again.
         retry_seconds: How long a worker holds records that fail and calls `process` with them again, less and less
-            often. It renews their locks meanwhile, so an outage of the sink spends none of their deliveries. The worker
+            often. It renews their locks, so an outage of the sink spends none of their deliveries. The worker
             stops sooner once other records succeed, because then the sink works and the records are bad. 0 turns it
             off: the first error ends the run, which helps while you write `process`.
         dead_letter_topic: Where copies of records go that are rejected, or that are on one of their last deliveries.
         on_result: A function that is called with the `ShareRunResult` of each run, on the driver, also when the run
             raises. With Spark Connect a query runs on the server, and so does the function.
         idle_close_seconds: How long a consumer waits for the next task before it leaves the group. Its partitions lie
-            idle meanwhile, unless there are more workers than partitions; joining again takes a second or two. Less
+            idle until then, unless there are more workers than partitions; joining again takes a second or two. Less
             than the 60 s after which Spark ends an idle Python worker.
     """
 

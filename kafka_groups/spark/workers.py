@@ -149,7 +149,7 @@ class ShareWorkers:
     # ---------------------------------------------------------------------------------------- one job
 
     def task(self, drained_ms: int | None = None) -> WorkerTask:
-        """What each task of a run does: `run_worker` does it without Spark, as a test of one's own may want.
+        """What each task of a run does: `run_worker` does it without Spark, for your own tests.
 
         Args:
             drained_ms: End when nothing came for this long; None for `max_seconds` in any case.

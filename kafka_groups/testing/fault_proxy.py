@@ -86,7 +86,7 @@ class FaultProxy:
     Args:
         upstream: `host:port` of a broker of the cluster.
         on_exchange: Called on the proxy's thread with every request and its response, before addresses are
-            rewritten; what it is told of requests without a response (Produce with acks=0) is nothing.
+            rewritten; it sees no requests without a response (Produce with acks=0).
     """
 
     def __init__(self, upstream: str, on_exchange: Callable[[Exchange], None] | None = None) -> None:

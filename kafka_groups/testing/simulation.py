@@ -53,7 +53,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         """Jump over the time that asyncio would wait.
 
         Raises:
-            SimulationDeadlockError: It would wait for ever.
+            SimulationDeadlockError: It would wait forever.
             SimulationTimeLimitError: The virtual time is used up.
         """
         if timeout is None:

@@ -70,7 +70,7 @@ class _Version:
         return outcome
 
     def report(self, console: Console, outcome: Any, elapsed_ms: int) -> None:
-        """Print what came out."""
+        """Print the results."""
         importlib.import_module(f"{self.package}.report").print_report(console, outcome, elapsed_ms)
 
 

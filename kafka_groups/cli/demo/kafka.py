@@ -24,7 +24,7 @@ async def prepared_kafka(
 
     Args:
         stack: When it is left, an embedded broker is stopped, and the topics are removed from a running Kafka.
-        options: What the run is told.
+        options: Options of the run.
         partitions: How many partitions each topic gets.
         directory: Where an embedded broker writes its log.
         progress: Told of an embedded broker.

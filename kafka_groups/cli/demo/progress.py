@@ -1,4 +1,4 @@
-"""The run as it goes on: a live picture on a terminal, plain lines elsewhere."""
+"""The progress of a run: a live display on a terminal, plain lines elsewhere."""
 
 from collections.abc import Mapping
 from types import TracebackType

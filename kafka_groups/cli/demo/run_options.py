@@ -1,4 +1,4 @@
-"""What a run of either demo is told."""
+"""The options of a run of either demo."""
 
 import secrets
 
@@ -9,7 +9,7 @@ __all__ = ["RunOptions"]
 
 @frozen(kw_only=True)
 class RunOptions:
-    """What both demos are told.
+    """The options that both demos have.
 
     Attributes:
         bootstrap_servers: A running Kafka; `None` starts an embedded broker.

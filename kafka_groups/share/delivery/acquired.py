@@ -163,7 +163,7 @@ class AcquiredRecords:
         """Iterate, and tell the place when the generator is closed.
 
         Args:
-            place: Where the place is told.
+            place: Receives the position.
             after: Yield only records after this offset.
         """
         return self._made(place, after) if self._records is None else _told(self._records, place, after)
@@ -245,7 +245,7 @@ class AcquiredRecords:
         block.add(raws if whole else filter(self._is_delivered, raws), dense)
 
     def _reject(self, batch: RecordBatch, error: CorruptRecordError) -> None:
-        """A batch turned out to be unreadable while iterating: reject it, go on with the next, tell the next poll."""
+        """A batch turned out to be unreadable: reject it, continue with the next one, and let the next poll raise."""
         self.mark_batch(batch, AcknowledgeType.REJECT)
         self.undecodable = self.undecodable or error
 
@@ -299,7 +299,7 @@ class AcquiredRecords:
         marks[position] = kind
 
     def release_at(self, first_offset: int, last_offset: int, due_ms: int) -> None:
-        """Hold what is to be released of a range until then."""
+        """Hold the records of a range that will be released later."""
         start, end = self._positions(first_offset, last_offset)
         self._due_ms = {} if self._due_ms is None else self._due_ms
         for position in range(start, end):
@@ -308,7 +308,7 @@ class AcquiredRecords:
                 self._due_ms[position] = due_ms
 
     def take_held(self) -> tuple[Self, dict[int, int]] | None:
-        """What is to be released later, as a delivery of its own without records, with the times by position."""
+        """The records to release later, as a separate delivery without records, with the times by position."""
         if self._due_ms is None:
             return None
         due_ms = {position: due for position, due in self._due_ms.items() if self.marks[position] == m.HELD}

@@ -1,4 +1,4 @@
-"""Acknowledgements on their way to a leader, and what becomes of them."""
+"""Acknowledgements on their way to a leader, and their results."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
@@ -41,7 +41,7 @@ class Acknowledged:
 
 @define(eq=False)
 class CommitTicket:
-    """One commit of an application: done when the fate of all of its acknowledgements is known.
+    """One commit of an application: done when the results of all of its acknowledgements are known.
 
     Attributes:
         results: None or the first error, for each partition.
@@ -61,7 +61,7 @@ class CommitTicket:
         self._outstanding += count
 
     def settle(self, partition: TopicIdPartition, error: KafkaGroupsError | None) -> None:
-        """The fate of one acknowledgement is known."""
+        """The result of one acknowledgement is known."""
         self.results[partition] = self.results.get(partition) or error
         self._outstanding -= 1
         if self._outstanding == 0 and self.on_done is not None:

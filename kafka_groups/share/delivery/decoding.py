@@ -47,7 +47,7 @@ class Decoder:
         return takes_context(self.value_deserializer)
 
     def decode(self, acquired: AcquiredRecords, blob: bytes | None) -> list[AcquiredRecords | KafkaGroupsError]:
-        """The deliveries that an application gets, in order, with the errors that are to be raised between them.
+        """The deliveries that an application gets, in order, with the errors to raise between them.
 
         Offsets without a record are marked as gaps, corrupt batches as rejected, and records that cannot be
         deserialised as released.

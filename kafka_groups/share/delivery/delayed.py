@@ -16,7 +16,7 @@ __all__ = ["DelayedRelease", "DelayedReleases"]
 
 @define(eq=False)
 class DelayedRelease:
-    """Records of one partition that are to be released later.
+    """Records of one partition that will be released later.
 
     Attributes:
         delivery: The records; what is held is open.

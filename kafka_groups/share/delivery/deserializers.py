@@ -32,7 +32,7 @@ class DeserializationContext:
 
 
 def takes_context(deserializer: Any) -> bool:
-    """Whether a deserialiser is to be called with a context as well.
+    """Whether a deserialiser takes a context as well.
 
     It is if it cannot be called with one argument, or if its second parameter is called `ctx` or `context`. So a second
     parameter with a default of its own, such as the encoding of `bytes.decode`, stays as it is.

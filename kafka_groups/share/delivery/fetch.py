@@ -324,7 +324,7 @@ class ShareFetchManager:
         return 0
 
     def _wait_for_application(self, now_ms: int) -> int:
-        """No longer than the application waits: what comes later finds it busy elsewhere, and is locked meanwhile."""
+        """No longer than the application waits: later records would be locked while the application is busy."""
         until_ms, longest_ms = self._inbox.waits_until_ms, self._config.fetch_max_wait_ms
         return longest_ms if until_ms is None else min(longest_ms, max(until_ms - now_ms, _SHORT_WAIT_MS))
 

@@ -50,7 +50,7 @@ class Inbox:
         is_paused: Whether the application wants nothing until its next poll.
         fetches_ahead: Whether the application wants the next batch to be fetched while it works.
         fetch_limit: The most records that one fetch may acquire, exactly; None for what is configured.
-        set_aside: Deliveries that the application decoded but did not get yet, as an error is to be raised before.
+        set_aside: Deliveries that the application decoded but did not get yet, because an error must be raised first.
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
         records_handed_over: How many records the application has been given.
@@ -101,7 +101,7 @@ class Inbox:
     def is_suspicious(self) -> bool:
         """Whether a record that waits or is in hand was delivered often before.
 
-        It may be what ended the consumers before, and this one next: what is fetched ahead beside it would share its
+        It may be what ended the consumers before, and this one next: prefetched records would share its
         fate, and come nearer to its delivery limit without having been looked at.
         """
         held = (*self.in_hand, *(fetched.acquired for fetched in list(self.ready)))
@@ -134,7 +134,7 @@ class Inbox:
     # ------------------------------------------------------------------------ the application's side
 
     def take(self, now_ms: int) -> list[Fetched]:
-        """Everything that is there; what lost its locks meanwhile is left out."""
+        """All waiting deliveries, without those that have lost their locks."""
         taken: list[Fetched] = []
         while self.ready:
             fetched = self.ready.popleft()

@@ -74,7 +74,7 @@ class Leader:
         version: Version of ShareFetch that it speaks; None before its first answer.
         dry: Whether the last fetch brought nothing, so that fetching ahead is of no use.
         last_fetch_ms: When it was last asked for records.
-        ending: Whether the session is to be closed, even if another one is wanted after it.
+        ending: Whether to close the session, even if another one follows.
     """
 
     def __init__(self, node_id: int, backoff: Backoff) -> None:

@@ -1,4 +1,4 @@
-"""How far a loop over a consumer has come in its batch, and what becomes of the part that it never reached."""
+"""The position of a loop in its batch, and what happens to the part that it never reached."""
 
 from collections.abc import Generator, Iterator, Sequence
 
@@ -20,7 +20,7 @@ class Reading:
     makes the records tells its place when it is closed, and `stop` closes it.
 
     Args:
-        loop: Stands for the loop, which may go on with the rest after a commit in its body.
+        loop: Identifies the loop, which may continue with the rest after a commit in its body.
         deliveries: The batch.
         after: Offset in the first delivery that the loop has moved past already.
     """
@@ -35,7 +35,7 @@ class Reading:
         self._is_stopped = False
 
     def parts(self) -> Iterator[Iterator[AnyRecord]]:
-        """The records of each delivery, made while the loop goes on; ends early after `stop`."""
+        """The records of each delivery, created during the loop; ends early after `stop`."""
         for number, delivery in enumerate(self._deliveries):
             self._reached, self._place = number, Place()
             self._records = delivery.read(self._place, self._after)
@@ -50,7 +50,7 @@ class Reading:
 
         In implicit mode the records that the loop moved past are accepted. The one that it stopped at is not: nobody
         knows whether the loop's body finished. It comes back once; a loop that stops at the same record again releases
-        it, so that a record that ends every loop spends its deliveries and does not come back for ever.
+        it, so that a record that ends every loop spends its deliveries and does not come back forever.
 
         Args:
             is_explicit: Whether the application acknowledges each record itself; the one that it stopped at stays in
@@ -117,11 +117,11 @@ class Loops:
         return self._rest if loop is self._ended else []
 
     def forget_rest(self) -> None:
-        """Somebody takes what waits."""
+        """A caller takes the waiting records."""
         self._rest, self._ended = [], None
 
     def resume(self, loop: object, rest: Sequence[AcquiredRecords]) -> Iterator[Iterator[AnyRecord]]:
-        """A loop goes on with what it left: it has moved past the record that it stood at."""
+        """A loop continues: it has moved past its current record."""
         after, point = None, self._stopped_at
         if point is not None and rest and rest[0].topic_partition == point[0] and point[1] in rest[0]:
             after = point[1]

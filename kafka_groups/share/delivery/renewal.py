@@ -24,14 +24,14 @@ Fail = Callable[[PendingAcknowledgement, KafkaGroupsError], None]
 
 
 class Renewer:
-    """Decides which locks are to be renewed when.
+    """Decides when to renew which locks.
 
     A lock is renewed when half of it is spent. A delivery that waits and cannot be renewed is released, so that
     it is never handed out stale.
 
     Args:
         config: The consumer's configuration.
-        errors: Where the application is told that `auto_renew` cannot be had.
+        errors: Receives the error for the application if `auto_renew` is not possible.
         inbox: The deliveries.
         metrics: Counts what is given back.
     """
@@ -85,7 +85,7 @@ class Renewer:
                 yield delivery, None
 
     def give_back(self, leader: Leader) -> None:
-        """Release what waits: the application paused, or is away for longer than it may be."""
+        """Release waiting records: the application paused, or has not polled for too long."""
         for fetched in list(self._inbox.ready):
             if fetched.acquired.session == leader.session.id:
                 self._give_back(leader, fetched)

@@ -101,7 +101,7 @@ class Settlement:
         leader.backoff.wait(response.throttle_time_ms, now_ms)
 
     def _is_well(self, exchange: Exchange, response: ShareFetchResponse, now_ms: int) -> bool:
-        """Take over what the response says of the partitions; False if the leader is to be left alone for a while."""
+        """Apply the response to the partitions; False if the client should back off from the leader."""
         parts = list(_parts(response))
         results: Results = {tip: (p.acknowledge_error_code, p.acknowledge_error_message) for tip, p in parts}
         tries_again = self._settle_all(exchange, results, now_ms)
@@ -129,7 +129,7 @@ class Settlement:
         return Fetched(acquired, data.records or b"")
 
     def _partition_failed(self, tip: TopicIdPartition, data: PartitionData, endpoints: Sequence[NodeEndpoint]) -> bool:
-        """Do what the error of a partition asks for; whether the leader is to be left alone for a while."""
+        """React to the error of a partition; returns whether to back off from the leader."""
         code = data.error_code
         if code in _REFRESH:
             return not self._follow_leader(tip, data.current_leader, endpoints)
@@ -178,7 +178,7 @@ class Settlement:
         return self._settle_all(exchange, results, now_ms)
 
     def _settle_all(self, exchange: Exchange, results: Results, now_ms: int) -> bool:
-        """Settle what the exchange carried; whether some of it is to be tried again."""
+        """Settle the contents of the exchange; returns whether to retry some of it."""
         tries_again = False
         missing = (ErrorCode.INVALID_RECORD_STATE, "the broker's response does not mention the partition")
         for pending in exchange.acknowledgements:
@@ -289,12 +289,12 @@ class Settlement:
             self.fail(pending, error)
 
     def connection_lost(self, leader: Leader) -> None:
-        """The connection broke while nothing was under way: the session and its locks are gone all the same."""
+        """The connection broke while idle: the session and its locks are gone anyway."""
         self._end_session(leader, DisconnectedError("the connection to the leader was lost"))
         self._inbox.notify()
 
     def withdraw_moved(self) -> None:
-        """Take back what waits for the application and was acquired from a broker that leads the partition no more."""
+        """Withdraw waiting records that were acquired from a broker that no longer leads the partition."""
         leader_of = self._metadata.metadata.leader_of
         self._withdraw(
             lambda fetched: leader_of(fetched.acquired.topic_partition) not in (None, fetched.acquired.session.node_id)

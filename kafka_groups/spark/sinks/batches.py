@@ -26,7 +26,7 @@ def with_record_key(table: pa.Table, what: str) -> pa.Table:
     """The table, if it says of each row which record it is from.
 
     Args:
-        table: What is to be written.
+        table: The rows to write.
         what: Who asks, for the message.
 
     Raises:

@@ -33,7 +33,7 @@ class Replacement:
 
     Attributes:
         directory: The directory that readers read, as an absolute path or a URI.
-        staging: Name of the hidden directory in it with the new files, in the folders that they are to be in.
+        staging: Name of the hidden directory in it with the new files, in their final folders.
         replaced: URIs of the old files.
         rows: How many rows the new files have.
     """

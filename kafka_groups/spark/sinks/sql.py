@@ -137,7 +137,7 @@ class SqlSink:
     Args:
         connect: Makes a DB-API connection that is not in autocommit mode; it is pickled and called in Spark's workers.
         table: Name of the table, with its schema before it if need be; `create_table` makes it.
-        columns: The columns beside the key, with their SQL types.
+        columns: The columns other than the key, with their SQL types.
         row: From the record table (`RECORD_SCHEMA`) to values for `columns`, by name and as long as the table:
             Arrow arrays or sequences. Without it, `columns` are columns of the record table itself.
         key_columns: What the table calls topic, partition and offset.

@@ -1,6 +1,6 @@
 """Putting a file where readers look, in one step: all of it or nothing.
 
-On a local disk the bytes go to a hidden file beside the final one (Spark and most readers pass over names that begin
+On a local disk the bytes go to a hidden file next to the final one (Spark and most readers pass over names that begin
 with a dot), are synced, and renamed. An object store shows an object when its upload is complete, so it needs no
 other name. Anything else that pyarrow reaches (HDFS) is written under a hidden name and moved.
 """

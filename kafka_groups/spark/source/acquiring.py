@@ -123,14 +123,14 @@ class Acquirer:
         )
 
     def _notice(self, error: KafkaGroupsError) -> None:
-        """Log an error that the source goes on after."""
+        """Log an error after which the source continues."""
         if isinstance(error, CorruptRecordError):
             self._counts.corrupt_batches += 1
             _LOG.error("A batch of the log cannot be read and was rejected: %s", error)
         elif isinstance(error, RenewalUnsupportedError):
             self._warn_once(f"{error} A micro-batch that takes longer than the lock is redelivered.")
         else:
-            _LOG.warning("The query goes on after an error: %s", error)
+            _LOG.warning("The query continues after an error: %s", error)
 
     def _warn_once(self, message: str) -> None:
         if message not in self._warned:

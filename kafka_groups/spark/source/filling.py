@@ -24,7 +24,7 @@ class Filling:
     Attributes:
         poll_timeout_ms: How long to wait for the first record.
         fetches: Fetches that had been answered when this began, or when records came last.
-        began_ms: When this began, or began to count anew.
+        began_ms: When this began, or last started to count again.
         join_deadline_ms: Until when nothing is decided before the first fetch was answered.
         came_ms: When records came last.
     """
@@ -37,7 +37,7 @@ class Filling:
 
     @classmethod
     def begin(cls, poll_timeout_ms: int, fetches: int, now_ms: int, *, patient: bool) -> "Filling":
-        """A batch is to be filled; `patient` if it is better to wait for the group than to find nothing."""
+        """Start to fill a batch; `patient` if it is better to wait for the group than to find nothing."""
         return cls(poll_timeout_ms, fetches, now_ms, now_ms + (JOIN_TIMEOUT_MS if patient else 0), now_ms)
 
     def wait_ms(self, until_ready_ms: int | None, now_ms: int) -> int:
@@ -60,7 +60,7 @@ class Filling:
             self.began_ms = now_ms
 
     def go_on(self, now_ms: int) -> None:
-        """It was over, and is to go on all the same."""
+        """It was over, but has to continue."""
         self.began_ms = now_ms
 
     def is_over(self, until_ready_ms: int | None, fetches: int, now_ms: int) -> bool:

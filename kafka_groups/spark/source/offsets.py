@@ -44,7 +44,7 @@ class SourceOffset:
         version, seq, run, failures = value.get("v"), value.get("seq"), value.get("run"), value.get("failures", 0)
         if not (isinstance(seq, int) and isinstance(run, str) and isinstance(failures, int)) or version != _VERSION:
             raise IllegalStateError(
-                f"{dict(value)} is no offset of the source kafka-share (version {_VERSION}): the checkpoint belongs to"
+                f"{dict(value)} is not an offset of the source kafka-share (version {_VERSION}). The checkpoint is of"
                 " another source or to a newer release; use the release that wrote it, or another checkpointLocation"
             )
         return cls(seq, run, failures)

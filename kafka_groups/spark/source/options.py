@@ -34,7 +34,7 @@ def read_size(value: object) -> int:
         return int(value)
     match = _SIZE.fullmatch(read_text(value))
     if match is None:
-        raise UnfitError("it is no size")
+        raise UnfitError("it is not a size")
     return int(match["number"]) * _UNITS[match["unit"].lower()]
 
 
@@ -259,7 +259,7 @@ def _unknown(name: str, value: str) -> ConfigurationError:
     near = difflib.get_close_matches(name, [known.lower() for known in names], n=1, cutoff=0.6)
     hint = next((known for known in names if near and known.lower() == near[0]), None)
     remedy = f"did you mean {hint}?" if hint else f"remove it; there are {', '.join(sorted(names))} and {PREFIX}*"
-    return ConfigurationError(f"{name}={shown} is no option of the source kafka-share; {remedy}")
+    return ConfigurationError(f"{name}={shown} is not an option of the source kafka-share; {remedy}")
 
 
 _CONSUMER_TABLE = KeyTable(ShareConsumerConfig)

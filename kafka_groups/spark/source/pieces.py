@@ -1,4 +1,4 @@
-"""Acquired records as Arrow tables that know what is to be acknowledged for them."""
+"""Acquired records as Arrow tables that know what to acknowledge for them."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -87,7 +87,7 @@ class TablePiece:
         return self.split(rows)
 
     def acknowledge(self, kind: AcknowledgeType) -> None:
-        """Say what becomes of these records; the consumer's next commit sends it."""
+        """Acknowledge these records; the consumer's next commit sends it."""
         self.delivery.acknowledge_range(self.first_offset, self.last_offset, kind)
 
 
@@ -109,7 +109,7 @@ def pieces_of(
 
     Args:
         records: What the poll returned.
-        columns: The columns wanted, besides those that the source itself needs; None for all.
+        columns: The columns to return, in addition to those that the source itself needs; None for all.
         renewed: Whether the consumer renews the locks of what it holds.
     """
     read = None if columns is None else tuple(dict.fromkeys((*columns, *_NEEDED)))

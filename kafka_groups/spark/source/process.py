@@ -52,7 +52,7 @@ def _terminate(_signal: int, _frame: FrameType | None) -> None:
 
 
 def exit_when_orphaned(parent: int) -> None:
-    """End this process when its parent has died: an orphan that renews its locks would hold them for ever."""
+    """End this process when its parent has died: an orphan that renews its locks would hold them forever."""
     watchdog = threading.Thread(target=_watch, args=(parent,), name="orphan-watchdog", daemon=True)
     watchdog.start()
 

@@ -114,7 +114,7 @@ def _columns(schema: StructType) -> tuple[str, ...]:
     for wanted in schema:
         if types.get(wanted.name) != wanted.dataType:
             raise ConfigurationError(
-                f"the schema has {wanted.name} {wanted.dataType.simpleString()}, which is no column of the source"
+                f"the schema has {wanted.name} {wanted.dataType.simpleString()}, which is not a column of the source"
                 f" kafka-share; leave the schema out, or take some of: {RECORD_DDL}"
             )
     return tuple(schema.fieldNames())

@@ -127,7 +127,9 @@ class ShareSource:
         try:
             self._ends = self._questions.end_offsets()
         except KafkaGroupsError as error:
-            _LOG.warning("where the topics end is not known, so that what comes meanwhile is read too: %s", error)
+            _LOG.warning(
+                "The ends of the topics are unknown, so records that arrive in the meantime are read too: %s", error
+            )
 
     def report(self) -> dict[str, Any]:
         """The progress of the run: counts, and the lag as of a few seconds ago."""
@@ -205,7 +207,7 @@ class ShareSource:
         return most_rows is not None and self._sealing.ready_rows(now_ms) >= most_rows
 
     def _has_waited(self, *, patient: bool) -> bool:
-        """Whether the wait after failed runs is over; nothing is held meanwhile, so a stop costs nothing."""
+        """Whether the wait after failed runs is over; nothing is held until then, so a stop costs nothing."""
         if self._resume_ms is None:
             wait_ms = self._sealing.caution.wait_before_ms(self._sealing.failures)
             self._resume_ms = self._clock.now_ms() + wait_ms

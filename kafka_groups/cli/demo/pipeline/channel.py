@@ -50,7 +50,7 @@ class Channel:
 
 
 def channel_to(path: str) -> Channel:
-    """The connection of this process, which goes on as long as the process."""
+    """The connection of this process, which lasts as long as the process."""
     return _channel(path, os.getpid())
 
 

@@ -23,7 +23,7 @@ class DriverProcess(ChildProcess):
     """One run of the driver, in a session and process group of its own that the Java machine shares.
 
     Args:
-        options: What the driver is told.
+        options: Options of the driver.
         log: Where its standard output and error go, and Spark's.
     """
 

@@ -46,7 +46,7 @@ def type_of(column: str) -> pa.DataType:
 
 
 ENRICHED = pa.schema([*((name, type_of(name)) for name in FLIGHT_COLUMNS), *_LOOKED_UP.items()])
-"""A flight and what was looked up for it; `null` where the sources say NA or know nothing."""
+"""A flight with the data that was looked up for it; `null` where the sources say NA or have no data."""
 
 FLIGHT_KEY = ("time_hour", "carrier", "flight", "origin")
 """The columns that tell one flight from another."""

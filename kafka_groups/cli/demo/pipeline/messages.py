@@ -57,7 +57,7 @@ def read_message(line: bytes) -> Message:
     """The message on a line.
 
     Raises:
-        ValueError: The line is no message.
+        ValueError: The line is not a message.
     """
     fields = json.loads(line)
     return Message(**fields | {"kind": MessageKind(fields["kind"])})

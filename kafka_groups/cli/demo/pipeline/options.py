@@ -1,4 +1,4 @@
-"""What the driver is told, on its command line as JSON."""
+"""The options of the driver, passed on its command line as JSON."""
 
 import json
 from pathlib import Path

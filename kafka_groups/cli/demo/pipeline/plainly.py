@@ -34,7 +34,7 @@ _PANDAS_TYPES: Mapping[pa.DataType, str] = MappingProxyType({
 
 @frozen
 class Plainly:
-    """What comes out without Kafka and Spark.
+    """The results of a computation without Kafka and Spark.
 
     Attributes:
         flights: Every flight with what was looked up, as a table of `ENRICHED`, in order.

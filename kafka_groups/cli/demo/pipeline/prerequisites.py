@@ -1,4 +1,4 @@
-"""What the pipeline needs beside this package, looked for before anything is started."""
+"""The requirements of the pipeline, checked before anything starts."""
 
 import importlib.util
 import os

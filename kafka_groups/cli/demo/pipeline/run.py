@@ -34,7 +34,7 @@ _TICK_SECONDS = 0.25
 
 @frozen(kw_only=True)
 class PipelineOptions(RunOptions):
-    """What a run with Spark is told.
+    """The options of a run with Spark.
 
     Attributes:
         partitions: Partitions of the topic of the flights.

@@ -16,7 +16,7 @@ _QUERY_AFTER = 0.6
 
 
 class Verdict(enum.Enum):
-    """What becomes of a worker that has stored a batch and waits for the demo's word."""
+    """What to do with a worker that has stored a batch and waits for the demo."""
 
     GO_ON = "go on"
     KILL_WORKER = "kill the worker"
@@ -40,7 +40,7 @@ class Tally:
     kills: dict[Verdict, int] = field(factory=dict)
 
     def add(self, message: Message) -> Verdict:
-        """Count a message; what is to become of the worker that sent it."""
+        """Count a message, and return what to do with the worker that sent it."""
         if message.kind is MessageKind.RECEIVED:
             self.delivered += message.records
             self.redelivered += message.redelivered

@@ -46,7 +46,7 @@ def read_event(line: str) -> WorkerEvent:
     """The event on a line.
 
     Raises:
-        ValueError: The line is no event.
+        ValueError: The line is not an event.
     """
     kind, records, redelivered = line.split()
     return WorkerEvent(EventKind(kind), int(records), int(redelivered))

@@ -40,7 +40,7 @@ _STOP_SECONDS = 40.0
 
 @frozen(kw_only=True)
 class DemoOptions(RunOptions):
-    """What a run without Spark is told.
+    """The options of a run without Spark.
 
     Attributes:
         mode: implicit or explicit acknowledgement.

@@ -37,11 +37,11 @@ def test_the_group_has_two_spellings() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"maxRecordPerBatch": "5"}, r"maxrecordperbatch='5' is no option .* did you mean maxRecordsPerBatch\?"),
+        ({"maxRecordPerBatch": "5"}, r"maxrecordperbatch='5' is not an option .* did you mean maxRecordsPerBatch\?"),
         ({"bootstrap.servers": "a:1"}, r"write it with its prefix: kafka\.bootstrap\.servers"),
         (
             {"path": "x"},
-            r"path='x' is no option of the source kafka-share; remove it; there are available.* configFile",
+            r"path='x' is not an option of the source kafka-share; remove it; there are available.* configFile",
         ),
         ({"password": "Sesame"}, "password=a hidden value"),
         ({"kafka.bootstrap.server": "a:1"}, r"Did you mean 'bootstrap\.servers'\?"),
