@@ -274,9 +274,10 @@ class Application:
     def end_loop(self) -> None:
         """Settle what a loop moved past, and put what it never reached before all that waits."""
         rest = self._loops.end(is_explicit=self.is_explicit)
-        self._in_hand = [part for part in self._in_hand if part not in rest]
-        self._decoded.extendleft(reversed(rest))
-        self._publish_in_hand()
+        if rest:
+            self._in_hand = [part for part in self._in_hand if part not in rest]
+            self._decoded.extendleft(reversed(rest))
+            self._publish_in_hand()
 
     def run_callback(self) -> None:
         """Pass new results of acknowledgements to the callback."""

@@ -62,6 +62,9 @@ class Reading:
         """
         self._is_stopped = True
         rest: list[AcquiredRecords] = []
+        passed = self._reached + 1 if self._place.is_over else max(0, self._reached)
+        for delivery in () if is_explicit else self._deliveries[:passed]:
+            delivery.accept_open()
         if not 0 <= self._reached < len(self._deliveries):
             return (self._deliveries if self._reached < 0 else []), None
         current, point = self._deliveries[self._reached], None

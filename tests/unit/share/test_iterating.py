@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.errors import IllegalStateError
+from kafka_groups.errors import IllegalStateError, WakeupError
 from kafka_groups.share import AsyncKafkaShareConsumer
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
@@ -134,6 +134,28 @@ def test_closing_accepts_what_the_loop_moved_past_and_leaves_the_rest_to_the_end
     loop.take(5)
     bench.application.begin_leaving()
     assert acknowledged_in(bench.acknowledge()) == {0: dict.fromkeys(range(4), ACCEPT)}
+
+
+@pytest.mark.parametrize("count", [7, 10])
+def test_closing_accepts_all_deliveries_that_the_loop_moved_past(count: int) -> None:
+    bench = prefilled((0, 4), (10, 14))
+    bench.application.begin_poll()
+    loop = Loop(bench)
+    seen = loop.take(count)
+    loop.end()
+    bench.application.begin_leaving()
+    assert acknowledged_in(bench.acknowledge()) == {0: dict.fromkeys(seen[:-1], ACCEPT)}
+
+
+def test_closing_accepts_a_batch_that_the_loop_finished_before_it_was_woken() -> None:
+    bench = prefilled((0, 4))
+    loop = Loop(bench)
+    loop.take(5)
+    bench.application.wake()
+    with pytest.raises(WakeupError):
+        loop.take(1)
+    bench.application.begin_leaving()
+    assert acknowledged_in(bench.acknowledge()) == {0: dict.fromkeys(range(5), ACCEPT)}
 
 
 def test_pausing_releases_what_the_loop_did_not_move_past() -> None:
