@@ -24,29 +24,29 @@ class KafkaGroupsError(Exception):
 
 
 class ConfigurationError(KafkaGroupsError, ValueError):
-    """A configuration key is unknown, forbidden or has a bad value; the message names key, value and remedy."""
+    """A configuration key is unknown, not supported, missing or has an invalid value; the message says what to do."""
 
 
 class IllegalStateError(KafkaGroupsError, RuntimeError):
-    """The call is not allowed in the state that the object is in."""
+    """The call is not allowed in the object's current state."""
 
 
 class ConcurrentUseError(IllegalStateError):
-    """A second thread or task used a consumer while a call was under way; consumers are not thread-safe."""
+    """A second thread or task used a consumer during a call; consumers are not thread-safe."""
 
 
 class ClosedError(IllegalStateError):
-    """The object was closed before."""
+    """The object is closed."""
 
 
 class WakeupError(KafkaGroupsError):
-    """`wakeup()` ended a blocking call."""
+    """`wakeup()` interrupted a blocking call."""
 
     retriable = True
 
 
 class ClientFailureError(KafkaGroupsError):
-    """The client failed inside, by a defect of this package, and cannot go on; the cause is attached."""
+    """The client failed because of a bug in this package and cannot continue; the cause is attached."""
 
 
 # ---------------------------------------------------------------------------------- network and frames
@@ -67,7 +67,7 @@ class NameResolutionError(NetworkError):
 
 
 class BootstrapError(NetworkError):
-    """None of the bootstrap servers has answered since the client started."""
+    """None of the bootstrap servers has responded since the client started."""
 
 
 class WrongProtocolError(NetworkError):
@@ -107,7 +107,7 @@ class TokenUnavailableError(NetworkError):
 
 
 class OperationTimeoutError(KafkaGroupsError, TimeoutError):
-    """An operation did not end within its timeout."""
+    """An operation did not finish within its timeout."""
 
     retriable = True
 
@@ -117,7 +117,7 @@ class ProtocolError(KafkaGroupsError):
 
 
 class MalformedFrameError(ProtocolError):
-    """A frame is truncated, oversized or announces more than it holds."""
+    """A frame is truncated, too large, or shorter than its lengths say."""
 
 
 class FrameLengthError(MalformedFrameError):
@@ -133,14 +133,14 @@ class FrameLengthError(MalformedFrameError):
 
 
 class UnknownApiError(ProtocolError):
-    """A request with an API key or version that is not served."""
+    """A request with an unsupported API key or version."""
 
 
 # -------------------------------------------------------------------------------------------- records
 
 
 class RecordDeserializationError(KafkaGroupsError):
-    """Key or value of a record could not be deserialised; the raw bytes are in `key` and `value`."""
+    """A record's key or value could not be deserialised; the raw bytes are in `key` and `value`."""
 
     key: bytes | None = None
     value: bytes | None = None
@@ -205,13 +205,13 @@ listener, and elections."""
 
 
 class UnknownServerError(BrokerError):
-    """The broker failed in a way that it does not explain."""
+    """The broker failed without a more specific error."""
 
     code = -1
 
 
 class OffsetOutOfRangeError(BrokerError):
-    """The offset lies outside the log."""
+    """The offset is outside the log."""
 
     code = 1
 
@@ -231,14 +231,14 @@ class UnknownTopicOrPartitionError(BrokerError):
 
 
 class NotLeaderOrFollowerError(BrokerError):
-    """The broker is not the leader of the partition any more."""
+    """The broker is no longer the leader of the partition."""
 
     code = 6
     retriable = True
 
 
 class LeaderNotAvailableError(BrokerError):
-    """The partition has no leader at the moment."""
+    """The partition currently has no leader."""
 
     code = 5
     retriable = True
@@ -279,14 +279,14 @@ class CoordinatorLoadInProgressError(BrokerError):
 
 
 class CoordinatorNotAvailableError(BrokerError):
-    """The group has no coordinator at the moment."""
+    """The group currently has no coordinator."""
 
     code = 15
     retriable = True
 
 
 class NotCoordinatorError(BrokerError):
-    """The broker is not the coordinator of the group any more."""
+    """The broker is no longer the coordinator of the group."""
 
     code = 16
     retriable = True
@@ -305,13 +305,13 @@ class RecordListTooLargeError(BrokerError):
 
 
 class InvalidRequiredAcksError(BrokerError):
-    """Produce requests take acks of -1, 0 or 1."""
+    """The acks of a Produce request must be -1, 0 or 1."""
 
     code = 21
 
 
 class IllegalGenerationError(BrokerError):
-    """The generation of the group is another one."""
+    """The generation is not the group's current one."""
 
     code = 22
 
@@ -381,7 +381,7 @@ class RenewalUnsupportedError(UnsupportedVersionError):
 
 
 class TopicAlreadyExistsError(BrokerError):
-    """A topic of that name exists already."""
+    """A topic of that name already exists."""
 
     code = 36
 
@@ -442,7 +442,7 @@ class OutOfOrderSequenceNumberError(BrokerError):
 
 
 class DuplicateSequenceNumberError(BrokerError):
-    """The producer sent a batch that was appended before."""
+    """The producer sent a batch that was already appended."""
 
     code = 46
 
@@ -531,7 +531,7 @@ class UnsupportedCompressionTypeError(BrokerError):
 
 
 class OffsetNotAvailableError(BrokerError):
-    """The leader cannot tell the offset yet."""
+    """The leader does not know the offset yet."""
 
     code = 78
     retriable = True
@@ -597,7 +597,7 @@ class InconsistentTopicIdError(BrokerError):
 
 
 class FetchSessionTopicIdError(BrokerError):
-    """The fetch session uses topic ids in another way."""
+    """The request's use of topic ids does not match its fetch session."""
 
     code = 106
     retriable = True
@@ -654,7 +654,7 @@ class FencedStateEpochError(BrokerError):
 
 
 class ShareSessionLimitReachedError(BrokerError):
-    """The broker has as many share sessions as it may have."""
+    """The broker has reached its limit of share sessions."""
 
     code = 133
     retriable = True

@@ -17,11 +17,13 @@ __all__ = ["broker"]
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the first broker; 0 picks free ones.")
-@click.option("--brokers", type=click.IntRange(1, 100), default=1, help="How many; the ports follow each other.")
-@click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="A broker setting by its Kafka name.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the first broker; 0 picks free ports.")
+@click.option("--brokers", type=click.IntRange(1, 100), default=1, help="Number of brokers, on consecutive ports.")
+@click.option(
+    "--set", "given", multiple=True, metavar="KEY=VALUE", help="A broker setting, by Kafka's name. Can be repeated."
+)
 @security_options
-@click.option("--until-stdin-closes", is_flag=True, help="End when standard input does, as a child process should.")
+@click.option("--until-stdin-closes", is_flag=True, help="Exit when standard input closes, for use as a child process.")
 def broker(port: int, brokers: int, given: tuple[str, ...], *, until_stdin_closes: bool, **security: Any) -> None:
     """Run an embedded Kafka cluster on loopback until Ctrl-C; its data is in memory and gone at the end."""
     try:

@@ -48,7 +48,8 @@ class ShareGroupConfig:
     session_timeout_ms: int = _ms(
         "share.session.timeout.ms",
         45_000,
-        "A member that sends no heartbeat for this long leaves the group. Longer than the heartbeat interval.",
+        "A member that sends no heartbeat for this long is removed from the group. Must be longer than the "
+        "heartbeat interval.",
         minimum=1,
     )
     heartbeat_interval_ms: int = _ms(
@@ -57,7 +58,8 @@ class ShareGroupConfig:
     record_lock_duration_ms: int = _ms(
         "share.record.lock.duration.ms",
         30_000,
-        "How long an acquired record stays locked to its member without an acknowledgement.",
+        "How long a record stays locked for the member that acquired it. When the lock expires without an "
+        "acknowledgement, Kafka redelivers the record.",
         minimum=1_000,
     )
     auto_offset_reset: str = setting(
@@ -67,8 +69,8 @@ class ShareGroupConfig:
             default="latest",
             reader=read_offset_reset,
             form="latest, earliest or by_duration:PnDTnHnMn.nS",
-            doc="Where a share-partition without a start offset begins: at the end of the log, at its start, or that "
-            "long before now.",
+            doc="Where the group starts in a partition that it has not read before: at the end, at the "
+            "beginning, or a duration before now.",
             error=InvalidConfigError,
         )
     )
@@ -78,29 +80,30 @@ class ShareGroupConfig:
             type=KeyType.STRING,
             default="read_uncommitted",
             choices=("read_uncommitted", "read_committed"),
-            doc="Whether records of open and aborted transactions are delivered.",
+            doc="Whether to deliver records of open and aborted transactions.",
             error=InvalidConfigError,
         )
     )
     delivery_count_limit: int = _int(
         "share.delivery.count.limit",
         5,
-        "How often a record is delivered before it is archived without having been accepted.",
+        "How often Kafka delivers a record that nobody accepts. After that, it archives the record and does not "
+        "deliver it again.",
         minimum=2,
     )
     partition_max_record_locks: int = _int(
         "share.partition.max.record.locks",
         2_000,
-        "How many records of one share-partition may be in flight at once.",
+        "How many records of one partition may be in flight at a time.",
         minimum=100,
     )
     renew_acknowledge_enable: bool = _flag(
-        "share.renew.acknowledge.enable", "Whether members may renew acquisition locks (KIP-1222)."
+        "share.renew.acknowledge.enable", "Whether members may renew record locks (KIP-1222)."
     )
     assignment_interval_ms: int = _ms(
         "share.assignment.interval.ms",
         1_000,
-        "The shortest time between two computations of the group's target assignment (KIP-1263).",
+        "The shortest time between two assignments of partitions to the members (KIP-1263).",
         minimum=0,
     )
 
@@ -209,16 +212,16 @@ class BrokerSettings:
     share_initialize_retry_interval_ms: int = _ms(
         "group.share.initialize.retry.interval.ms",
         30_000,
-        "When the initialisation of a share-partition that got no answer is tried again.",
+        "How long to wait before retrying the initialisation of a share-partition that got no response.",
         minimum=1,
     )
     group_max_size: int = _int(
-        "group.share.max.size", 200, "How many members one share group may have.", minimum=1, maximum=1_000
+        "group.share.max.size", 200, "The maximum number of members in a share group.", minimum=1, maximum=1_000
     )
     max_share_sessions: int = _int(
         "group.share.max.share.sessions",
         2_000,
-        "How many share sessions one broker keeps. At least group.share.max.size.",
+        "The maximum number of share sessions on a broker. Must be at least group.share.max.size.",
         minimum=1,
     )
     share_assignors: tuple[str, ...] = setting(
@@ -232,42 +235,45 @@ class BrokerSettings:
         )
     )
     num_partitions: int = _int(
-        "num.partitions", 1, "Partitions of a topic that is created without a number.", minimum=1
+        "num.partitions", 1, "The number of partitions of a topic that is created without one.", minimum=1
     )
     default_replication_factor: int = _int(
-        "default.replication.factor", 1, "Replication factor of a topic that is created without one.", minimum=1
+        "default.replication.factor", 1, "The replication factor of a topic that is created without one.", minimum=1
     )
     auto_create_topics_enable: bool = _flag(
         "auto.create.topics.enable",
-        "Whether a metadata request that allows it creates the unknown topics that it names.",
+        "Whether to create unknown topics that a metadata request names, if the request allows it.",
     )
     delete_topic_enable: bool = _flag("delete.topic.enable", "Whether topics can be deleted.")
     message_max_bytes: int = _int(
         "message.max.bytes", 1_048_588, "The largest record batch accepted.", unit="bytes", minimum=0
     )
     fetch_max_bytes: int = _int(
-        "fetch.max.bytes", 57_671_680, "The most that one fetch response holds.", unit="bytes", minimum=1_024
+        "fetch.max.bytes", 57_671_680, "The largest response to a fetch.", unit="bytes", minimum=1_024
     )
     socket_request_max_bytes: int = _int(
         "socket.request.max.bytes",
         104_857_600,
-        "The largest request; a TCP connection that announces a larger one is closed.",
+        "The largest request. The broker closes a connection that announces a larger one.",
         unit="bytes",
         minimum=1,
     )
     max_incremental_fetch_session_cache_slots: int = _int(
-        "max.incremental.fetch.session.cache.slots", 1_000, "How many fetch sessions one broker keeps.", minimum=0
+        "max.incremental.fetch.session.cache.slots",
+        1_000,
+        "The maximum number of fetch sessions on a broker.",
+        minimum=0,
     )
     producer_id_expiration_ms: int = _ms(
         "producer.id.expiration.ms",
         86_400_000,
-        "When the sequence numbers of a producer that sends nothing are forgotten.",
+        "How long the broker remembers the sequence numbers of a producer that sends nothing.",
         minimum=1,
     )
     connections_max_idle_ms: int = _long(
         "connections.max.idle.ms",
         600_000,
-        "When a connection that is not used is closed; never if negative.",
+        "How long an idle connection stays open. A negative number keeps it open indefinitely.",
         unit="ms",
     )
     connections_max_reauth_ms: int = _long(

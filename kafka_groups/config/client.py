@@ -34,64 +34,66 @@ BOOTSTRAP_SERVERS = Key(
     reader=read_host_ports,
     form="host:port, or several separated by commas (IPv6 addresses in brackets)",
     annotation="str | Sequence[str] | Sequence[tuple[str, int]]",
-    doc="Brokers to ask first; any of them tells about all others.",
+    doc="The brokers to contact first. One of them is enough: it names all others.",
     aliases=("metadata.broker.list",),
 )
 GROUP_ID = _text(
     name="group.id",
     reader=read_not_empty,
     form="a name that is not empty",
-    doc="The group to be a member of.",
+    doc="The share group to join.",
 )
 CLIENT_ID = _text(
     name="client.id",
     default="kafka-groups",
-    doc="The name of the client in the brokers' logs, metrics and quotas, and in descriptions of the group.",
+    doc="The client's name in the brokers' logs, metrics and quotas, and when you describe the group.",
 )
 CLIENT_RACK = _text(
-    name="client.rack", default="", doc="The rack that the client is in; the coordinator shows it. Empty for none."
+    name="client.rack", default="", doc="The rack of the client, which the coordinator shows. Empty for none."
 )
 DEFAULT_API_TIMEOUT_MS = _ms(
     name="default.api.timeout.ms",
     default=60_000,
-    doc="How long a call that was given no timeout may take.",
+    doc="The timeout of calls that you give none.",
 )
 REQUEST_TIMEOUT_MS = _ms(
     name="request.timeout.ms",
     default=30_000,
     minimum=1,
-    doc="How long one request waits for its response before the connection counts as lost.",
+    doc="How long a request waits for its response. After that, the client treats the connection as lost.",
     aliases=("socket.timeout.ms",),
 )
 METADATA_MAX_AGE_MS = _ms(
     name="metadata.max.age.ms",
     default=300_000,
-    doc="How old the client's picture of topics and brokers may become before it is asked for again.",
+    doc="How often the client refreshes what it knows about topics and brokers, even if nothing has changed.",
 )
 RETRY_BACKOFF_MS = _ms(
-    name="retry.backoff.ms", default=100, doc="The wait before a failed request is sent again; it doubles each time."
+    name="retry.backoff.ms",
+    default=100,
+    doc="The wait before a failed request is retried. It doubles with each attempt.",
 )
 RETRY_BACKOFF_MAX_MS = _ms(
-    name="retry.backoff.max.ms", default=1_000, doc="The longest wait before a failed request is sent again."
+    name="retry.backoff.max.ms", default=1_000, doc="The longest wait before a failed request is retried."
 )
 RECONNECT_BACKOFF_MS = _ms(
     name="reconnect.backoff.ms",
     default=50,
-    doc="The wait before the next attempt to reach a broker that could not be reached; it doubles each time.",
+    doc="The wait before the next attempt to connect to an unreachable broker. It doubles with each attempt.",
 )
 RECONNECT_BACKOFF_MAX_MS = _ms(
     name="reconnect.backoff.max.ms",
     default=1_000,
-    doc="The longest wait between two attempts to reach a broker.",
+    doc="The longest wait before the next attempt to connect to an unreachable broker.",
 )
 SOCKET_CONNECTION_SETUP_TIMEOUT_MS = _ms(
     name="socket.connection.setup.timeout.ms",
     default=10_000,
     minimum=1,
-    doc="How long the set-up of a connection may take.",
+    doc="How long it may take to establish a connection.",
 )
 CHECK_CRCS = _flag(
-    name="check.crcs", default=True, doc="Whether the checksum of each record batch is checked before it is read."
+    name="check.crcs", default=True, doc="Whether to verify the checksum of each record batch before reading it."
 )
 ALLOW_AUTO_CREATE_TOPICS = _flag(
     name="allow.auto.create.topics",

@@ -14,73 +14,74 @@ class ShareConsumerKeywords(TypedDict, total=False):
     """The keyword arguments of a share consumer."""
 
     bootstrap_servers: str | Sequence[str] | Sequence[tuple[str, int]]
-    """`bootstrap.servers`: Brokers to ask first; any of them tells about all others."""
+    """`bootstrap.servers`: The brokers to contact first. One of them is enough: it names all others."""
 
     group_id: str
-    """`group.id`: The group to be a member of."""
+    """`group.id`: The share group to join."""
 
     client_id: str
-    """`client.id`: The name of the client in the brokers' logs, metrics and quotas, and in descriptions of the
-    group."""
+    """`client.id`: The client's name in the brokers' logs, metrics and quotas, and when you describe the group."""
 
     client_rack: str
-    """`client.rack`: The rack that the client is in; the coordinator shows it. Empty for none."""
+    """`client.rack`: The rack of the client, which the coordinator shows. Empty for none."""
 
     acknowledgement_mode: Literal["implicit", "explicit"]
     """`share.acknowledgement.mode`: implicit: the next poll or commit accepts all records that were delivered.
-    explicit: the application acknowledges every record before it polls again."""
+    explicit: you acknowledge every record before you poll again."""
 
     acquire_mode: Literal["batch_optimized", "record_limit"]
-    """`share.acquire.mode`: batch_optimized: whole batches of the log are acquired, so that a poll may return more than
-    max.poll.records. record_limit: never more than max.poll.records, at a lower rate (KIP-1206)."""
+    """`share.acquire.mode`: batch_optimized: acquires whole batches of the log, so a poll may return more than
+    max.poll.records. record_limit: never returns more than max.poll.records, at a lower rate (KIP-1206)."""
 
     max_poll_records: int
-    """`max.poll.records`: How many records one fetch asks for; a limit in the record_limit mode, a wish otherwise."""
+    """`max.poll.records`: How many records one fetch asks for. A strict limit in record_limit mode, a hint
+    otherwise."""
 
     fetch_min_bytes: int
-    """`fetch.min.bytes`: The broker waits until it has this much, or fetch.max.wait.ms is over."""
+    """`fetch.min.bytes`: The broker responds to a fetch when it has this much, or when fetch.max.wait.ms has passed."""
 
     fetch_max_bytes: int
-    """`fetch.max.bytes`: The most that one response holds; a single larger batch is still returned."""
+    """`fetch.max.bytes`: The largest response to a fetch. A single batch that is larger is returned nevertheless."""
 
     fetch_max_wait_ms: int
-    """`fetch.max.wait.ms`: How long the broker may wait for fetch.min.bytes."""
+    """`fetch.max.wait.ms`: The longest time that the broker waits for fetch.min.bytes."""
 
     max_poll_interval_ms: int
-    """`max.poll.interval.ms`: An application that does not poll for this long leaves the group, and its records go to
-    other members."""
+    """`max.poll.interval.ms`: If you do not poll for this long, the consumer leaves the group, and other members get
+    its records."""
 
     default_api_timeout_ms: int
-    """`default.api.timeout.ms`: How long a call that was given no timeout may take."""
+    """`default.api.timeout.ms`: The timeout of calls that you give none."""
 
     request_timeout_ms: int
-    """`request.timeout.ms`: How long one request waits for its response before the connection counts as lost."""
+    """`request.timeout.ms`: How long a request waits for its response. After that, the client treats the connection as
+    lost."""
 
     check_crcs: bool
-    """`check.crcs`: Whether the checksum of each record batch is checked before it is read."""
+    """`check.crcs`: Whether to verify the checksum of each record batch before reading it."""
 
     allow_auto_create_topics: bool
     """`allow.auto.create.topics`: Whether the broker may create a subscribed topic that does not exist."""
 
     metadata_max_age_ms: int
-    """`metadata.max.age.ms`: How old the client's picture of topics and brokers may become before it is asked for
-    again."""
+    """`metadata.max.age.ms`: How often the client refreshes what it knows about topics and brokers, even if nothing has
+    changed."""
 
     retry_backoff_ms: int
-    """`retry.backoff.ms`: The wait before a failed request is sent again; it doubles each time."""
+    """`retry.backoff.ms`: The wait before a failed request is retried. It doubles with each attempt."""
 
     retry_backoff_max_ms: int
-    """`retry.backoff.max.ms`: The longest wait before a failed request is sent again."""
+    """`retry.backoff.max.ms`: The longest wait before a failed request is retried."""
 
     reconnect_backoff_ms: int
-    """`reconnect.backoff.ms`: The wait before the next attempt to reach a broker that could not be reached; it doubles
-    each time."""
+    """`reconnect.backoff.ms`: The wait before the next attempt to connect to an unreachable broker. It doubles with
+    each attempt."""
 
     reconnect_backoff_max_ms: int
-    """`reconnect.backoff.max.ms`: The longest wait between two attempts to reach a broker."""
+    """`reconnect.backoff.max.ms`: The longest wait before the next attempt to connect to an unreachable broker."""
 
     socket_connection_setup_timeout_ms: int
-    """`socket.connection.setup.timeout.ms`: How long the set-up of a connection may take."""
+    """`socket.connection.setup.timeout.ms`: How long it may take to establish a connection."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
     """`security.protocol`: How to connect: SSL encrypts with TLS, SASL_… also authenticates with SASL."""
@@ -160,16 +161,18 @@ class ShareConsumerKeywords(TypedDict, total=False):
     default."""
 
     prefetch_batches: int
-    """`prefetch.batches`: How many batches per leader are fetched ahead while the application works; 0 turns it off."""
+    """`prefetch.batches`: How many batches to prefetch from each leader while you process records. 0 turns prefetching
+    off."""
 
     auto_renew: bool
-    """`auto.renew`: Whether the locks of records that were handed out and not yet acknowledged are renewed before they
-    run out (KIP-1222). Explicit mode only."""
+    """`auto.renew`: Whether to renew the locks of records that you have received and not yet acknowledged, before they
+    expire (KIP-1222). Explicit mode only."""
 
     on_deserialization_error: Literal["release", "raise"]
     """`on.deserialization.error`: release: a record that fails to deserialise has no value; its error and raw_value say
     why. It is released unless you acknowledge it. raise: poll raises, as in Java."""
 
     unknown_config: Literal["raise", "warn"]
-    """`unknown.config`: What happens with keys that a share consumer does not have. raise: one error names all of them.
-    warn: each is logged as a warning and ignored, so that a configuration made for another client can be tried."""
+    """`unknown.config`: What to do about keys that a share consumer does not have. raise: raise one error that lists
+    all of them. warn: log a warning for each and ignore it, so that you can try a configuration made for another
+    client."""

@@ -63,41 +63,44 @@ class ShareConsumerConfig:
     acknowledgement_mode: str = _choice(
         "share.acknowledgement.mode",
         ("implicit", "explicit"),
-        "implicit: the next poll or commit accepts all records that were delivered. explicit: the application "
-        "acknowledges every record before it polls again.",
+        "implicit: the next poll or commit accepts all records that were delivered. explicit: you acknowledge "
+        "every record before you poll again.",
     )
     acquire_mode: str = _choice(
         "share.acquire.mode",
         ("batch_optimized", "record_limit"),
-        "batch_optimized: whole batches of the log are acquired, so that a poll may return more than "
-        "max.poll.records. record_limit: never more than max.poll.records, at a lower rate (KIP-1206).",
+        "batch_optimized: acquires whole batches of the log, so a poll may return more than max.poll.records. "
+        "record_limit: never returns more than max.poll.records, at a lower rate (KIP-1206).",
     )
     max_poll_records: int = _int(
         "max.poll.records",
         500,
-        "How many records one fetch asks for; a limit in the record_limit mode, a wish otherwise.",
+        "How many records one fetch asks for. A strict limit in record_limit mode, a hint otherwise.",
         minimum=1,
     )
     fetch_min_bytes: int = _int(
-        "fetch.min.bytes", 1, "The broker waits until it has this much, or fetch.max.wait.ms is over.", unit="bytes"
+        "fetch.min.bytes",
+        1,
+        "The broker responds to a fetch when it has this much, or when fetch.max.wait.ms has passed.",
+        unit="bytes",
     )
     fetch_max_bytes: int = _int(
         "fetch.max.bytes",
         52_428_800,
-        "The most that one response holds; a single larger batch is still returned.",
+        "The largest response to a fetch. A single batch that is larger is returned nevertheless.",
         unit="bytes",
     )
     fetch_max_wait_ms: int = _int(
         "fetch.max.wait.ms",
         500,
-        "How long the broker may wait for fetch.min.bytes.",
+        "The longest time that the broker waits for fetch.min.bytes.",
         unit="ms",
         aliases=("fetch.wait.max.ms",),
     )
     max_poll_interval_ms: int = _int(
         "max.poll.interval.ms",
         300_000,
-        "An application that does not poll for this long leaves the group, and its records go to other members.",
+        "If you do not poll for this long, the consumer leaves the group, and other members get its records.",
         unit="ms",
         minimum=1,
     )
@@ -137,7 +140,7 @@ class ShareConsumerConfig:
     prefetch_batches: int = _int(
         "prefetch.batches",
         1,
-        "How many batches per leader are fetched ahead while the application works; 0 turns it off.",
+        "How many batches to prefetch from each leader while you process records. 0 turns prefetching off.",
         maximum=1,
     )
     auto_renew: bool = setting(
@@ -145,8 +148,8 @@ class ShareConsumerConfig:
             name="auto.renew",
             type=KeyType.BOOLEAN,
             default=False,
-            doc="Whether the locks of records that were handed out and not yet acknowledged are renewed before they "
-            "run out (KIP-1222). Explicit mode only.",
+            doc="Whether to renew the locks of records that you have received and not yet acknowledged, before "
+            "they expire (KIP-1222). Explicit mode only.",
         )
     )
     on_deserialization_error: str = _choice(
@@ -156,17 +159,18 @@ class ShareConsumerConfig:
         "unless you acknowledge it. raise: poll raises, as in Java.",
     )
     key_deserializer: Callable[..., object] | None = setting(
-        _deserializer("key.deserializer", "Makes a record's key from its bytes; without one the key is bytes.")
+        _deserializer("key.deserializer", "A function that decodes keys. Without it, keys are bytes.")
     )
     value_deserializer: Callable[..., object] | None = setting(
-        _deserializer("value.deserializer", "Makes a record's value from its bytes; without one the value is bytes.")
+        _deserializer("value.deserializer", "A function that decodes values. Without it, values are bytes.")
     )
 
     unknown_config: str = _choice(
         "unknown.config",
         ("raise", "warn"),
-        "What happens with keys that a share consumer does not have. raise: one error names all of them. warn: each is "
-        "logged as a warning and ignored, so that a configuration made for another client can be tried.",
+        "What to do about keys that a share consumer does not have. raise: raise one error that lists all of "
+        "them. warn: log a warning for each and ignore it, so that you can try a configuration made for another "
+        "client.",
     )
 
     def __attrs_post_init__(self) -> None:

@@ -37,7 +37,7 @@ class TopicConfig:
             type=KeyType.LIST,
             default=("delete",),
             choices=("compact", "delete"),
-            doc="Whether old records are deleted or compacted. The embedded broker keeps the value and does neither.",
+            doc="Whether to delete or compact old records. The embedded broker stores the value but does neither.",
             error=InvalidConfigError,
         )
     )
@@ -47,7 +47,7 @@ class TopicConfig:
             type=KeyType.STRING,
             default="producer",
             choices=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
-            doc="The codec of the log. The embedded broker leaves batches as the producer made them.",
+            doc="The compression codec of the log. The embedded broker stores batches as the producer sent them.",
             error=InvalidConfigError,
         )
     )
@@ -68,7 +68,7 @@ class TopicConfig:
             type=KeyType.STRING,
             default="CreateTime",
             choices=("CreateTime", "LogAppendTime"),
-            doc="Whether records carry the producer's time or the broker's.",
+            doc="Whether the timestamps of records are the producer's or the broker's.",
             error=InvalidConfigError,
         )
     )
@@ -78,7 +78,7 @@ class TopicConfig:
             type=KeyType.INT,
             default=1,
             minimum=1,
-            doc="Replicas needed for acks=all. The embedded cluster has leaders only and keeps the value.",
+            doc="How many replicas acks=all requires. The embedded broker has no replicas and ignores the value.",
             error=InvalidConfigError,
         )
     )
@@ -90,12 +90,26 @@ class TopicConfig:
         -1,
     )
     retention_bytes: int = _long(
-        "retention.bytes", -1, "The size of a partition's log; -1 for any. The embedded broker keeps all.", "bytes", -1
+        "retention.bytes",
+        -1,
+        "The largest size of a partition's log; -1 for no limit. The embedded broker ignores the value.",
+        "bytes",
+        -1,
     )
     delete_retention_ms: int = _long(
-        "delete.retention.ms", 86_400_000, "How long compaction keeps tombstones. Kept without effect.", "ms", 0
+        "delete.retention.ms",
+        86_400_000,
+        "How long compaction keeps tombstones. The embedded broker ignores the value.",
+        "ms",
+        0,
     )
-    segment_ms: int = _long("segment.ms", 604_800_000, "When a segment is rolled. Kept without effect.", "ms", 1)
+    segment_ms: int = _long(
+        "segment.ms",
+        604_800_000,
+        "How long until the log starts a new segment. The embedded broker ignores the value.",
+        "ms",
+        1,
+    )
     segment_bytes: int = setting(
         Key(
             name="segment.bytes",
@@ -103,7 +117,7 @@ class TopicConfig:
             default=1_073_741_824,
             unit="bytes",
             minimum=1_048_576,
-            doc="The size of a segment. Kept without effect.",
+            doc="The size of a log segment. The embedded broker ignores the value.",
             error=InvalidConfigError,
         )
     )

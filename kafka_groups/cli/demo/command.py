@@ -25,19 +25,26 @@ _FEWEST_FLIGHTS_WITH_SPARK = 10_000
 
 
 @click.command()
-@click.option("--bootstrap-servers", help="Run on this Kafka (4.2 or newer) instead of an embedded broker.")
-@click.option("--spark/--no-spark", default=True, help="PySpark, or plain worker processes.")
-@click.option("--mode", type=click.Choice(["explicit", "implicit"]), help="Acknowledgement, without Spark (explicit).")
-@click.option("--partitions", type=click.IntRange(1, 100), help="Of the topic of the flights (2, without Spark 4).")
+@click.option("--bootstrap-servers", help="Use this Kafka (4.2 or newer) instead of the embedded broker.")
+@click.option("--spark/--no-spark", default=True, help="Use PySpark, or plain worker processes.")
+@click.option(
+    "--mode",
+    type=click.Choice(["explicit", "implicit"]),
+    help="Acknowledgement mode without Spark (default: explicit).",
+)
+@click.option(
+    "--partitions", type=click.IntRange(1, 100), help="Partitions of the topic (default: 2, or 4 without Spark)."
+)
 @click.option(
     "--workers-per-partition",
     type=click.IntRange(2, 10),
     default=2,
-    help="A killed worker keeps its partitions for the session timeout, so that each needs another one.",
+    help="Workers for each partition. Each needs a second one, as a killed worker keeps its partitions for a "
+    "session timeout.",
 )
-@click.option("--brokers", type=click.IntRange(1, 10), default=1, help="Of the embedded cluster.")
-@click.option("--flights", "limit", type=click.IntRange(1), help="Take only the first so many flights of 336,776.")
-@click.option("--timeout", "timeout_seconds", type=float, default=300.0, help="Seconds until the run gives up.")
+@click.option("--brokers", type=click.IntRange(1, 10), default=1, help="Number of embedded brokers.")
+@click.option("--flights", "limit", type=click.IntRange(1), help="Use only this many of the 336,776 flights.")
+@click.option("--timeout", "timeout_seconds", type=float, default=300.0, help="Seconds until the demo gives up.")
 def demo(*, spark: bool, mode: str | None, partitions: int | None, **given: Any) -> None:
     """Send 336,776 real flights through a share group into PySpark, and kill a worker and the whole query on the way.
 
@@ -46,7 +53,7 @@ def demo(*, spark: bool, mode: str | None, partitions: int | None, **given: Any)
     """
     given["partitions"] = partitions or _PARTITIONS[spark]
     if spark and mode is not None:
-        raise click.UsageError("--mode is for --no-spark: the workers of PySpark always acknowledge explicitly")
+        raise click.UsageError("--mode requires --no-spark: PySpark workers always acknowledge explicitly")
     if spark and given["limit"] is not None and given["limit"] < _FEWEST_FLIGHTS_WITH_SPARK:
         raise click.UsageError(f"--flights must be {_FEWEST_FLIGHTS_WITH_SPARK:,} at least, so that the kills strike")
     if not spark:
@@ -86,7 +93,7 @@ def _run(version: _Version, given: dict[str, Any]) -> int:
             check_prerequisites()
         outcome = asyncio.run(_with_progress(version, given))
     except KeyboardInterrupt:
-        console.print("Interrupted; broker and workers are stopped.")
+        console.print("Interrupted. The broker and the workers have stopped.")
         return _INTERRUPTED
     except (KafkaGroupsError, KafkaException, TimeoutError) as error:
         console.print(f"The run failed: {str(error) or type(error).__name__}", markup=False, soft_wrap=True)
