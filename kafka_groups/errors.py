@@ -74,9 +74,11 @@ class WrongProtocolError(NetworkError):
     """The server does not speak the protocol that the configuration names: TLS, plain text, SASL, or Kafka at all.
 
     Attributes:
-        is_certain: Whether the server's bytes say so. If not, it is the likeliest reason for what the server did, and
-            an outage may look the same.
+        is_certain: Whether the server's bytes say so. If not, it is the likeliest reason for what the server did; an
+            outage may look the same, and so the error is retriable.
     """
+
+    retriable = False
 
     def __init__(self, message: str, *, is_certain: bool = True) -> None:
         super().__init__(message)
