@@ -25,11 +25,12 @@ from kafka_groups.spark.drain_options import DRAIN_RULES, DrainOptions
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
 from kafka_groups.spark.keywords import DrainKeywords
 from kafka_groups.spark.policy import DeliveryPolicy
-from kafka_groups.spark.polling import Poller, no_fetch_answered
+from kafka_groups.spark.polling import Poller, is_answered, no_fetch_answered
 from kafka_groups.spark.preflight import preflight
 from kafka_groups.spark.record_keys import keys_table, mask_of_keys
 from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
 from kafka_groups.spark.schema import RECORD_DDL
+from kafka_groups.types import ConsumerState
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -282,11 +283,11 @@ class Drain:
         deliveries: list[AcquiredRecords] = []
         while (timeout_ms := budget.next_timeout_ms(clock.now_ms())) is not None:
             consumer.fetches_ahead = budget.expects_another
-            is_ready = bool(consumer.assignment()) and consumer.has_fetched
+            is_ready = is_answered(consumer)
             polled = self._polled(poller, timeout_ms)
             deliveries += deliveries_of(polled)
-            budget.polled(len(polled), consumer.counts().fetched_bytes, is_ready=is_ready)
-        if not consumer.has_fetched:
+            budget.polled(len(polled), consumer.counts().fetched_bytes, is_ready=is_ready and is_answered(consumer))
+        if not consumer.has_fetched or (not deliveries and consumer.state is ConsumerState.UNREACHABLE):
             is_assigned = bool(consumer.assignment())
             raise no_fetch_answered(self._source.config, options.max_seconds, is_assigned=is_assigned)
         return ShareRecords(deliveries), budget.stopped_by(clock.now_ms())

@@ -5,7 +5,7 @@ a fetch, so that an empty poll means something.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, Protocol
 
 from kafka_groups.config.share import ShareConsumerConfig
@@ -22,8 +22,9 @@ from kafka_groups.errors import (
 )
 from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
+from kafka_groups.types import ConsumerState
 
-__all__ = ["Polled", "Poller", "is_passing", "no_fetch_answered"]
+__all__ = ["Polled", "Poller", "is_answered", "is_passing", "no_fetch_answered"]
 
 _LOG = logging.getLogger(__name__)
 _COMMIT_TRIES: Final = 5
@@ -48,6 +49,15 @@ class Polled(Protocol):
         """Whether a broker has answered a fetch."""
         ...
 
+    @property
+    def state(self) -> ConsumerState:
+        """What the consumer is doing."""
+        ...
+
+    def assignment(self) -> Collection[object]:
+        """The partitions that it fetches from."""
+        ...
+
     def poll(self, timeout: float | None = None, *, hold: bool = False) -> AnyRecords:
         """Wait for records."""
         ...
@@ -68,6 +78,15 @@ def is_passing(error: KafkaGroupsError, *, has_fetched: bool) -> bool:
     if isinstance(error, BootstrapError):
         return has_fetched
     return isinstance(error, _PASSING) or is_retriable(error)
+
+
+def is_answered(consumer: Polled) -> bool:
+    """Whether an empty poll means that nothing was there.
+
+    It does not before a broker has answered a fetch, without partitions, or during an outage.
+    """
+    is_reached = consumer.state is not ConsumerState.UNREACHABLE
+    return is_reached and consumer.has_fetched and bool(consumer.assignment())
 
 
 class Poller:
@@ -137,19 +156,19 @@ class Poller:
 
 
 def no_fetch_answered(config: ShareConsumerConfig, seconds: float, *, is_assigned: bool) -> OperationTimeoutError:
-    """The error to raise when nothing was fetched, so that nobody takes that for an empty topic.
+    """The error to raise when the brokers do not answer, so that nobody takes that for an empty topic.
 
     Args:
         config: Of the consumer.
         seconds: For how long it tried.
         is_assigned: Whether the group gave it partitions.
     """
+    servers = ", ".join(f"{host}:{port}" for host, port in config.bootstrap_servers)
     if is_assigned:
-        why = "the brokers that lead its partitions did not answer"
+        why = "the brokers that lead its partitions do not answer"
     else:
-        servers = ", ".join(f"{host}:{port}" for host, port in config.bootstrap_servers)
         why = f"it was assigned no partition; check that {servers} can be reached, or wait until the group has settled"
     return OperationTimeoutError(
-        f"No fetch of the share group {config.group_id!r} was answered within {seconds:g} s: {why}. Whether there are"
-        " records is not known"
+        f"The fetches of the share group {config.group_id!r} were not answered within {seconds:g} s: {why}. Whether"
+        " there are records is not known."
     )

@@ -24,7 +24,7 @@ from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, notes_on
 from kafka_groups.spark.group_queries import group_lag
 from kafka_groups.spark.handling import Handling, PollHandler
 from kafka_groups.spark.policy import DeliveryPolicy, OnError
-from kafka_groups.spark.polling import Poller
+from kafka_groups.spark.polling import Poller, is_answered
 from kafka_groups.spark.result import WorkerMetrics, metrics_batch
 from kafka_groups.spark.settling import Settler
 
@@ -152,7 +152,7 @@ class _Worker:
 
     @property
     def _is_answered(self) -> bool:
-        return bool(self._consumer.assignment()) and self._consumer.counts().fetches > self._before.fetches
+        return is_answered(self._consumer) and self._consumer.counts().fetches > self._before.fetches
 
     def _notice(self, error: KafkaGroupsError) -> None:
         """Log and note an error after which the worker continues."""

@@ -11,7 +11,7 @@ from kafka_groups.spark.polling import Poller
 from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.pieces import TablePiece, pieces_of
 from kafka_groups.spark.source.progress import Counts
-from kafka_groups.types import AcknowledgeType
+from kafka_groups.types import AcknowledgeType, ConsumerState
 
 __all__ = ["Acquirer"]
 
@@ -47,6 +47,11 @@ class Acquirer:
     def fetches(self) -> int:
         """How many fetches were answered."""
         return 0 if self._consumer is None else self._consumer.counts().fetches
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether no broker answers at the moment."""
+        return self._consumer is not None and self._consumer.state is ConsumerState.UNREACHABLE
 
     @property
     def renewals(self) -> int:

@@ -11,6 +11,7 @@ from attrs import asdict
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.parts import Environment
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
+from kafka_groups.spark.polling import no_fetch_answered
 from kafka_groups.spark.preflight import preflight
 from kafka_groups.spark.source.acquiring import Acquirer
 from kafka_groups.spark.source.caution import Caution
@@ -233,6 +234,8 @@ class ShareSource:
         if self._sealing.held_rows:
             return True
         is_patient = now_ms - self._came_ms < self.options.available_now_timeout_ms
+        if not is_patient and self._acquirer.is_unreachable:  # the run must not end as if it had read everything
+            raise no_fetch_answered(self.options.consumer, (now_ms - self._came_ms) / 1000, is_assigned=True)
         if not is_patient or self._ends is None:
             return False
         return self._questions.is_through(self._ends, skips_backlog=self._skips_backlog) is False

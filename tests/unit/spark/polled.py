@@ -8,6 +8,7 @@ from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.records import AnyRecords, ShareRecords, deliveries_of
+from kafka_groups.types import ConsumerState
 from tests.unit.share.deliveries import acquired, batch
 
 Range = tuple[int, int, int]
@@ -37,7 +38,11 @@ class Broker:
         self.refusal: KafkaGroupsError | None = None
         self.background: list[KafkaGroupsError] = []
         self.has_fetched = True
+        self.state = ConsumerState.ACTIVE
         self.more: list[AnyRecords] = []
+
+    def assignment(self) -> frozenset[object]:
+        return frozenset({0})
 
     def poll(self, timeout: float | None = None, *, hold: bool = False) -> AnyRecords:
         if self.background:
