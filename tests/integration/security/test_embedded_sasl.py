@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -37,6 +38,7 @@ from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import ServerTls
 from kafka_groups.protocol.messages.metadata import MetadataRequest
 from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
+from kafka_groups.spark.producing import DurableProducer
 from tests.support.certificates import KEY_PASSWORD, Certificates
 
 SECRET = "Tr0ub4dor&3, =ü"
@@ -155,6 +157,19 @@ def test_librdkafka_authenticates(mechanism: str, cluster: EmbeddedCluster, cert
     if mechanism == "OAUTHBEARER":
         admin.poll(0)  # librdkafka asks for the token here
     assert "t" in admin.list_topics(timeout=20).topics
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_producers_of_the_spark_package_take_the_same_keys(
+    way: str, cluster: EmbeddedCluster, certificates: Certificates
+) -> None:
+    """As dead letters and the Kafka sink are written: from a process that got the pickled producer."""
+    keys = {**consumer_keys(cluster, certificates, WAYS_IN[way]), "group.id": "written"}
+    producer: DurableProducer = pickle.loads(pickle.dumps(DurableProducer(keys)))
+    cluster.create_topic(f"written-{way}")
+    producer.produce(f"written-{way}", key=None, value=b"dead")
+    producer.flush(20)
+    assert SECRET not in repr(producer)
 
 
 # ---------------------------------------------------------------------------------------------- each way to fail
