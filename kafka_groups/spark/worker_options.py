@@ -1,7 +1,6 @@
 """The options of `ShareWorkers`, checked once at creation."""
 
 import hashlib
-import pickle
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -83,23 +82,29 @@ def consumer_spec(
         config=_RULES.consumer_config(given),
         given=dict(given),
         topics=wanted,
-        process=_pickled(process),
+        process=_pickled_process(process),
         dead_letter_topic=options.dead_letter_topic,
         idle_close_seconds=options.idle_close_seconds,
         key="",
     )
-    return evolve(spec, key=hashlib.sha256(pickle.dumps(spec)).hexdigest())
+    return evolve(spec, key=hashlib.sha256(_pickled("oauth_cb", spec)).hexdigest())
 
 
-def _pickled(process: Callable[[ShareBatch], object]) -> bytes:
+def _pickled_process(process: Callable[[ShareBatch], object]) -> bytes:
+    check_process(process)
+    return _pickled("process", process)
+
+
+def _pickled(name: str, value: object) -> bytes:
+    """Pickle as Spark will do it; the error names what a user can change."""
     from pyspark.cloudpickle import dumps  # noqa: PLC0415 - Spark's own: pickles functions that no module has
 
-    check_process(process)
     try:
-        pickled: bytes = dumps(process)  # type: ignore[no-untyped-call]
+        pickled: bytes = dumps(value)  # type: ignore[no-untyped-call]
     except Exception as error:  # whatever the objects that it refers to raise when they are pickled
+        shown = f"={value!r}" if name == "process" else ""
         raise ConfigurationError(
-            f"process={process!r} cannot be pickled and sent to the workers: {error}; let it open connections and files"
+            f"{name}{shown} cannot be pickled and sent to the workers: {error}; let it open connections and files"
             " itself when it is first called, or keep them in the module that it is defined in"
         ) from error
     return pickled

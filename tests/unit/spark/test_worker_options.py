@@ -87,6 +87,13 @@ def test_a_function_that_cannot_travel() -> None:
         made(process=lambda batch: connection.send(b""))
 
 
+def test_functions_for_tokens_travel_as_process_does() -> None:
+    keys = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
+    made(**keys, oauth_cb=lambda _config: ("token", 4e9))
+    with socket.socket() as connection, pytest.raises(ConfigurationError, match="oauth_cb cannot be pickled"):
+        made(**keys, oauth_cb=lambda _config: connection.send(b""))
+
+
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2", None])
 def test_a_number_of_workers(workers: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"workers=.*1 or more"):
