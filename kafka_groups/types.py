@@ -1,4 +1,4 @@
-"""Values that every layer shares: names of things in Kafka, and nothing that acts."""
+"""Values that all layers share, such as names of partitions and types of acknowledgements."""
 
 import base64
 import enum
@@ -23,7 +23,7 @@ Header = tuple[str, bytes | None]
 
 @frozen(order=True)
 class TopicPartition:
-    """A partition of a topic, by the topic's name."""
+    """A partition, identified by the topic's name."""
 
     topic: str
     partition: int
@@ -97,10 +97,10 @@ class AcknowledgeType(enum.IntEnum):
 
 
 def random_uuid(rng: random.Random) -> UUID:
-    """A version-4 UUID from the given source of randomness, so that a run can be repeated."""
+    """Return a version-4 UUID from a given random source, so that runs can be repeated."""
     return UUID(int=rng.getrandbits(128), version=4)
 
 
 def member_id_of(uuid: UUID) -> str:
-    """The 22-character URL-safe base64 form in which Kafka's clients write a member id."""
+    """Return a UUID as a member id: 22 characters of URL-safe base64, as in Kafka's clients."""
     return base64.urlsafe_b64encode(uuid.bytes).rstrip(b"=").decode("ascii")

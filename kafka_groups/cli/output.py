@@ -9,7 +9,7 @@ from rich.table import Table
 __all__ = ["BOOTSTRAP_PREFIX", "console_for_people", "say", "table"]
 
 BOOTSTRAP_PREFIX = "bootstrap.servers="
-"""What the line begins with on which the broker command tells its address; other programs read it."""
+"""The start of the line on which the broker command prints its address. Other programs read it."""
 
 
 def console_for_people() -> Console:
@@ -19,13 +19,13 @@ def console_for_people() -> Console:
 
 
 def say(line: str) -> None:
-    """One line on standard output, at once."""
+    """Print a line and flush standard output."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table whose first column is text and whose others are numbers."""
+    """Make a table whose first column is text and whose other columns are numbers."""
     made = Table(title=title, title_justify="left")
     for number, column in enumerate(columns):
         made.add_column(column, justify="right" if number else "left")

@@ -43,7 +43,7 @@ def _flag(name: str, doc: str) -> Any:
 
 @frozen(kw_only=True)
 class ShareGroupConfig:
-    """The configuration in effect for one share group; `share_group_config` builds it."""
+    """The effective configuration of a share group. `share_group_config` builds it."""
 
     session_timeout_ms: int = _ms(
         "share.session.timeout.ms",

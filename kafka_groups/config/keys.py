@@ -22,7 +22,7 @@ LONG_MAX = 2**63 - 1
 
 
 class KeyType(enum.IntEnum):
-    """The type of a key's value, with the numbers of Kafka's DescribeConfigs response."""
+    """The type of a key's value, numbered as in Kafka's DescribeConfigs response."""
 
     BOOLEAN = 1
     STRING = 2
@@ -98,7 +98,7 @@ class Key:
 
     @property
     def secret(self) -> bool:
-        """Whether values of the key must not be shown."""
+        """Whether the key's values are secret and must not be shown."""
         return self.type is KeyType.PASSWORD
 
     @property
@@ -108,7 +108,7 @@ class Key:
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """Smallest and largest number allowed; `None` if the value is not a number."""
+        """The smallest and largest allowed number; `None` if the value is not a number."""
         if self.type not in _LIMITS:
             return None
         low, high = _LIMITS[self.type]
@@ -116,7 +116,7 @@ class Key:
 
     @property
     def allowed(self) -> str:
-        """The values allowed, in words."""
+        """The allowed values, in words."""
         if self.choices:
             return " or ".join(self.choices)
         if self.form:

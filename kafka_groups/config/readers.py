@@ -1,4 +1,4 @@
-"""How values are read from Python values or from text; each raises `UnfitError` with what is wrong."""
+"""Functions that read values from Python objects or text; each raises `UnfitError` if a value is invalid."""
 
 import inspect
 import re
@@ -34,11 +34,11 @@ _LONG_MAX = 2**63 - 1
 
 
 class UnfitError(ValueError):
-    """What is wrong with a value, as half a sentence; the key adds its name and what to do."""
+    """A value is invalid. The message is half a sentence; the key adds its name and what to do."""
 
 
 def read_boolean(value: object) -> bool:
-    """`True` or `False`, also as text in any case."""
+    """Read `True` or `False`, also as text in any case."""
     if isinstance(value, bool):
         return value
     word = value.strip().lower() if isinstance(value, str) else None
@@ -48,7 +48,7 @@ def read_boolean(value: object) -> bool:
 
 
 def read_integer(value: object) -> int:
-    """A whole number, also as decimal text."""
+    """Read a whole number, also as decimal text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip()):
@@ -57,14 +57,14 @@ def read_integer(value: object) -> int:
 
 
 def read_text(value: object) -> str:
-    """Text, with no blanks around it."""
+    """Read text, and strip it."""
     if not isinstance(value, str):
         raise UnfitError("not a string")
     return value.strip()
 
 
 def read_not_empty(value: object) -> str:
-    """Text that is not empty."""
+    """Read text that is not empty."""
     text = read_text(value)
     if not text:
         raise UnfitError("it is empty")
@@ -72,7 +72,7 @@ def read_not_empty(value: object) -> str:
 
 
 def read_list(value: object) -> tuple[str, ...]:
-    """Words: a sequence of them, or text with commas between them."""
+    """Read a sequence of words, or text with words separated by commas."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Iterable) or isinstance(parts, (bytes, bytearray)):
         raise UnfitError("not a list")
@@ -80,12 +80,12 @@ def read_list(value: object) -> tuple[str, ...]:
 
 
 def read_upper_case(value: object) -> str:
-    """A word in upper case, however it was written."""
+    """Read a word and convert it to upper case."""
     return read_text(value).upper()
 
 
 def read_endpoint_identification(value: object) -> str:
-    """`https` or `none`; Kafka also writes `none` as an empty text."""
+    """Read `https` or `none`. As in Kafka, empty text means `none`."""
     return read_text(value).lower() or "none"
 
 
@@ -99,7 +99,7 @@ def read_callable(value: object) -> object:
 
 
 def read_host_ports(value: object) -> tuple[tuple[str, int], ...]:
-    """Hosts and ports: `host:port,[ipv6]:port`, or a sequence of such texts or of (host, port) pairs."""
+    """Read hosts and ports: `host:port,[ipv6]:port`, or a sequence of such texts or of (host, port) pairs."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Iterable) or isinstance(parts, (bytes, bytearray)):
         raise UnfitError("not a list of hosts and ports")
@@ -130,7 +130,7 @@ def _split_host_port(text: str) -> tuple[str, str]:
 
 
 def duration_ms(text: str) -> int:
-    """The milliseconds of an ISO-8601 duration of days and smaller units, `PnDTnHnMn.nS`; never negative."""
+    """Return the milliseconds of an ISO-8601 duration of days and smaller units, `PnDTnHnMn.nS`; never negative."""
     match = _DURATION.fullmatch(text.strip())
     if match is None or not any(match[name] for name in _SECONDS_OF) or match["time"] in ("T", "t"):
         raise UnfitError(f"{text!r} is not an ISO-8601 duration PnDTnHnMn.nS")
@@ -151,7 +151,7 @@ def _nanoseconds(match: re.Match[str]) -> int:
 
 
 def read_offset_reset(value: object) -> str:
-    """`latest`, `earliest`, or `by_duration:` and an ISO-8601 duration."""
+    """Read `latest`, `earliest`, or `by_duration:` with an ISO-8601 duration."""
     text = read_text(value)
     if text not in ("latest", "earliest"):
         if not text.startswith(BY_DURATION):
@@ -161,5 +161,5 @@ def read_offset_reset(value: object) -> str:
 
 
 def offset_reset_duration_ms(strategy: str) -> int | None:
-    """The duration of a `by_duration:` strategy in milliseconds; `None` for the other strategies."""
+    """Return the milliseconds of a `by_duration:` strategy, or `None` for other strategies."""
     return duration_ms(strategy.removeprefix(BY_DURATION)) if strategy.startswith(BY_DURATION) else None

@@ -80,7 +80,7 @@ class KeyTable:
         return f"<KeyTable of {len(self._keys)} keys>"
 
     def key(self, attribute: str) -> Key:
-        """The key of an attribute."""
+        """Return the key of an attribute."""
         return self._keys[attribute]
 
     def attribute(self, spelling: str) -> str | None:
@@ -88,11 +88,11 @@ class KeyTable:
         return self._by_spelling.get(spelling)
 
     def by_name(self) -> dict[str, Key]:
-        """The keys by dotted name."""
+        """Return the keys by dotted name."""
         return {key.name: key for key in self._keys.values()}
 
     def suggestion(self, spelling: str) -> str:
-        """A sentence that names the nearest keys, spelt in the same style, or says where all are listed."""
+        """Return a sentence that names the closest keys in the same style, or says where all keys are listed."""
         near = self._near(spelling)
         if near:
             return f"Did you mean {' or '.join(map(repr, near))}?"
@@ -128,7 +128,7 @@ class Gathered:
 
 
 def gather(table: KeyTable, given: Iterable[tuple[str, object]]) -> Gathered:
-    """Look up and read all keys; whatever is wrong is collected, so that a user sees all of it at once."""
+    """Look up and read all keys. Problems are collected, so that a user sees all of them at once."""
     found = Gathered()
     spelt: dict[str, str] = {}
     for spelling, raw in given:
@@ -146,7 +146,7 @@ def gather(table: KeyTable, given: Iterable[tuple[str, object]]) -> Gathered:
 
 @contextmanager
 def collected(problems: list[KafkaGroupsError]) -> Iterator[None]:
-    """Keep an error of the block in a list instead of raising it."""
+    """Add an error that the block raises to a list."""
     try:
         yield
     except KafkaGroupsError as problem:
@@ -169,7 +169,7 @@ def raise_together(problems: Sequence[KafkaGroupsError], whose: str) -> None:
 
 
 def unknown_key(table: KeyTable, name: str, value: object, whose: str) -> str:
-    """The message for a key that does not exist."""
+    """Return the message about a key that does not exist."""
     return f"Unknown configuration key {name!r} ({shown_value(name, value)}) for {whose}. {table.suggestion(name)}"
 
 
@@ -194,5 +194,5 @@ def _given_twice(key: Key, raw: object, value: object, spelling: str, before: st
 
 
 def shown_value(name: str, value: object) -> str:
-    """The value of a key that no table knows, unless its name says that it is a secret."""
+    """Return an unknown key's value for a message, unless its name suggests a secret."""
     return "a hidden value" if _SECRET.search(name) else repr(value)

@@ -1,4 +1,4 @@
-"""The configuration of topics that the embedded broker takes, under Kafka's names."""
+"""The topic configuration that the embedded broker supports, under Kafka's names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ def _long(name: str, default: int, doc: str, unit: str, minimum: int) -> Any:
 
 @frozen(kw_only=True)
 class TopicConfig:
-    """The configuration in effect for one topic; `topic_config` builds it."""
+    """The effective configuration of a topic. `topic_config` builds it."""
 
     cleanup_policy: tuple[str, ...] = setting(
         Key(

@@ -1,4 +1,4 @@
-"""Clocks for tests: one that is set by hand, one that follows a simulated event loop."""
+"""Clocks for tests: one that you advance, and one that follows a simulated event loop."""
 
 import asyncio
 
@@ -32,7 +32,7 @@ class ManualClock:
         return self._now_ms
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch: 2026-01-01 and what has passed since the start."""
+        """Milliseconds since the epoch, starting at 2026-01-01."""
         return WALL_START_MS + self._now_ms - self._start_ms
 
 
@@ -56,5 +56,5 @@ class VirtualClock:
         return int(self._time() * 1000 + 0.001)
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch: 2026-01-01 and what has passed since the clock was made."""
+        """Milliseconds since the epoch, starting at 2026-01-01."""
         return WALL_START_MS + self.now_ms() - self._start_ms

@@ -1,4 +1,4 @@
-"""Broker addresses inside responses: which there are, and the same response with others in their place."""
+"""Find broker addresses in responses, and replace them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -22,18 +22,18 @@ _FIELDS: Mapping[int, str] = MappingProxyType({
     ApiKey.SHARE_FETCH: "node_endpoints",
     ApiKey.SHARE_ACKNOWLEDGE: "node_endpoints",
 })  # fmt: skip
-"""The field of a response in which brokers are named."""
+"""The field of a response that lists brokers."""
 
 
 def addresses_in(header: RequestHeader, response: bytes) -> set[Address]:
-    """The addresses of brokers in the response to a request with this header."""
+    """Return the broker addresses in the response to a request with this header."""
     if not _may_hold_addresses(header):
         return set()
     return {(place.host, place.port) for place in _places(header, _decoded(header, response)) if place.host}
 
 
 def readdressed(header: RequestHeader, response: bytes, replacements: Mapping[Address, Address]) -> bytes:
-    """The response with each address replaced by what the mapping has for it; others stay."""
+    """Return the response with its addresses replaced as the mapping says; other addresses stay."""
     message = _decoded(header, response)
     if _is_place_itself(header):
         message = _moved(message, replacements)

@@ -1,4 +1,4 @@
-"""Settings of an embedded cluster that make tests fast; Kafka's defaults stay as they are elsewhere."""
+"""Settings of an embedded cluster that make tests fast."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

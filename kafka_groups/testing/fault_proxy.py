@@ -27,7 +27,7 @@ _THREAD_TIMEOUT_S = 30.0
 
 
 class FaultAction(enum.Enum):
-    """What happens to a request that a fault meets."""
+    """What a fault does to a request."""
 
     CUT_REQUEST = "the connection is cut before the broker sees the request"
     CUT_RESPONSE = "the broker handles the request, then the connection is cut and the response lost"
@@ -118,42 +118,42 @@ class FaultProxy:
 
     @property
     def injected(self) -> Mapping[Fault, int]:
-        """How often each fault has happened."""
+        """How often each fault has occurred."""
         return dict(self._relays.faults.happened)
 
     @property
     def requests(self) -> Mapping[int, int]:
-        """How many requests of each API key have come, those that met a fault included."""
+        """The number of requests for each API key, including those that a fault affected."""
         return dict(self._relays.faults.requests)
 
     def start(self) -> None:
-        """Listen on a free port of loopback."""
+        """Listen on a free port on loopback."""
         self._thread = LoopThread("fault-proxy")
         self._thread.start()
         self._address = self._thread.run(self._relays.local_address(self._upstream), _THREAD_TIMEOUT_S)
 
     def inject(self, fault: Fault) -> None:
-        """Let a fault happen from now on; the count for its `every` begins now."""
+        """Switch a fault on. Counting for its `every` starts now."""
         self._on_loop(self._relays.faults.add, fault)
 
     def clear(self) -> None:
-        """End all faults."""
+        """Switch all faults off."""
         self._on_loop(self._relays.faults.clear)
 
     def cut_all(self) -> None:
-        """Cut every connection that is open now."""
+        """Break all open connections."""
         self._on_loop(self._relays.cut_all)
 
     def refuse(self) -> None:
-        """Cut every connection, and each new one as soon as it is made, until `accept`."""
+        """Break all connections, and every new one immediately, until you call `accept`."""
         self._on_loop(self._relays.refuse)
 
     def accept(self) -> None:
-        """Serve new connections again after `refuse`."""
+        """Accept new connections again after `refuse`."""
         self._on_loop(self._relays.accept)
 
     def close(self) -> None:
-        """Cut all connections and stop; raises what went wrong inside the proxy, if anything did."""
+        """Break all connections and stop. Raises any error that occurred inside the proxy."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -175,7 +175,7 @@ class FaultProxy:
 
 
 class _Faults:
-    """Which faults are on, and what they have done."""
+    """The active faults, and what they have done."""
 
     def __init__(self) -> None:
         self.happened: Counter[Fault] = Counter()
@@ -191,7 +191,7 @@ class _Faults:
         self._active.clear()
 
     def for_request(self, api_key: int) -> list[Fault]:
-        """The faults that this request meets."""
+        """Return the faults that affect this request."""
         self.requests[api_key] += 1
         hit = [fault for fault in self._active if self._hits(fault, api_key)]
         self.happened.update(hit)
@@ -219,7 +219,7 @@ class _Relays:
         self._lock = asyncio.Lock()
 
     async def local_address(self, broker: Address) -> Address:
-        """Where the proxy listens for a broker; begins to listen when the broker is first seen."""
+        """Return the address on which the proxy listens for a broker, and start to listen if the broker is new."""
         async with self._lock:
             if broker not in self._addresses:
                 listener = await asyncio.start_server(
@@ -230,7 +230,7 @@ class _Relays:
         return self._addresses[broker]
 
     async def rewritten(self, header: RequestHeader, response: bytes) -> bytes:
-        """The response with the proxy's addresses in the place of the brokers'."""
+        """Return the response with the proxy's addresses instead of the brokers'."""
         local = {broker: await self.local_address(broker) for broker in addresses_in(header, response)}
         return readdressed(header, response, local) if local else response
 
@@ -267,7 +267,7 @@ class _Relays:
 
 
 class _Relay:
-    """One client connection and its connection to the broker."""
+    """A client's connection, and the connection to the broker behind it."""
 
     def __init__(
         self, relays: _Relays, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

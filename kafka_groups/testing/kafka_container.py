@@ -63,7 +63,7 @@ class KafkaContainer:
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port` of the node, as this machine reaches it."""
+        """`host:port` of the node, as seen from this machine."""
         return f"{self.host}:{self.port}"
 
     def start(self) -> None:
@@ -86,7 +86,7 @@ class KafkaContainer:
             raise
 
     def close(self) -> None:
-        """Remove the container; harmless when it was closed before."""
+        """Remove the container. Does nothing if it is already removed."""
         container, self._container = self._container, None
         if container is not None:
             container.stop()
@@ -125,12 +125,12 @@ class KafkaContainer:
 
 
 def environment_of(properties: Mapping[str, str]) -> dict[str, str]:
-    """Entries of `server.properties` as the environment variables that Kafka's official image reads."""
+    """Convert entries of `server.properties` to the environment variables that Kafka's official image reads."""
     return {_variable(name): value for name, value in properties.items()}
 
 
 def missing_engine() -> str | None:
-    """Why no container can be started here, as a sentence; None when it can."""
+    """Return the reason why containers cannot run here, or None if they can."""
     if find_spec("testcontainers") is None:
         return "testcontainers is not installed; kafka-groups[test] brings it"
     from docker.client import DockerClient  # noqa: PLC0415 - comes with testcontainers
@@ -150,7 +150,7 @@ def missing_engine() -> str | None:
 
 
 def missing_image(image: str) -> str | None:
-    """Why the image cannot be had, as a sentence; None when the engine has it or can pull it. Needs an engine."""
+    """Return why the image is not available, or None if the engine has it or can pull it. Needs an engine."""
     from docker.client import DockerClient  # noqa: PLC0415 - comes with testcontainers
     from docker.errors import DockerException, ImageNotFound  # noqa: PLC0415
 

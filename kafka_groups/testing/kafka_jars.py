@@ -1,4 +1,4 @@
-"""A real Kafka's jars, resolved once from Maven Central into a cache that every test run shares."""
+"""The jars of a real Kafka, downloaded once from Maven Central into a cache that all test runs share."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ __all__ = [
 DEFAULT_KAFKA_VERSION = "4.4.0"
 
 CACHE_VARIABLE = "KAFKA_GROUPS_CACHE"
-"""Environment variable that names the cache's directory; the default is `~/.cache/kafka-groups`."""
+"""Environment variable with the cache's directory; `~/.cache/kafka-groups` by default."""
 
 _MAVEN_TIMEOUT_S = 600
 _SLF4J_VERSION = "1.7.36"
@@ -47,11 +47,11 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 class RealKafkaUnavailableError(KafkaGroupsError):
-    """A real Kafka cannot be had or did not start; the message says why and what would help."""
+    """A real Kafka is not available or did not start; the message says why and what to do."""
 
 
 def missing_tools(tools: Sequence[str] = ("java", "mvn")) -> str | None:
-    """Which of the programs that a real Kafka needs are not installed, as a sentence; None when all are there."""
+    """Return which programs that a real Kafka needs are missing, as a sentence, or None if none are."""
     if sys.platform == "win32":
         return "KafkaProcess needs Linux or macOS; use KafkaContainer on Windows"
     missing = [tool for tool in tools if find_tool(tool) is None]
@@ -61,14 +61,14 @@ def missing_tools(tools: Sequence[str] = ("java", "mvn")) -> str | None:
 
 
 def find_tool(name: str) -> str | None:
-    """The path of a program, of the JDK in `JAVA_HOME` first, then on the PATH; None when there is none."""
+    """Find a program in the JDK of `JAVA_HOME`, then on the PATH. Returns None if it is not there."""
     java_home = os.environ.get("JAVA_HOME")
     in_java_home = shutil.which(name, path=str(Path(java_home) / "bin")) if java_home else None
     return in_java_home or shutil.which(name)
 
 
 def cache_directory() -> Path:
-    """Where jars are kept: `$KAFKA_GROUPS_CACHE`, or `~/.cache/kafka-groups`."""
+    """Return the cache's directory: `$KAFKA_GROUPS_CACHE`, or `~/.cache/kafka-groups`."""
     return Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "kafka-groups")
 
 

@@ -1,4 +1,4 @@
-"""A real, single-node Kafka as a child process, for tests that must not trust the embedded broker."""
+"""A real Kafka with one node as a child process, for tests that must not rely on the embedded broker."""
 
 import contextlib
 import os
@@ -136,7 +136,7 @@ class KafkaProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
@@ -172,7 +172,7 @@ class KafkaProcess:
                 raise
 
     def stop(self) -> None:
-        """Stop Kafka in good order and keep its storage; `restart` brings it back."""
+        """Stop Kafka cleanly and keep its storage. `restart` starts it again."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
@@ -194,7 +194,7 @@ class KafkaProcess:
         self._launch(kafka_jars(self.version))
 
     def close(self) -> None:
-        """Kill Kafka and remove its files; harmless when it was closed before."""
+        """Kill Kafka and remove its files. Does nothing if this is already done."""
         self.kill()
         if self._directory is None:
             return
@@ -204,7 +204,7 @@ class KafkaProcess:
         self._directory = None
 
     def log_tail(self, lines: int = _LOG_TAIL_LINES) -> str:
-        """The last lines of the broker's log."""
+        """Return the last lines of the broker's log."""
         if self._directory is None or not self._log.exists():
             return ""
         return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])

@@ -31,26 +31,26 @@ __all__ = [
 ]
 
 REQUIRE_VARIABLE = "KAFKA_GROUPS_REQUIRE_REAL_KAFKA"
-"""Environment variable; with `1`, a missing real Kafka fails the tests that need it instead of skipping them."""
+"""Environment variable. With `1`, tests that need a real Kafka fail if it is missing, instead of being skipped."""
 
 VERSION_VARIABLE = "KAFKA_GROUPS_KAFKA_VERSION"
-"""Environment variable with the release that `real_kafka` starts; 4.4.0 without it."""
+"""Environment variable with the Kafka release that `real_kafka` starts; 4.4.0 by default."""
 
 IMAGE_VARIABLE = "KAFKA_GROUPS_KAFKA_IMAGE"
-"""Environment variable with the image that `kafka_container` runs; `apache/kafka` of the same release without it."""
+"""Environment variable with the image that `kafka_container` runs; `apache/kafka` of the same release by default."""
 
 _MARKERS = {"real_kafka": "real_kafka", "kafka_container": "container"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, for projects that are strict about them."""
+    """Declare the markers, for projects with strict markers."""
     config.addinivalue_line("markers", "real_kafka: needs a real Kafka from Maven Central (Java 17 and Maven)")
     config.addinivalue_line("markers", "container: needs a Docker engine and a Kafka image")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use a fixture of this plugin."""
+    """Mark the tests that use this plugin's fixtures."""
     for item in items:
         for fixture in _MARKERS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_MARKERS[fixture])
@@ -58,14 +58,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def embedded_cluster() -> Iterator[EmbeddedCluster]:
-    """An embedded cluster of one broker, with `FAST_SETTINGS`, for this test alone."""
+    """A new embedded cluster with one broker and `FAST_SETTINGS`."""
     with EmbeddedCluster(settings=FAST_SETTINGS) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def real_kafka() -> Iterator[KafkaProcess]:
-    """A real Kafka, started once per test run from Maven Central's jars; use topics and groups of your own."""
+    """A real Kafka from Maven Central, started once per test run. Use your own topics and groups."""
     version = os.environ.get(VERSION_VARIABLE, DEFAULT_KAFKA_VERSION)
     reason = _why_no_jars(version)
     if reason is not None:
@@ -76,7 +76,7 @@ def real_kafka() -> Iterator[KafkaProcess]:
 
 @pytest.fixture(scope="session")
 def kafka_container() -> Iterator[KafkaContainer]:
-    """A real Kafka in a container, started once per test run; use topics and groups of your own."""
+    """A real Kafka in a container, started once per test run. Use your own topics and groups."""
     image = os.environ.get(IMAGE_VARIABLE, DEFAULT_IMAGE)
     reason = missing_engine() or missing_image(image)
     if reason is not None:

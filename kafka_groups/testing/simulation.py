@@ -24,11 +24,11 @@ _START_S = 1000.0  # not 0, so that a time that was forgotten to be set shows
 
 
 class SimulationDeadlockError(KafkaGroupsError):
-    """Every task waits, and there is no timer that could wake one."""
+    """All tasks are waiting, and there is no timer that could wake one."""
 
 
 class SimulationTimeLimitError(KafkaGroupsError):
-    """The program did not end within the virtual time that it was given."""
+    """The program did not finish within its virtual time."""
 
 
 class VirtualTimeLoop(asyncio.BaseEventLoop):
@@ -65,14 +65,14 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         return ()
 
     def run_in_executor(self, executor: Any, func: Callable[[*Ts], T], *args: *Ts) -> "asyncio.Future[T]":
-        """Threads are not deterministic, so there are none."""
+        """Not supported: threads are not deterministic."""
         raise NotImplementedError("a simulation has no threads")
 
     def _process_events(self, events: tuple[()]) -> None:
-        """There are no sockets."""
+        """Not supported: there are no sockets."""
 
     def _write_to_self(self) -> None:
-        """The loop never sleeps, so it need not be woken."""
+        """Do nothing: the loop never sleeps."""
 
 
 @frozen

@@ -55,7 +55,9 @@ def demo(*, spark: bool, mode: str | None, partitions: int | None, **given: Any)
     if spark and mode is not None:
         raise click.UsageError("--mode requires --no-spark: PySpark workers always acknowledge explicitly")
     if spark and given["limit"] is not None and given["limit"] < _FEWEST_FLIGHTS_WITH_SPARK:
-        raise click.UsageError(f"--flights must be {_FEWEST_FLIGHTS_WITH_SPARK:,} at least, so that the kills strike")
+        raise click.UsageError(
+            f"--flights must be at least {_FEWEST_FLIGHTS_WITH_SPARK:,}, so that both kills take place"
+        )
     if not spark:
         given["mode"] = mode or "explicit"
     sys.exit(_run(_WITH_SPARK if spark else _WITHOUT_SPARK, given))

@@ -1,4 +1,4 @@
-"""The progress of a run: a live display on a terminal, plain lines elsewhere."""
+"""Show the progress of a run: a live display on a terminal, plain lines elsewhere."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -46,7 +46,7 @@ def _text(figure: int | str | None) -> str:
 
 
 class Progress(Protocol):
-    """Where a run shows how it goes; a context manager around the run."""
+    """Shows the progress of a run. Use it as a context manager around the run."""
 
     def __enter__(self) -> Self: ...
 
@@ -59,12 +59,12 @@ class Progress(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Tell what has just happened."""
+        """Report an event."""
         ...
 
 
 class PlainProgress:
-    """A line a second on standard output, and one in ten seconds while nothing changes."""
+    """Prints a line every second, or every ten seconds while nothing changes."""
 
     def __init__(self) -> None:
         self._last: ProgressView | None = None
@@ -98,7 +98,7 @@ class PlainProgress:
 
 
 class LiveProgress:
-    """A picture on the terminal that is drawn again and again."""
+    """Shows a live picture on the terminal."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, refresh_per_second=4, transient=True)
@@ -129,5 +129,5 @@ class LiveProgress:
 
 
 def progress_on(console: Console) -> Progress:
-    """A live picture if the console is a terminal, plain lines otherwise."""
+    """Return a live picture if the console is a terminal, and plain lines otherwise."""
     return LiveProgress(console) if console.is_terminal else PlainProgress()

@@ -1,4 +1,4 @@
-"""The producing side of the demo: topics, the group's starting point, and the records, by confluent-kafka."""
+"""Prepare the demo's topics and group, and produce its records with confluent-kafka."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ _ALREADY_THERE = frozenset({KafkaError.TOPIC_ALREADY_EXISTS})
 
 
 class PublishError(KafkaGroupsError):
-    """Records could not be written to their topic."""
+    """Records could not be produced."""
 
 
 @frozen
@@ -103,11 +103,11 @@ class Publisher:
 
     @property
     def confirmed(self) -> int:
-        """Records that the broker has confirmed."""
+        """The number of records that the broker has confirmed."""
         return self._confirmed
 
     def stop(self) -> None:
-        """Let `run` end early; what is not sent yet is dropped."""
+        """End `run` early and drop what has not been sent."""
         self._stop.set()
 
     def run(self, records: Iterable[Outgoing]) -> int:

@@ -24,7 +24,7 @@ _TIMEOUT_SECONDS = 30
 
 
 class MissingPrerequisiteError(KafkaGroupsError):
-    """Something that Spark needs is not installed, or is too old; the message says how to get it."""
+    """Something that Spark needs is missing or too old; the message says how to install it."""
 
 
 def check_prerequisites() -> None:

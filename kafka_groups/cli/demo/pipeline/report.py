@@ -20,7 +20,7 @@ def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
     console.print(table("Tally", ("records", "number"), list(_tally(outcome))))
     console.print(f"The run took {elapsed_ms / 1000:.1f} s.")
     for fault in outcome.faults():
-        console.print(f"It does not hold: {fault}.")
+        console.print(f"The run failed: {fault}.")
     if outcome.holds:
         console.print(
             f"Every record is accounted for: {outcome.left.records:,} enriched flights and the delays over them equal"

@@ -122,11 +122,11 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        """Whether every record is accounted for, both kills have struck and the result agrees exactly."""
+        """Whether every record is accounted for, both kills took place, and the result is exactly right."""
         return not any(self.faults())
 
     def faults(self) -> Iterator[str]:
-        """What does not hold, in words."""
+        """What is wrong, in words."""
         for verdict, what in ((Verdict.KILL_WORKER, "no Python worker"), (Verdict.KILL_QUERY, "no query")):
             if verdict not in self.killed:
                 yield f"{what} was killed, so that the run has shown nothing"

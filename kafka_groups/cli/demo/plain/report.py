@@ -23,9 +23,11 @@ def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
     console.print(table("Tally", ("records", "number"), list(_tally(outcome))))
     console.print(f"The run took {elapsed_ms / 1000:.1f} s.")
     for fault in outcome.faults():
-        console.print(f"It does not hold: {fault}.")
+        console.print(f"The run failed: {fault}.")
     if outcome.holds:
-        console.print("Every flight is accounted for, and the delays equal the plain computation over the same file.")
+        console.print(
+            "Every flight is accounted for, and the delays equal those of a plain computation from the same file."
+        )
 
 
 def _tally(outcome: Outcome) -> Iterator[tuple[str, str]]:

@@ -101,11 +101,11 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        """Whether every record is accounted for, the kill has bitten and the delays agree exactly."""
+        """Whether every record is accounted for, the kill took place, and the delays are exactly right."""
         return not any(self.faults())
 
     def faults(self) -> Iterator[str]:
-        """What does not hold, in words."""
+        """What is wrong, in words."""
         if self.lost:
             yield f"{self.lost} records were published and not stored"
         if self.accepted != self.published:

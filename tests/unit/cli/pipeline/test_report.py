@@ -40,5 +40,5 @@ def test_tally_and_verdict_are_shown() -> None:
 
 def test_faults_are_shown_instead_of_the_verdict() -> None:
     assert printed(attrs.evolve(GOOD, removed=14))[-1] == (
-        "It does not hold: 14 duplicates were removed and there were 15."
+        "The run failed: 14 duplicates were removed and there were 15."
     )
