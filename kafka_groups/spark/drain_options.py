@@ -27,16 +27,17 @@ class DrainOptions:
     """The options of `drain` in addition to the keys of a consumer.
 
     Attributes:
-        max_records: Nothing more is acquired once this many records came; the last fetch may bring more.
-        max_bytes: Nothing more is acquired once this much was fetched, in bytes as it was on the wire. All of it, and
-            what Spark makes of it, is in the driver's memory.
-        idle_seconds: The drain is complete when nothing came for this long, with partitions to fetch from.
-        max_seconds: Nothing more is acquired after this time, whatever came.
-        on_lock_lost: What happens when the brokers refuse the acceptance of records at the end, or do not answer: their
-            locks were lost, and they are delivered again although they were processed. "warn" logs and counts them,
-            "raise" raises `LockLostError` after everything else was accepted.
-        dead_letter_topic: Where copies of records go that are on one of their last deliveries, before the drain hands
-            them out; None for nowhere.
+        max_records: The drain stops acquiring once this many records came; the last fetch may bring more.
+        max_bytes: The drain stops acquiring once it has fetched this many bytes, as they were on the wire. All of it,
+            and what Spark makes of it, is in the driver's memory.
+        idle_seconds: The drain is complete when nothing came for this long while the brokers answered.
+        max_seconds: The drain stops acquiring after this time. If no fetch was answered by then, it raises
+            `OperationTimeoutError`.
+        on_lock_lost: What happens if the brokers refuse to accept records at the end, or do not answer. Their locks
+            were lost, and they are redelivered although they were processed. "warn" logs and counts them; "raise" raises
+            `LockLostError` after everything else was accepted.
+        dead_letter_topic: The topic for copies of records that are on one of their last two deliveries, written before
+            the drain hands them out; None for no copies.
     """
 
     max_records: int = field(default=100_000, validator=positive)

@@ -71,11 +71,11 @@ def drain(
         with drain(spark, config, topics=["orders"]) as batch:
             batch.df.write.mode("append").parquet(path)
 
-    The driver acquires them when the block begins, and renews their locks while it runs. When it ends, all records are
-    accepted that were not rejected or released; when it ends with an exception, `KeyboardInterrupt` included, all are
-    released. A record is stored before it is accepted, so none is lost, and one may be processed more than once: all of
-    them if the driver dies. Brokers lock a number of records of a partition at a time
-    (`share.partition.max.record.locks`), and a drain gets no more: drain again until a batch is empty.
+    The driver acquires the records when the block begins, and renews their locks while it runs. When the block ends, it
+    accepts all records that you did not reject or release. If the block ends with an exception, `KeyboardInterrupt`
+    included, it releases all of them, which costs each a delivery. A record is stored before it is accepted, so it may
+    be processed more than once: all of them if the driver dies. Brokers lock a limited number of records of a partition at
+    a time (`share.partition.max.record.locks`), and a drain gets no more: drain again until a batch is empty.
 
     Args:
         spark: The session, classic or of Spark Connect; the process that calls this is the consumer.

@@ -23,24 +23,24 @@ class WorkerMetrics:
         pid: The process.
         member_id: The member of the share group.
         polls: Polls, those that brought nothing included.
-        acquired: Records that came to the application.
-        accepted: Records that the brokers took as done.
-        released: Records that were given back, to be delivered again.
-        rejected: Records that will not be delivered again.
-        lock_lost: Records whose acknowledgement the broker refused or did not answer; they are delivered again.
-        dead_lettered: Copies written to the dead-letter topic, of whatever became of the record.
-        renewed: Renewals of locks, one for each delivery of a partition.
-        bytes: Size of what was fetched, as it was on the wire.
+        acquired: Records that polls returned.
+        accepted: Records that the brokers confirmed as accepted.
+        released: Records that were released, to be redelivered.
+        rejected: Records that were rejected, and are not redelivered.
+        lock_lost: Records whose acknowledgement the broker refused or did not answer; they are redelivered.
+        dead_lettered: Copies written to the dead-letter topic.
+        renewed: Lock renewals, one for each partition and fetch.
+        bytes: Bytes that were fetched, as they were on the wire.
         poll_ms: Time spent in polls, waiting included.
         process_ms: Time spent in `process`.
         ack_ms: Time spent waiting for brokers to confirm.
         empty_ms: How long nothing had come when the task ended, while there were partitions to fetch from.
-        lag: How many records the group had still to do when this worker found nothing more (`run_until`); None if that
-            was not asked or is not known.
+        lag: How many records the group had left when this worker found nothing more (`run_until`); None if it was not
+            asked for or is not known.
         max_delivery_count: The highest delivery count seen.
         error: The last error with its traceback, or None.
         failed: Whether the error must be raised where the run was started.
-        notes: What the configuration of the group makes worth saying.
+        notes: Warnings about the group's configuration.
     """
 
     worker: int

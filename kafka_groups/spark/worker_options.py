@@ -43,8 +43,8 @@ class WorkerOptions:
     """The options of `ShareWorkers` in addition to the keys of a consumer.
 
     Attributes:
-        max_records: A task polls no more once it has had so many records; its last poll may bring more.
-        max_seconds: A task polls no more after this time.
+        max_records: A task stops polling once it has had this many records; its last poll may bring more.
+        max_seconds: A task stops polling after this time.
         on_error: What happens to a batch when `process` still raises after the retries. "release": all its records are
             released, and the run raises. "per_record": the batch is halved again and again until the bad records are
             found, and only those are released. "reject": none is delivered again.
@@ -52,12 +52,13 @@ class WorkerOptions:
             often. It renews their locks, so an outage of the sink spends none of their deliveries. The worker
             stops sooner once other records succeed, because then the sink works and the records are bad. 0 turns it
             off: the first error ends the run, which helps while you write `process`.
-        dead_letter_topic: Where copies of records go that are rejected, or that are on one of their last deliveries.
+        dead_letter_topic: The topic for copies of records that are rejected or on one of their last two deliveries.
+            Without one, a record that kills every worker that reads it is lost.
         on_result: A function that is called with the `ShareRunResult` of each run, on the driver, also when the run
             raises. With Spark Connect a query runs on the server, and so does the function.
-        idle_close_seconds: How long a consumer waits for the next task before it leaves the group. Its partitions lie
-            idle until then, unless there are more workers than partitions; joining again takes a second or two. Less
-            than the 60 s after which Spark ends an idle Python worker.
+        idle_close_seconds: How long a consumer waits for the next task before it leaves the group. Nobody reads
+            its partitions until then, unless there are more workers than partitions; joining again takes a second or
+            two. Keep it below the 60 s after which Spark ends an idle Python worker.
     """
 
     max_records: int = field(default=50_000, validator=positive)

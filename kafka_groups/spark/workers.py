@@ -1,4 +1,4 @@
-"""Workers: tasks of Spark that are consumers of a share group, as many as one likes."""
+"""Workers: Spark tasks that are consumers of a share group."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ _DESCRIPTION = "spark.job.description"
 
 
 class ShareWorkersError(KafkaGroupsError):
-    """Workers failed; nothing is lost, as what they had not accepted is delivered again.
+    """Workers failed. The records that they had not accepted are redelivered.
 
     Attributes:
         result: What all workers of the run did.
@@ -43,13 +43,15 @@ class ShareWorkersError(KafkaGroupsError):
 
 
 class ShareWorkers:
-    """Runs `process` on the records of a share group, in tasks of Spark that each have a consumer of their own.
+    """Runs `process` on the records of a share group, in Spark tasks that each have a consumer of their own.
 
-    In one task of one Python worker: poll, `process(batch)`, accept and wait for the brokers' confirmation, poll again.
-    What `process` stores is stored before it is accepted, so that no record is lost whatever dies; one may be
-    processed more than once. Spark gets nothing but figures.
+    Each task polls, calls `process(batch)`, accepts the records, waits for the brokers' confirmation and polls again,
+    all in one Python worker. A record is stored before it is accepted, so a crash causes a redelivery and not a loss: a
+    record may be processed more than once. Spark itself gets only figures.
 
-    The consumers acknowledge explicitly and renew the locks of what `process` takes long for.
+    If `process` raises, the worker holds the records, renews their locks and tries again (see `retry_seconds`). The one
+    way to lose a record is that it kills every worker that reads it, until its deliveries are used up. Set
+    `dead_letter_topic` to keep a copy.
 
     Args:
         config: Keys of the share consumer by Kafka's dotted names.
