@@ -34,8 +34,8 @@ class DrainOptions:
         max_seconds: The drain stops acquiring after this time. If no fetch was answered by then, it raises
             `OperationTimeoutError`.
         on_lock_lost: What happens if the brokers refuse to accept records at the end, or do not answer. Their locks
-            were lost, and they are redelivered although they were processed. "warn" logs and counts them; "raise" raises
-            `LockLostError` after everything else was accepted.
+            were lost, and they are redelivered although they were processed. "warn" logs and counts them; "raise"
+            raises `LockLostError` after everything else was accepted.
         dead_letter_topic: The topic for copies of records that are on one of their last two deliveries, written before
             the drain hands them out; None for no copies.
     """

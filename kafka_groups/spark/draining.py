@@ -74,8 +74,8 @@ def drain(
     The driver acquires the records when the block begins, and renews their locks while it runs. When the block ends, it
     accepts all records that you did not reject or release. If the block ends with an exception, `KeyboardInterrupt`
     included, it releases all of them, which costs each a delivery. A record is stored before it is accepted, so it may
-    be processed more than once: all of them if the driver dies. Brokers lock a limited number of records of a partition at
-    a time (`share.partition.max.record.locks`), and a drain gets no more: drain again until a batch is empty.
+    be processed more than once: all of them if the driver dies. Brokers lock a limited number of records of a partition
+    at a time (`share.partition.max.record.locks`), and a drain gets no more: drain again until a batch is empty.
 
     Args:
         spark: The session, classic or of Spark Connect; the process that calls this is the consumer.

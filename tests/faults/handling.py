@@ -44,6 +44,7 @@ class Job:
         group_id: As a member of this group.
         tasks: See `Plan`.
         max_records: See `Plan`.
+        backoff_ms: See `Plan`.
         dead_letter_topic: Where copies go; None for nowhere.
         poison: The value of a record that kills the worker that reads it; None for none.
         once_per_batch: Whether the sink skips a micro-batch whose number it has, as some sinks of Spark do.
@@ -58,6 +59,7 @@ class Job:
     group_id: str
     tasks: int
     max_records: int
+    backoff_ms: int = 5_000
     dead_letter_topic: str | None = None
     poison: str | None = None
     once_per_batch: bool = False

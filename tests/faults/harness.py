@@ -106,6 +106,7 @@ class _Run:
             group_id=self._source.group_id,
             tasks=plan.tasks,
             max_records=plan.max_records,
+            backoff_ms=plan.backoff_ms,
             dead_letter_topic=self._dead_letter_topic,
             poison=None if plan.poison is None else f"{plan.seed}-{plan.poison}",
         )

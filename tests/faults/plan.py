@@ -120,6 +120,7 @@ class Plan:
         portions: Into how many parts production is cut; each but the first comes while the pipeline works.
         faults: What strikes.
         delivery_limit: Attempts that the broker gives a record.
+        backoff_ms: `deliveryBackoffMs` of the source.
         poison: The number of a record that kills the worker that reads it; None for none.
     """
 
@@ -136,6 +137,7 @@ class Plan:
     portions: int = 2
     faults: tuple[Fault, ...] = ()
     delivery_limit: int = DELIVERY_LIMIT
+    backoff_ms: int = 5_000
     poison: int | None = None
 
 

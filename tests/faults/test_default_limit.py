@@ -14,6 +14,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.timeout(900)]
 
 _MODES = {"workers": "query", "source": "processing-time"}
 _STALL_S = 500.0
+_SHORT_BACKOFF_MS = 50
+"""After five stops in a row the waits would be minutes."""
 """A source that has seen four runs fail waits for three minutes."""
 
 
@@ -51,8 +53,19 @@ PLANS = (
     _plan("workers", "poison", poison=333, slow=False),
     _plan("source", "poison", poison=333),
     _plan("workers", "stops", *_stops(Kind.QUERY_STOPPED, (*IN_DRIVER, *IN_TASK))),
-    _plan("source", "stops", *_stops(Kind.QUERY_STOPPED, (*IN_DRIVER, *IN_TASK)), slow=False),
-    _plan("source", "SIGTERM", *_stops(Kind.RUNNER_TERMINATED, (*IN_DRIVER, *IN_TASK))),
+    _plan(
+        "source",
+        "stops",
+        *_stops(Kind.QUERY_STOPPED, (*IN_DRIVER, *IN_TASK)),
+        slow=False,
+        backoff_ms=_SHORT_BACKOFF_MS,
+    ),
+    _plan(
+        "source",
+        "SIGTERM",
+        *_stops(Kind.RUNNER_TERMINATED, (*IN_DRIVER, *IN_TASK)),
+        backoff_ms=_SHORT_BACKOFF_MS,
+    ),
     _plan(
         "source",
         "outage-and-stops",
