@@ -47,7 +47,7 @@ PLANS = (
     _outage("workers", 3, slow=False),
     _outage("workers", 10),
     _outage("workers", 60),
-    _outage("source", 3, slow=False),
+    _outage("source", 3),
     _outage("source", 10),
     _outage("source", 60),
     _plan("workers", "poison", poison=333, slow=False),
