@@ -125,7 +125,7 @@ async def test_15_a_record_that_cannot_be_deserialised_is_released_and_the_rest_
         again = await consume(other, 1)
 
     assert good == [0, 1, 3, 4]
-    assert [(record.offset, record.raw_value) for record in bad] == [(2, b"two")]
+    assert [(record.offset, record.value, record.raw_value) for record in bad] == [(2, None, b"two")]
     assert isinstance(bad[0].error, RecordDeserializationError)
     assert offsets(again) == [2]
     assert delivery_counts(again) == {2}
