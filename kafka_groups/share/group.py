@@ -28,7 +28,7 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_groups.types import TopicPartition
 
-__all__ = ["GroupConfig", "GroupLag", "ShareGroupInfo"]
+__all__ = ["GroupConfig", "GroupLag", "ShareGroupInfo", "config_of", "lag_of"]
 
 _GROUP_RESOURCE = 32
 _RETRY_MS = 100
@@ -66,7 +66,7 @@ class ShareGroupInfo:
             KafkaGroupsError: The brokers do not tell, or cannot be reached.
         """
         wanted = sorted(topics)
-        return await self._answer(lambda brokers: self._lag(brokers, wanted), timeout_ms)
+        return await self._answer(lambda brokers: lag_of(brokers, self._group_id, wanted), timeout_ms)
 
     async def config(self, timeout_ms: int) -> GroupConfig:
         """The configuration of the group.
@@ -74,7 +74,7 @@ class ShareGroupInfo:
         Raises:
             KafkaGroupsError: The brokers do not tell, or cannot be reached.
         """
-        return await self._answer(self._config, timeout_ms)
+        return await self._answer(lambda brokers: config_of(brokers, self._group_id), timeout_ms)
 
     async def _answer(self, question: Callable[[Brokers], Awaitable[T]], timeout_ms: int) -> T:
         brokers = self._connect()
@@ -101,29 +101,31 @@ class ShareGroupInfo:
                     raise
             await asyncio.sleep(_RETRY_MS / 1000)
 
-    async def _lag(self, brokers: Brokers, topics: Sequence[str]) -> GroupLag:
-        asked = await _partitions_of(brokers, topics) if topics else None
-        coordinator = await brokers.coordinator_of(self._group_id)
-        group = DescribeShareGroupOffsetsRequestGroup(group_id=self._group_id, topics=asked)
-        answer: DescribeShareGroupOffsetsResponse = await brokers.ask(
-            coordinator, DescribeShareGroupOffsetsRequest(groups=(group,))
-        )
-        (told,) = answer.groups
-        raise_for(told.error_code, told.error_message)
-        return {
-            TopicPartition(topic.topic_name, partition.partition_index): _known_lag(topic.topic_name, partition)
-            for topic in told.topics
-            for partition in topic.partitions
-        }
 
-    async def _config(self, brokers: Brokers) -> GroupConfig:
-        group = DescribeConfigsResource(
-            resource_type=_GROUP_RESOURCE, resource_name=self._group_id, configuration_keys=None
-        )
-        answer: DescribeConfigsResponse = await brokers.ask_any(DescribeConfigsRequest(resources=(group,)))
-        (told,) = answer.results
-        raise_for(told.error_code, told.error_message)
-        return {config.name: config.value for config in told.configs}
+async def lag_of(brokers: Brokers, group_id: str, topics: Sequence[str] = ()) -> GroupLag:
+    """Ask once for the lag of a group; without topics, of all that it has state for and you may see."""
+    asked = await _partitions_of(brokers, topics) if topics else None
+    coordinator = await brokers.coordinator_of(group_id)
+    group = DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=asked)
+    answer: DescribeShareGroupOffsetsResponse = await brokers.ask(
+        coordinator, DescribeShareGroupOffsetsRequest(groups=(group,))
+    )
+    (told,) = answer.groups
+    raise_for(told.error_code, told.error_message)
+    return {
+        TopicPartition(topic.topic_name, partition.partition_index): _known_lag(topic.topic_name, partition)
+        for topic in told.topics
+        for partition in topic.partitions
+    }
+
+
+async def config_of(brokers: Brokers, group_id: str) -> GroupConfig:
+    """Ask once for the configuration of a group."""
+    group = DescribeConfigsResource(resource_type=_GROUP_RESOURCE, resource_name=group_id, configuration_keys=None)
+    answer: DescribeConfigsResponse = await brokers.ask_any(DescribeConfigsRequest(resources=(group,)))
+    (told,) = answer.results
+    raise_for(told.error_code, told.error_message)
+    return {config.name: config.value for config in told.configs}
 
 
 async def _partitions_of(brokers: Brokers, topics: Sequence[str]) -> tuple[DescribeShareGroupOffsetsRequestTopic, ...]:

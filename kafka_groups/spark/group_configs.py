@@ -1,16 +1,11 @@
 """What a share group's configuration says that decides whether records are lost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from attrs import frozen
 
-from kafka_groups.client.brokers import Brokers, raise_for
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.protocol.messages.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-)
+from kafka_groups.share.group import config_of
 from kafka_groups.spark.group_queries import asked
 
 __all__ = ["DEFAULT_DELIVERY_LIMIT", "GroupSettings", "group_settings", "notes_on"]
@@ -18,7 +13,6 @@ __all__ = ["DEFAULT_DELIVERY_LIMIT", "GroupSettings", "group_settings", "notes_o
 DEFAULT_DELIVERY_LIMIT = 5
 """Kafka's `group.share.delivery.count.limit`, taken where the group's own is not to be had."""
 
-_GROUP_RESOURCE = 32
 _LIMIT = "share.delivery.count.limit"
 _RESET = "share.auto.offset.reset"
 _DEAD_LETTERS = "errors.deadletterqueue.topic.name"
@@ -41,17 +35,9 @@ class GroupSettings:
 
 def group_settings(config: ShareConsumerConfig) -> GroupSettings:
     """The configuration of a consumer's group; blocks for some milliseconds, at worst some seconds a broker."""
-    configs = asked(config, lambda brokers: _configs(brokers, config.group_id)) or {}
+    configs = asked(config, lambda brokers: config_of(brokers, config.group_id)) or {}
     limit = configs.get(_LIMIT)
     return GroupSettings(int(limit) if limit else None, configs.get(_RESET), configs.get(_DEAD_LETTERS))
-
-
-async def _configs(brokers: Brokers, group_id: str) -> Mapping[str, str | None]:
-    resource = DescribeConfigsResource(resource_type=_GROUP_RESOURCE, resource_name=group_id, configuration_keys=None)
-    response: DescribeConfigsResponse = await brokers.ask_any(DescribeConfigsRequest(resources=(resource,)))
-    (result,) = response.results
-    raise_for(result.error_code, result.error_message)
-    return {config.name: config.value for config in result.configs}
 
 
 def notes_on(

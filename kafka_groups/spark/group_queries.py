@@ -12,6 +12,7 @@ from kafka_groups.client.brokers import Brokers
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import AuthenticationError, BrokerError, NetworkError, OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
+from kafka_groups.share.group import lag_of
 from kafka_groups.share.parts import brokers_for
 
 __all__ = ["asked", "group_lag"]
@@ -53,6 +54,6 @@ async def _in_turn(config: ShareConsumerConfig, question: Callable[[Brokers], Aw
 
 
 async def _lag(brokers: Brokers, group_id: str, topics: frozenset[str]) -> int | None:
-    lags = await brokers.share_group_lags(await brokers.coordinator_of(group_id), group_id)
-    known = [lag for partition, lag in lags.items() if partition.topic in topics and lag >= 0]
+    lags = await lag_of(brokers, group_id)
+    known = [lag for partition, lag in lags.items() if partition.topic in topics and lag is not None]
     return sum(known) if known else None
