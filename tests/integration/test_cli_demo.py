@@ -153,7 +153,7 @@ def test_missing_java_is_said_first(directory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"), [(["--mode", "implicit"], "--no-spark"), (["--flights", "500"], "10,000 at least")]
+    ("arguments", "said"), [(["--mode", "implicit"], "--no-spark"), (["--flights", "500"], "at least 10,000")]
 )
 def test_options_that_do_not_go_together(directory: Path, arguments: list[str], said: str) -> None:
     done = run(directory, *arguments)
