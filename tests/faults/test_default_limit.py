@@ -57,13 +57,13 @@ PLANS = (
         "source",
         "stops",
         *_stops(Kind.QUERY_STOPPED, (*IN_DRIVER, *IN_TASK)),
-        slow=False,
         backoff_ms=_SHORT_BACKOFF_MS,
     ),
     _plan(
         "source",
         "SIGTERM",
         *_stops(Kind.RUNNER_TERMINATED, (*IN_DRIVER, *IN_TASK)),
+        slow=False,
         backoff_ms=_SHORT_BACKOFF_MS,
     ),
     _plan(
