@@ -1,0 +1,164 @@
+"""The brokers of an embedded cluster on their event loop, and what they share."""
+
+import random
+from collections.abc import Mapping
+from functools import partial
+from typing import cast
+
+from kafka_groups.broker.coordinator.groups import GroupCoordinator
+from kafka_groups.broker.faults import Faults
+from kafka_groups.broker.group_configs import GroupConfigs
+from kafka_groups.broker.log.store import LogStore
+from kafka_groups.broker.metadata import (
+    GROUP_RESOURCE,
+    BrokerEndpoint,
+    ClusterMetadata,
+    MetadataEvent,
+    PartitionDeleted,
+)
+from kafka_groups.broker.node import BrokerNode, ClusterParts
+from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
+from kafka_groups.broker.runtime import BrokerRuntime
+from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
+from kafka_groups.broker.share.state_log import ShareStateStore
+from kafka_groups.config.broker import BrokerSettings, share_group_config
+from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
+from kafka_groups.net.clock import Clock
+from kafka_groups.net.network import Network
+from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.net.tls import server_tls_context
+
+__all__ = ["ClusterCore", "cluster_network", "cluster_parts"]
+
+LOOPBACK = "127.0.0.1"
+_SALT_BYTES = 16
+
+
+class ClusterCore:
+    """The part that runs on the event loop. It has no threads and no reference to the user's `EmbeddedCluster`."""
+
+    def __init__(self, size: int, port: int, parts: ClusterParts) -> None:
+        self.size = size
+        self._port = port
+        self.parts = parts
+        self.failures = parts.failures
+        self.nodes: dict[int, BrokerNode] = {}
+        self.endpoints: dict[int, BrokerEndpoint] = {}
+        # All brokers share one group coordinator, so that a group outlives its broker, as in Kafka. The metadata
+        # determines which broker responds for a group.
+        self._runtime = BrokerRuntime(parts.clock, (parts.groups,), parts.failures.append)
+
+    async def start(self) -> None:
+        """Start all brokers."""
+        self._stop_listening = self.parts.metadata.on_change(self._metadata_changed)
+        self._runtime.start("group coordinator, expiry")
+        try:
+            for node_id in range(1, self.size + 1):
+                await self.start_node(node_id)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Stop all brokers."""
+        for node_id in tuple(self.nodes):
+            await self.stop_node(node_id)
+        await self._runtime.stop()
+        self._stop_listening()
+
+    async def start_node(self, node_id: int) -> None:
+        """Start one broker, on its earlier address if it had one."""
+        if node_id in self.nodes or not 1 <= node_id <= self.size:
+            raise ValueError(
+                f"Cannot start broker {node_id}: it is running or does not exist. Running: {sorted(self.nodes)}."
+            )
+        known = self.endpoints.get(node_id)
+        first_choice = self._port + node_id - 1 if self._port else 0
+        node = BrokerNode(node_id, self.parts, self._runtime.touch)
+        self.endpoints[node_id] = await node.start(LOOPBACK, known.port if known else first_choice)
+        self.nodes[node_id] = node
+
+    async def stop_node(self, node_id: int) -> None:
+        """Stop one broker."""
+        node = self.nodes.pop(node_id, None)
+        if node is None:
+            raise ValueError(f"Broker {node_id} is not running. Running brokers: {sorted(self.nodes)}.")
+        await node.stop()
+
+    def produce(self, topic: str, records: Records) -> list[TopicPartitionOffset]:
+        """Append records to a topic, as `EmbeddedCluster.produce`."""
+        known = self.parts.metadata.topic(topic)
+        if known is None:
+            raise UnknownTopicOrPartitionError(f"there is no topic '{topic}'; create it with create_topic")
+
+        def append(partition: int, batch: bytes) -> int:
+            leader = self.nodes.get(known.partitions[partition].leader_id)
+            if leader is None:
+                raise LeaderNotAvailableError(f"{topic}-{partition} has no leader that is up")
+            return leader.append(known, partition, batch).base_offset
+
+        return append_all(topic, records, len(known.partitions), append, wall_ms=self.parts.clock.wall_ms())
+
+    def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:
+        """Change a group's configuration."""
+        configs = self.parts.metadata.configs
+        merged = {**configs.overrides(GROUP_RESOURCE, group_id), **changes}
+        share_group_config(self.parts.settings, {key: value for key, value in merged.items() if value is not None})
+        configs.alter(GROUP_RESOURCE, group_id, changes)
+
+    def raise_failures(self, raised: BaseException | None) -> None:
+        """Raise what failed in the brokers, or attach it as notes to the error that the program raised."""
+        failures, self.failures[:] = list(self.failures), []
+        errors = [error for error in failures if isinstance(error, Exception)]
+        if errors and raised is None:
+            raise ExceptionGroup("The embedded cluster had internal errors.", errors)
+        for error in errors:
+            # The program's own error takes precedence; this one may be its cause.
+            cast(BaseException, raised).add_note(f"The embedded cluster had an internal error: {error!r}")
+
+    def _metadata_changed(self, event: MetadataEvent) -> None:
+        if isinstance(event, PartitionDeleted) and event.partition.partition == 0:  # once for the topic
+            self.parts.logs.delete_topic(event.partition.topic_id)
+            self.parts.groups.topics_deleted()
+
+
+def cluster_network(given: Network | None, security: BrokerSecurity, settings: BrokerSettings) -> Network:
+    """Return the network on which clients reach the brokers: TCP, with TLS if asked for, unless one is given.
+
+    Raises:
+        ValueError: A network is given, and TLS too.
+    """
+    if given is not None:
+        if security.tls is not None:
+            raise ValueError(
+                "security has TLS and a network is given: make the network with the TLS context, or give none"
+            )
+        return given
+    tls = None if security.tls is None else server_tls_context(security.tls)
+    return TcpNetwork(server_tls=tls, max_frame_bytes=settings.socket_request_max_bytes)
+
+
+def cluster_parts(
+    network: Network, clock: Clock, settings: BrokerSettings, security: BrokerSecurity, seed: int
+) -> ClusterParts:
+    """Return what the brokers of a new cluster share."""
+    scram = ScramCredentials()
+    scram.add_users(security, partial(random.Random(seed).randbytes, _SALT_BYTES))
+    metadata = ClusterMetadata(random.Random(seed))
+    group_configs = GroupConfigs(settings, metadata.configs)
+    share_state = ShareStateStore()
+    return ClusterParts(
+        network=network,
+        clock=clock,
+        settings=settings,
+        seed=seed,
+        metadata=metadata,
+        logs=LogStore(),
+        share_state=share_state,
+        groups=GroupCoordinator(metadata, share_state, group_configs, settings.group_max_size),
+        group_configs=group_configs,
+        faults=Faults(),
+        failures=[],
+        security=security,
+        scram=scram,
+    )
