@@ -25,6 +25,7 @@ from confluent_kafka.admin import (
 )
 
 from kafka_groups import KafkaShareConsumer
+from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.config.broker import group_keys
 from kafka_groups.errors import (
     AuthenticationError,
@@ -38,12 +39,22 @@ from kafka_groups.errors import (
     WrongProtocolError,
 )
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from kafka_groups.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
 from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
 from kafka_groups.testing.kafka_jars import RealKafkaUnavailableError
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.testing.pytest_plugin import skip_unless_required
 from tests.support.certificates import Certificates
-from tests.support.real_kafka import unique
+from tests.support.real_kafka import RawConnection, unique
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.timeout(90)]
 
@@ -315,6 +326,50 @@ def test_untrusted_broker(secured: SecuredKafka) -> None:
     with KafkaShareConsumer({**secured.keys("SASLTLS", keys), "group.id": "any"}) as consumer:
         consumer.subscribe(["any"])
         assert "ssl.ca.location" in str(raised(consumer, TlsError))
+
+
+# -------------------------------------------------------------------------------------------- SCRAM credentials
+
+
+def refused_changes(address: tuple[str, int]) -> dict[str, list[tuple[str, ErrorCode]]]:
+    """What a broker answers to changes of SCRAM credentials that it refuses, and to questions about nobody."""
+    good: dict[str, Any] = {
+        "name": "nobody",
+        "mechanism": 1,
+        "iterations": 4_096,
+        "salt": b"0123456789ab",
+        "salted_password": b"x" * 32,
+    }
+    bad: dict[str, dict[str, Any]] = {
+        "no name": {"name": ""},
+        "too few": {"iterations": 4_095},
+        "too many": {"iterations": 16_385},
+        "mechanism": {"mechanism": 7},
+    }
+    found: dict[str, list[tuple[str, ErrorCode]]] = {}
+    with RawConnection(*address) as connection:
+        for case, changes in bad.items():
+            upsertion = ScramCredentialUpsertion(**(good | changes))
+            answer = connection.ask(AlterUserScramCredentialsRequest(upsertions=(upsertion,)), 0)
+            found[case] = [(result.user, result.error_code) for result in answer.results]
+        deletion = ScramCredentialDeletion(name="nobody", mechanism=1)
+        answer = connection.ask(AlterUserScramCredentialsRequest(deletions=(deletion,)), 0)
+        found["delete"] = [(result.user, result.error_code) for result in answer.results]
+        twice = tuple(ScramCredentialUpsertion(**good) for _ in range(2))
+        answer = connection.ask(AlterUserScramCredentialsRequest(upsertions=twice), 0)
+        found["twice"] = [(result.user, result.error_code) for result in answer.results]
+        for case, names in {"unknown": ["nobody"], "named twice": ["nobody", "nobody"]}.items():
+            users = tuple(UserName(name=name) for name in names)
+            answer = connection.ask(DescribeUserScramCredentialsRequest(users=users), 0)
+            found[case] = [(result.user, result.error_code) for result in answer.results]
+    return found
+
+
+def test_embedded_broker_refuses_the_same_credentials(secured: SecuredKafka) -> None:
+    theirs = refused_changes((secured.process.host, secured.process.port))
+    with EmbeddedCluster() as cluster:
+        host, _, port = cluster.bootstrap_servers.partition(":")
+        assert refused_changes((host, int(port))) == theirs
 
 
 # ------------------------------------------------------------------------------------------------ authorization
