@@ -80,7 +80,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         if finalizer is not None and finalizer.alive and self._client.loop is not None and not self._client.is_forked:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
-    def _entered(self) -> AbstractContextManager[None]:
+    def _entered(self) -> AbstractContextManager[object]:
         loop = self._client.loop
         if loop is not None and loop is not _running_loop():
             raise IllegalStateError(

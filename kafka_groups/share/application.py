@@ -8,7 +8,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from kafka_groups.client.background import BackgroundErrors
@@ -105,8 +105,7 @@ class Application:
 
     # ------------------------------------------------------------------------------------ entering
 
-    @contextmanager
-    def entered(self) -> Iterator[None]:
+    def entered(self) -> AbstractContextManager[object]:
         """Guard of every call: one at a time, not from the callback, not after close.
 
         Raises:
@@ -116,17 +115,14 @@ class Application:
         """
         self.check_usable()
         self._check_process()
-        if not self._turnstile.acquire(blocking=False):
+        if self._turnstile.locked():
             raise ConcurrentUseError(
                 f"another call is under way in thread {self._user}; a share consumer is not safe for use by several"
                 " threads or tasks at once: give each its own"
             )
         self._user = threading.get_ident()
-        try:
-            yield
-        finally:
-            self._user = None
-            self._turnstile.release()
+        # The lock itself is the guard: code of ours around it could be interrupted by Ctrl-C, and never release it.
+        return self._turnstile
 
     @property
     def is_forked(self) -> bool:

@@ -1,7 +1,8 @@
 """The application's rules: modes, order of a poll, callback, concurrent use, wake-up, what is raised when."""
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -354,6 +355,49 @@ def test_an_error_in_a_call_lets_the_next_one_in() -> None:
         raise ZeroDivisionError
     with application.entered():
         pass
+
+
+def test_an_interrupt_at_any_moment_of_a_call_lets_the_next_one_in(interrupts: Callable[[], None]) -> None:
+    """Also while the interrupt is handled, as it is when it leaves the consumer's `with` block."""
+    application = implicit().application
+    for _ in range(200):
+        try:
+            interrupts()
+            while True:
+                with application.entered():
+                    pass
+        except KeyboardInterrupt:
+            with application.entered():
+                pass
+
+
+@pytest.fixture
+def interrupts() -> Iterator[Callable[[], None]]:
+    """Has this thread interrupted soon, once for each call."""
+    main, ended, armed = threading.get_ident(), threading.Event(), [False]
+
+    def arm() -> None:
+        armed[0] = True
+
+    def interrupt(*_: object) -> None:
+        if armed[0]:
+            armed[0] = False
+            raise KeyboardInterrupt
+
+    def send() -> None:
+        while not ended.wait(0.0005):
+            signal.pthread_kill(main, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield arm
+    finally:
+        armed[0] = False
+        ended.set()
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_a_closed_consumer_refuses_every_call() -> None:
