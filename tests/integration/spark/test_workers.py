@@ -172,8 +172,8 @@ def test_what_is_worth_saying_is_said_once_and_a_group_that_is_not_drained_in_ti
     spark: "SparkSession", embedded: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = unique("latest")
-    config = {**filled(embedded, name, 4, **{"share.auto.offset.reset": "latest"}), "allow.auto.create.topics": False}
-    workers = ShareWorkers(config, topics=[name + "-missing"], process=nothing, max_seconds=0.5)
+    config = {**filled(embedded, name, 4, **{"share.auto.offset.reset": "latest"}), "allow.auto.create.topics": True}
+    workers = ShareWorkers(config, topics=[name + "-made"], process=nothing, max_seconds=0.5)
     with (
         caplog.at_level(logging.WARNING, "kafka_groups.spark"),
         pytest.raises(OperationTimeoutError, match="not drained"),
