@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.errors import ConfigurationError, IllegalStateError
+from kafka_groups.errors import ConfigurationError, IllegalStateError, OperationTimeoutError
 from kafka_groups.spark import ShareBatch, ShareRunResult, ShareWorkers, ShareWorkersError, WorkerMetrics
 from kafka_groups.spark.result import METRICS_DDL
 
@@ -147,3 +147,9 @@ def test_run_until_after_a_stop_is_no_success() -> None:
     with pytest.raises(IllegalStateError, match="stop_gracefully was called"):
         workers.run_until(session, workers=1)  # type: ignore[arg-type]
     assert workers.run(session, 1) == ShareRunResult()  # type: ignore[arg-type]
+
+
+def test_a_group_that_is_not_drained_in_time_is_no_success() -> None:
+    session = Session(*[result(empty_ms=0)] * 100_000)
+    with pytest.raises(OperationTimeoutError, match=r"not drained after 0\.05 s"):
+        made().run_until(session, workers=1, drained_for=0.01, timeout=0.05)  # type: ignore[arg-type]
