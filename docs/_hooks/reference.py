@@ -161,6 +161,7 @@ _COLUMNS: Mapping[str, str] = {
     "partition": "The partition.",
     "offset": "The offset.",
     "timestamp": "The producer's or the broker's time; null when there is none.",
+    "timestampType": "0 if the producer set the timestamp, 1 if the broker did when it appended the record.",
     "key": "The key's bytes, or null.",
     "value": "The value's bytes, or null.",
     "headers": "Keys and values in the producer's order; a key may come twice.",

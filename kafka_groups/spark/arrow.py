@@ -78,6 +78,7 @@ class _Block(Protocol):
     def size(self) -> int: ...
     def offsets(self) -> Integers: ...
     def timestamps(self) -> pa.Array: ...
+    def timestamp_types(self) -> pa.Array: ...
     def keys(self) -> pa.Array: ...
     def values(self) -> pa.Array: ...
     def headers(self) -> pa.Array: ...
@@ -86,8 +87,8 @@ class _Block(Protocol):
 def _blocks_of(delivery: AcquiredRecords, wanted: frozenset[str]) -> Iterator[_Block]:
     for batches in delivery.blocks():
         parsed = parse(batches) if wanted & _COSTLY and _is_ordinary(delivery, batches) else None
-        yield _Read(delivery.columns(batches, wanted)) if parsed is None else _Parsed(parsed)
-    yield _Read(delivery.deserialized_columns(wanted))
+        yield _Read(delivery.columns(batches, wanted), batches) if parsed is None else _Parsed(parsed, batches)
+    yield _Deserialized(delivery, wanted)
 
 
 def _is_ordinary(delivery: AcquiredRecords, batches: Sequence[RecordBatch]) -> bool:
@@ -98,8 +99,9 @@ def _is_ordinary(delivery: AcquiredRecords, batches: Sequence[RecordBatch]) -> b
 
 
 class _Parsed:
-    def __init__(self, block: ParsedBlock) -> None:
+    def __init__(self, block: ParsedBlock, batches: Sequence[RecordBatch]) -> None:
         self._block = block
+        self._batches = batches
         self.size = block.size
         self.keys = block.keys
         self.values = block.values
@@ -110,13 +112,17 @@ class _Parsed:
     def timestamps(self) -> pa.Array:
         return _timestamps_of(self._block.timestamps_ms)
 
+    def timestamp_types(self) -> pa.Array:
+        return _timestamp_types_of(self._batches, self)
+
     def headers(self) -> pa.Array:
         return _no_headers(self.size)
 
 
 class _Read:
-    def __init__(self, columns: RecordColumns) -> None:
+    def __init__(self, columns: RecordColumns, batches: Sequence[RecordBatch] = ()) -> None:
         self._columns = columns
+        self._batches = batches
         self.size = columns.size
 
     def offsets(self) -> Integers:
@@ -125,6 +131,9 @@ class _Read:
     def timestamps(self) -> pa.Array:
         given = self._columns.timestamps_ms
         return _timestamps_of(_integers([_NO_TIMESTAMP if ms is None else ms for ms in given]))
+
+    def timestamp_types(self) -> pa.Array:
+        return _timestamp_types_of(self._batches, self)
 
     def keys(self) -> pa.Array:
         return pa.array(self._columns.keys, pa.binary())
@@ -144,6 +153,15 @@ class _Read:
         return pa.ListArray.from_arrays(pa.array(ends), structs, type=HEADER_TYPE)
 
 
+class _Deserialized(_Read):
+    def __init__(self, delivery: AcquiredRecords, wanted: frozenset[str]) -> None:
+        super().__init__(delivery.deserialized_columns(wanted))
+        self._delivery = delivery
+
+    def timestamp_types(self) -> pa.Array:
+        return pa.array(self._delivery.deserialized_timestamp_types(), pa.int32())
+
+
 def _integers(given: Sequence[int]) -> Integers:
     if isinstance(given, range):
         return np.arange(given.start, given.stop, dtype=np.int64)
@@ -161,6 +179,15 @@ def _timestamps_of(milliseconds: Integers) -> pa.Array:
         return pa.Array.from_buffers(TIMESTAMP_TYPE, len(milliseconds), [None, pa.py_buffer(milliseconds * 1000)])
     unsaid = (milliseconds == _NO_TIMESTAMP) | (milliseconds > _MAX_TIMESTAMP_MS) | (milliseconds < -_MAX_TIMESTAMP_MS)
     return pa.array(np.where(unsaid, 0, milliseconds) * 1000, mask=unsaid).cast(TIMESTAMP_TYPE)
+
+
+def _timestamp_types_of(batches: Sequence[RecordBatch], block: _Block) -> pa.Array:
+    """The type is one for all records of a batch, so batches are looked at and not records."""
+    types = [int(batch.header.is_log_append_time) for batch in batches]
+    if len(set(types)) == 1:
+        return pa.repeat(pa.scalar(types[0], pa.int32()), block.size)
+    firsts = np.array([batch.header.base_offset for batch in batches], np.int64)
+    return pa.array(np.array(types, np.int32)[np.searchsorted(firsts, block.offsets(), side="right") - 1])
 
 
 # -------------------------------------------------------------------------------------------- columns
@@ -188,6 +215,7 @@ _BUILDERS: Mapping[str, Callable[[_Block, AcquiredRecords], pa.Array]] = Mapping
     "partition": _partitions,
     "offset": lambda block, _: pa.array(block.offsets()),
     "timestamp": lambda block, _: block.timestamps(),
+    "timestampType": lambda block, _: block.timestamp_types(),
     "key": lambda block, _: block.keys(),
     "value": lambda block, _: block.values(),
     "headers": lambda block, _: block.headers(),

@@ -21,6 +21,7 @@ RECORD_SCHEMA: Final = pa.schema([
     pa.field("partition", pa.int32()),
     pa.field("offset", pa.int64()),
     pa.field("timestamp", TIMESTAMP_TYPE),
+    pa.field("timestampType", pa.int32()),
     pa.field("key", pa.binary()),
     pa.field("value", pa.binary()),
     pa.field("headers", HEADER_TYPE),
@@ -28,7 +29,8 @@ RECORD_SCHEMA: Final = pa.schema([
 ])  # fmt: skip
 """The columns of a record. Spark compares the types exactly, so they are these and no others that hold as much.
 
-`timestamp` is null when the producer gave none; `delivery_count` counts this delivery too (KIP-932). Duplicates
+`timestamp` is null when the producer gave none; `timestampType` is 0 if the producer set it and 1 if the broker did, as
+in Spark's own Kafka source; `delivery_count` counts this delivery too (KIP-932). Duplicates
 are removed by `RECORD_KEY`.
 """
 
@@ -37,6 +39,7 @@ _SPELLED: Final = {
     "partition": "INT",
     "offset": "BIGINT",
     "timestamp": "TIMESTAMP",
+    "timestampType": "INT",
     "key": "BINARY",
     "value": "BINARY",
     "headers": "ARRAY<STRUCT<key: STRING, value: BINARY>>",

@@ -115,6 +115,7 @@ def row(record: AnyRecord) -> dict[str, Any]:
         "partition": record.partition,
         "offset": record.offset,
         "timestamp": at,
+        "timestampType": record.timestamp_type,
         "key": record.raw_key,
         "value": record.raw_value,
         "headers": [{"key": key, "value": value} for key, value in record.headers],
@@ -186,6 +187,16 @@ def test_timestamps_that_microseconds_cannot_say_are_null_and_so_is_none() -> No
     microseconds = table["timestamp"].cast(pa.int64()).to_pylist()
     assert microseconds == [None if t in (2**62, -1) else (t or 0) * 1000 for t in slow]
     assert microseconds[1] == 1_700_000_000_123_000
+
+
+def test_batches_stamped_by_the_producer_and_by_the_broker_stand_in_one_block() -> None:
+    stamped = bytearray(batch(300, 599))
+    with_log_append_time(stamped, 1_700_000_000_000)
+    blob = b"".join([batch(0, 299), bytes(stamped), batch(600, 899)])
+    (parsed,), _ = delivered((blob, [(0, 899, 1)]))
+    (partly,), _ = delivered((blob, [(1, 898, 1)]))
+    assert to_table(ShareRecords([parsed]))["timestampType"].to_pylist() == [0] * 300 + [1] * 300 + [0] * 300
+    assert to_table(ShareRecords([partly]))["timestampType"].to_pylist() == [0] * 299 + [1] * 300 + [0] * 299
 
 
 def test_many_records_come_in_blocks_and_a_block_forgets_an_unreadable_batch() -> None:

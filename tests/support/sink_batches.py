@@ -42,6 +42,7 @@ def record_table(
             "partition": partition,
             "offset": offset,
             "timestamp": datetime.fromtimestamp(offset, tz=UTC),
+            "timestampType": 0,
             "key": b"k%d" % offset,
             "value": b"%d" % offset,
             "headers": [{"key": "h", "value": b"x"}],

@@ -231,6 +231,10 @@ class AcquiredRecords:
         columns.add([record._raw for record in self._records or ()], None)
         return columns
 
+    def deserialized_timestamp_types(self) -> list[int | None]:
+        """The timestamp types of the records that deserialisers went through."""
+        return [record.timestamp_type for record in self._records or ()]
+
     def delivers_all_of(self, batch: RecordBatch) -> bool:
         """Whether every offset of the batch was delivered."""
         if not self.covers(batch):
