@@ -76,16 +76,19 @@ require_what_is_there() {
     fi
 }
 
-# Make a container engine and an image while other stages run: it mostly waits for downloads and disks.
+# Install a browser, and make a container engine and an image, while other stages run: it mostly waits for downloads and
+# disks.
 begin_container() {
-    PYTHON=$bin/python KAFKA_VERSION=$kafka_version \
-        timeout --kill-after=20 900 "$copy/.ci/kafka-image" >"$work/container.log" 2>&1 &
+    {
+        timeout --kill-after=20 300 "$copy/.ci/browser" || true
+        PYTHON=$bin/python KAFKA_VERSION=$kafka_version exec timeout --kill-after=20 900 "$copy/.ci/kafka-image"
+    } >"$work/container.log" 2>&1 &
     container_job=$!
 }
 
 end_container() {
     local status=0
-    say "A container engine and an image, if this machine can have them"
+    say "A browser, a container engine and an image, if this machine can have them"
     wait "$container_job" || status=$?
     cat "$work/container.log"
     if [ "$status" -eq 0 ]; then
