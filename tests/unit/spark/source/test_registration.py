@@ -1,6 +1,7 @@
 """Which releases of Spark the source takes, and what its readers carry."""
 
 import pickle
+import sys
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ class FakeSession:
         self.registered: list[Any] = []
         self.dataSource = self
         self.sparkContext = self
-        self.master, self.pythonExec = "local[1]", "python3"
+        self.master, self.pythonExec = "local[1]", sys.executable
 
     def register(self, source: Any) -> None:
         self.registered.append(source)
