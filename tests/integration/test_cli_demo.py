@@ -138,7 +138,7 @@ def test_interrupted_pipeline_leaves_nothing_behind(directory: Path, when: str) 
         demo.send_signal(signal.SIGINT)
         output, errors = demo.communicate(timeout=60)
     assert demo.returncode == 130, errors
-    assert output.splitlines()[-1] == "Interrupted; broker and workers are stopped."
+    assert output.splitlines()[-1] == "Interrupted. The broker and the workers have stopped."
     assert errors == ""
     check_nothing_is_left(directory)
 
@@ -205,5 +205,5 @@ def test_interrupt_leaves_nothing_behind(directory: Path) -> None:
         demo.send_signal(signal.SIGINT)
         output, errors = demo.communicate(timeout=60)
     assert demo.returncode == 130, errors
-    assert output.splitlines()[-1] == "Interrupted; broker and workers are stopped."
+    assert output.splitlines()[-1] == "Interrupted. The broker and the workers have stopped."
     check_nothing_is_left(directory)
