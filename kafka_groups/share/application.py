@@ -270,6 +270,8 @@ class Application:
     def end_loop(self) -> None:
         """Settle what a loop moved past, and put what it never reached before all that waits."""
         rest = self._loops.end(is_explicit=self.is_explicit)
+        if not rest:  # as in every poll without a loop
+            return
         if rest:
             self._in_hand = [part for part in self._in_hand if part not in rest]
             self._decoded.extendleft(reversed(rest))
