@@ -1,11 +1,12 @@
 """Kafka's share groups for Python (KIP-932): a client, and an embedded broker to test against.
 
-Names are loaded when they are first used, so that importing the package, or one of its light modules, costs little.
+Each name is imported on first use, so importing the package or one of its light modules is cheap.
 """
 
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
     from kafka_groups.share import (
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
         ShareRecords,
     )
     from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition, TopicPartition
-
-    __version__: str
+    from kafka_groups.version import __version__
 
 __all__ = [
     "AcknowledgeType",
@@ -54,20 +54,8 @@ _MODULES = MappingProxyType({
     "ShareRecords": "share.delivery.records",
     "TopicIdPartition": "types",
     "TopicPartition": "types",
+    "__version__": "version",
 })  # fmt: skip
 
-
-def __getattr__(name: str) -> object:
-    if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415 - takes ten times as long as this module
-
-        return version("kafka-groups")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist
+    __getattr__, __dir__ = import_on_first_use(__name__, _MODULES)

@@ -1,8 +1,9 @@
-"""The share consumer (KIP-932): queues for Kafka. Names are loaded when they are first used."""
+"""The share consumer (KIP-932): queues for Kafka. Each name is imported on first use."""
 
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
     from kafka_groups.share.aio import AsyncKafkaShareConsumer
@@ -37,14 +38,5 @@ _MODULES = MappingProxyType({
     "ShareRecords": "delivery.records",
 })  # fmt: skip
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist
+    __getattr__, __dir__ = import_on_first_use(__name__, _MODULES)

@@ -1,15 +1,16 @@
 """Share groups in PySpark: foreachBatch workers, a streaming source and a drain for batch jobs.
 
-What is imported from here is loaded when it is first asked for, so that a worker of Spark loads no more than it needs.
+Each name is imported on first use, so a Spark worker loads only what it needs.
 
 Raises:
-    ModuleNotFoundError: PySpark or pyarrow is missing; the message says what installs them.
+    ModuleNotFoundError: PySpark or pyarrow is missing; the message says how to install it.
 """
 
-from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
     from kafka_groups.spark.arrow import to_table
@@ -68,7 +69,7 @@ _MODULES = MappingProxyType({
     "to_table": "arrow",
     "worker_ticks": "ticks",
 })  # fmt: skip
-"""Where each public name is defined; a name is added here, under TYPE_CHECKING and in __all__."""
+"""The module that defines each public name. A new name goes here, under TYPE_CHECKING and into __all__."""
 
 _NEEDED = ("pyspark", "pyarrow")
 
@@ -79,14 +80,5 @@ for _module in _NEEDED:
             name=_module,
         )
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist
+    __getattr__, __dir__ = import_on_first_use(__name__, _MODULES)

@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
+from types import ModuleType
 
 import pytest
 
 import kafka_groups
+import kafka_groups.share
+import kafka_groups.spark
 from kafka_groups.cli import entry
 from tests.benchmarks.footprint import installed_mib, measured
 
@@ -70,20 +74,36 @@ def test_nothing_heavy_is_loaded_before_it_is_used(program: str, heavy: set[str]
     assert (loaded_by(program) & HEAVY) | {"hypothesis"} == heavy | {"hypothesis"}
 
 
-def test_importing_the_package_loads_none_of_its_modules() -> None:
+def test_importing_the_package_loads_none_of_the_modules_that_define_its_names() -> None:
     program = "import kafka_groups, sys; print(*[name for name in sys.modules if name.startswith('kafka_groups.')])"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "kafka_groups.lazy_exports\n"
 
 
-@pytest.mark.parametrize("name", kafka_groups.__all__)
-def test_every_public_name_is_there(name: str) -> None:
-    assert getattr(kafka_groups, name) is not None
-    assert name in dir(kafka_groups)
+@pytest.mark.parametrize("package", [kafka_groups, kafka_groups.share, kafka_groups.spark])
+def test_every_public_name_is_there_and_listed(package: ModuleType) -> None:
+    names = package.__all__
+    assert all(getattr(package, name) is not None for name in names)
+    assert set(names) <= vars(package).keys() & set(dir(package))
+    assert sorted(names) == sorted(package._MODULES)
+
+
+def test_a_name_is_listed_before_it_is_imported() -> None:
+    program = "import kafka_groups; print('KafkaShareConsumer' in dir(kafka_groups), *vars(kafka_groups))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("True ")
+    assert "KafkaShareConsumer" not in done.stdout
 
 
 def test_other_names_are_not() -> None:
-    with pytest.raises(AttributeError, match="module 'kafka_groups' has no attribute 'Nothing'"):
-        _ = kafka_groups.Nothing
+    with pytest.raises(AttributeError, match="module 'kafka_groups' has no attribute 'Nothing'") as caught:
+        _ = kafka_groups.Nothing  # type: ignore[attr-defined] # a type checker reports it, too
+    assert caught.value.name == "Nothing"
+    assert caught.value.obj is kafka_groups
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert kafka_groups.__version__ == version("kafka-groups")
 
 
 def test_the_client_and_the_embedded_broker_need_nothing_that_windows_lacks() -> None:

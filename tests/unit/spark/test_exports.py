@@ -15,14 +15,6 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_every_public_name_is_there_and_listed() -> None:
-    for name in kafka_groups.spark.__all__:
-        assert getattr(kafka_groups.spark, name) is not None, name
-    assert set(kafka_groups.spark.__all__) <= set(dir(kafka_groups.spark))
-    assert sorted(kafka_groups.spark.__all__) == sorted(kafka_groups.spark._MODULES)
-    assert not hasattr(kafka_groups.spark, "nonsense")
-
-
 def test_no_public_name_is_that_of_a_module_which_would_hide_it() -> None:
     folder = Path(kafka_groups.spark.__path__[0])
     assert not {path.stem for path in folder.iterdir()} & set(kafka_groups.spark.__all__)

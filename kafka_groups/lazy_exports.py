@@ -1,0 +1,31 @@
+"""Public names of a package that are imported when they are first used."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+__all__ = ["import_on_first_use"]
+
+
+def import_on_first_use(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return a `__getattr__` and a `__dir__` for a package (PEP 562).
+
+    Args:
+        package: The package's `__name__`.
+        modules: Maps each public name to the module that defines it, relative to the package.
+    """
+    module = sys.modules[package]
+
+    def get(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
+        value: object = getattr(import_module(f"{package}.{modules[name]}"), name)
+        setattr(module, name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(module), *modules})
+
+    return get, names
