@@ -1,70 +1,44 @@
-"""A share group as tests see it: what it accepted, released and rejected, its lag, and waits for all of these."""
+"""Lets tests inspect a share group: what it accepted, released and rejected, its lag, and waits for each of these."""
 
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Protocol, TypeVar
-from uuid import UUID
 
-from attrs import field, frozen
+from attrs import frozen
 
+from kafka_groups.broker.group_view import EndedDelivery, GroupView
 from kafka_groups.broker.node import ClusterParts
 from kafka_groups.broker.producing import Payload, encoded
-from kafka_groups.broker.share.history import DeliveryOutcome, Ended
-from kafka_groups.broker.share.state_log import UNINITIALIZED_OFFSET
+from kafka_groups.broker.share.history import DeliveryOutcome
 from kafka_groups.errors import OperationTimeoutError
-from kafka_groups.protocol.record_batch import Record, iter_batches
-from kafka_groups.types import Header, TopicIdPartition
 
-__all__ = ["EndedDelivery", "ObservedGroup", "OnLoop"]
+__all__ = ["ObservedGroup", "OnLoop"]
 
 T = TypeVar("T")
 
 DEFAULT_TIMEOUT_S = 10.0
 _LOOK_AGAIN_S = 0.25
-"""Lag and members are not announced by the history; a wait looks at them this often."""
+"""The history does not announce changes of lag and members, so a wait checks them this often."""
 
 
 class OnLoop(Protocol):
-    """Runs a function where the brokers' state may be read, and returns its result."""
+    """Runs functions where the brokers' state may be read."""
 
     def __call__(self, action: Callable[[], T]) -> T:
-        """The function's result."""
+        """Run the function and return its result."""
         ...
 
 
 @frozen
-class EndedDelivery:
-    """A record whose delivery ended, and the record itself.
-
-    Attributes:
-        topic: The topic.
-        partition: The partition.
-        offset: The offset.
-        key: The key's bytes, or None.
-        value: The value's bytes, or None.
-        headers: The headers.
-        delivery_count: How often the record had been delivered, this time included.
-    """
-
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None = field(repr=False)
-    value: bytes | None
-    headers: tuple[Header, ...] = field(repr=False)
-    delivery_count: int
-
-
-@frozen
 class _Wait:
-    """What a wait is for.
+    """A condition to wait for.
 
     Attributes:
-        what: In words, after "group 'g' did not".
-        is_over: Whether it is there.
-        progress: How far it is, in words.
+        what: The condition in words, after "waiting for".
+        is_over: Tells whether the condition holds.
+        progress: Describes how far the group is, in a sentence without its full stop.
     """
 
     what: str
@@ -73,22 +47,23 @@ class _Wait:
 
 
 class ObservedGroup:
-    """One share group of an embedded cluster, from the brokers' side; `EmbeddedCluster.group` makes it.
+    """One share group of an embedded cluster, as its brokers see it. `EmbeddedCluster.group` creates it.
 
-    It shows all deliveries that ended since the cluster started, for all members. A record that was released twice is
-    listed twice. The `wait_until_…` methods block and are for the `with` form of the cluster; in the
-    `async with` form, await the methods that end in `_async`.
+    It shows the deliveries to all members that ended since the cluster started. A record that was released twice is
+    listed twice. The `wait_until_…` methods block, so use them with a cluster that you started with `with`. If you
+    started it with `async with`, await the methods that end in `_async`.
 
     Args:
-        group_id: The group; it need not exist yet.
-        parts: The cluster's.
+        group_id: The group. It need not exist yet.
+        parts: The cluster's state.
         on_loop: Runs a function on the brokers' event loop.
-        may_block: Whether the brokers have a thread of their own; raises if not.
+        may_block: Raises an error if blocking would stop the brokers, because they run on the caller's event loop.
     """
 
     def __init__(self, group_id: str, parts: ClusterParts, on_loop: OnLoop, may_block: Callable[[], object]) -> None:
         self.group_id = group_id
         self._parts = parts
+        self._view = GroupView(group_id, parts)
         self._on_loop = on_loop
         self._may_block = may_block
 
@@ -99,12 +74,12 @@ class ObservedGroup:
 
     @property
     def accepted(self) -> list[EndedDelivery]:
-        """The records that the group accepted, in the order of their acknowledgement."""
+        """The records that the group accepted, in the order in which they were acknowledged."""
         return self._ended(DeliveryOutcome.ACCEPTED)
 
     @property
     def released(self) -> list[EndedDelivery]:
-        """The deliveries that the group released, or whose lock expired, and that are followed by another."""
+        """The deliveries that ended with a release or an expired lock, so that the record is delivered again."""
         return self._ended(DeliveryOutcome.RELEASED)
 
     @property
@@ -114,106 +89,102 @@ class ObservedGroup:
 
     @property
     def archived(self) -> list[EndedDelivery]:
-        """The records that were given up because their last delivery was released or its lock expired."""
+        """The records that are not redelivered because their last allowed delivery was released or its lock expired."""
         return self._ended(DeliveryOutcome.ARCHIVED)
 
     @property
     def lag(self) -> int | None:
-        """How many records are neither accepted, rejected nor archived; None as long as that is not known.
+        """How many records are not accepted, rejected or archived yet; None if the lag is unknown.
 
-        A group that begins with the latest records has a position in a partition that is not empty once one of its
-        members acknowledged a record there. A group without members has had none so far.
+        The lag is unknown until the group has had a member. If the group starts at the latest records, the lag of a
+        partition that already has records is unknown until a member acknowledges a record there.
         """
-        return self._on_loop(self._lag)
+        return self._on_loop(self._view.lag)
 
     @property
     def members(self) -> list[str]:
         """The ids of the members."""
-        return self._on_loop(self._members)
+        return self._on_loop(self._view.members)
 
     # --------------------------------------------------------------------------------------------- waiting
 
     def wait_until_accepted(
         self, wanted: int | Iterable[Payload], *, timeout: float = DEFAULT_TIMEOUT_S
     ) -> list[EndedDelivery]:
-        """Wait until the group accepted records, and return all that it accepted.
+        """Wait until the group has accepted records, and return all that it has accepted.
 
         Args:
-            wanted: How many records in total, or the values of records that must be among them.
+            wanted: How many records to wait for in total, or the values of records that must be among them.
             timeout: Longest wait, in seconds.
 
         Raises:
-            OperationTimeoutError: It did not; the message says what it did instead.
+            OperationTimeoutError: The wait timed out. The message shows what the group did instead.
         """
-        self._block(self._for_outcome(DeliveryOutcome.ACCEPTED, wanted), timeout)
-        return self.accepted
+        return self._block_for(DeliveryOutcome.ACCEPTED, wanted, timeout)
 
     def wait_until_released(
         self, wanted: int | Iterable[Payload], *, timeout: float = DEFAULT_TIMEOUT_S
     ) -> list[EndedDelivery]:
-        """Wait until deliveries were released, as `wait_until_accepted`; also by an expired lock or a closed consumer.
+        """Wait until deliveries end with a release or an expired lock, and return all that have.
 
         Args:
-            wanted: How many deliveries in total, or the values of records that must be among them.
+            wanted: How many deliveries to wait for in total, or the values of records that must be among them.
             timeout: Longest wait, in seconds.
 
         Raises:
-            OperationTimeoutError: They were not.
+            OperationTimeoutError: The wait timed out. The message shows what the group did instead.
         """
-        self._block(self._for_outcome(DeliveryOutcome.RELEASED, wanted), timeout)
-        return self.released
+        return self._block_for(DeliveryOutcome.RELEASED, wanted, timeout)
 
     def wait_until_rejected(
         self, wanted: int | Iterable[Payload], *, timeout: float = DEFAULT_TIMEOUT_S
     ) -> list[EndedDelivery]:
-        """Wait until the group rejected records, as `wait_until_accepted`.
+        """Wait until the group has rejected records, and return all that it has rejected.
 
         Args:
-            wanted: How many records in total, or the values of records that must be among them.
+            wanted: How many records to wait for in total, or the values of records that must be among them.
             timeout: Longest wait, in seconds.
 
         Raises:
-            OperationTimeoutError: It did not.
+            OperationTimeoutError: The wait timed out. The message shows what the group did instead.
         """
-        self._block(self._for_outcome(DeliveryOutcome.REJECTED, wanted), timeout)
-        return self.rejected
+        return self._block_for(DeliveryOutcome.REJECTED, wanted, timeout)
 
     def wait_until_archived(
         self, wanted: int | Iterable[Payload], *, timeout: float = DEFAULT_TIMEOUT_S
     ) -> list[EndedDelivery]:
-        """Wait until records were given up after their last delivery, as `wait_until_accepted`.
+        """Wait until records are archived after their last delivery, and return all that are.
 
         Args:
-            wanted: How many records in total, or the values of records that must be among them.
+            wanted: How many records to wait for in total, or the values of records that must be among them.
             timeout: Longest wait, in seconds.
 
         Raises:
-            OperationTimeoutError: They were not.
+            OperationTimeoutError: The wait timed out. The message shows what the group did instead.
         """
-        self._block(self._for_outcome(DeliveryOutcome.ARCHIVED, wanted), timeout)
-        return self.archived
+        return self._block_for(DeliveryOutcome.ARCHIVED, wanted, timeout)
 
     def wait_until_lag(self, at_most: int = 0, *, timeout: float = DEFAULT_TIMEOUT_S) -> None:
-        """Wait until the group's lag is known and no larger than this.
+        """Wait until the group's lag is known and at most this large.
 
         Args:
             at_most: The largest lag that ends the wait.
             timeout: Longest wait, in seconds.
 
         Raises:
-            OperationTimeoutError: It is still larger, or the group has no position.
+            OperationTimeoutError: The lag is still larger or unknown.
         """
         self._block(self._for_lag(at_most), timeout)
 
     def wait_until_members(self, count: int, *, timeout: float = DEFAULT_TIMEOUT_S) -> list[str]:
-        """Wait until the group has exactly so many members, and return their ids.
+        """Wait until the group has exactly this many members, and return their ids.
 
         Args:
-            count: How many.
+            count: How many members.
             timeout: Longest wait, in seconds.
 
         Raises:
-            OperationTimeoutError: It has more or fewer.
+            OperationTimeoutError: The group has more or fewer members.
         """
         self._block(self._for_members(count), timeout)
         return self.members
@@ -221,66 +192,76 @@ class ObservedGroup:
     async def wait_until_accepted_async(
         self, wanted: int | Iterable[Payload], *, within: float = DEFAULT_TIMEOUT_S
     ) -> list[EndedDelivery]:
-        """As `wait_until_accepted`; `within` is its timeout, in seconds."""
-        await self._wait(self._for_outcome(DeliveryOutcome.ACCEPTED, wanted), within)
-        return self.accepted
+        """Like `wait_until_accepted`, with `within` as the longest wait in seconds."""
+        return await self._wait_for(DeliveryOutcome.ACCEPTED, wanted, within)
 
     async def wait_until_released_async(
         self, wanted: int | Iterable[Payload], *, within: float = DEFAULT_TIMEOUT_S
     ) -> list[EndedDelivery]:
-        """As `wait_until_released`; `within` is its timeout, in seconds."""
-        await self._wait(self._for_outcome(DeliveryOutcome.RELEASED, wanted), within)
-        return self.released
+        """Like `wait_until_released`, with `within` as the longest wait in seconds."""
+        return await self._wait_for(DeliveryOutcome.RELEASED, wanted, within)
 
     async def wait_until_rejected_async(
         self, wanted: int | Iterable[Payload], *, within: float = DEFAULT_TIMEOUT_S
     ) -> list[EndedDelivery]:
-        """As `wait_until_rejected`; `within` is its timeout, in seconds."""
-        await self._wait(self._for_outcome(DeliveryOutcome.REJECTED, wanted), within)
-        return self.rejected
+        """Like `wait_until_rejected`, with `within` as the longest wait in seconds."""
+        return await self._wait_for(DeliveryOutcome.REJECTED, wanted, within)
 
     async def wait_until_archived_async(
         self, wanted: int | Iterable[Payload], *, within: float = DEFAULT_TIMEOUT_S
     ) -> list[EndedDelivery]:
-        """As `wait_until_archived`; `within` is its timeout, in seconds."""
-        await self._wait(self._for_outcome(DeliveryOutcome.ARCHIVED, wanted), within)
-        return self.archived
+        """Like `wait_until_archived`, with `within` as the longest wait in seconds."""
+        return await self._wait_for(DeliveryOutcome.ARCHIVED, wanted, within)
 
     async def wait_until_lag_async(self, at_most: int = 0, *, within: float = DEFAULT_TIMEOUT_S) -> None:
-        """As `wait_until_lag`; `within` is its timeout, in seconds."""
+        """Like `wait_until_lag`, with `within` as the longest wait in seconds."""
         await self._wait(self._for_lag(at_most), within)
 
     async def wait_until_members_async(self, count: int, *, within: float = DEFAULT_TIMEOUT_S) -> list[str]:
-        """As `wait_until_members`; `within` is its timeout, in seconds."""
+        """Like `wait_until_members`, with `within` as the longest wait in seconds."""
         await self._wait(self._for_members(count), within)
         return self.members
 
     # --------------------------------------------------------------------------------------------- insides
 
+    def _block_for(
+        self, outcome: DeliveryOutcome, wanted: int | Iterable[Payload], timeout_s: float
+    ) -> list[EndedDelivery]:
+        self._block(self._for_outcome(outcome, wanted), timeout_s)
+        return self._ended(outcome)
+
+    async def _wait_for(
+        self, outcome: DeliveryOutcome, wanted: int | Iterable[Payload], timeout_s: float
+    ) -> list[EndedDelivery]:
+        await self._wait(self._for_outcome(outcome, wanted), timeout_s)
+        return self._ended(outcome)
+
     def _for_outcome(self, outcome: DeliveryOutcome, wanted: int | Iterable[Payload]) -> _Wait:
         if isinstance(wanted, int):
             return _Wait(
-                f"had {wanted} records {outcome.value}",
-                lambda: _count(self._runs(outcome)) >= wanted,
-                lambda: f"it had {_count(self._runs(outcome))}",
+                f"{wanted} record{'' if wanted == 1 else 's'} to be {outcome.value}",
+                lambda: self._view.count(outcome) >= wanted,
+                lambda: f"So far: {self._view.count(outcome)}",
             )
         values = Counter(encoded("wanted", value) for value in _listed(wanted))
         return _Wait(
-            f"had the records {sorted(values.elements(), key=repr)} {outcome.value}",
-            lambda: not values - self._values(outcome),
-            lambda: f"missing are {sorted((values - self._values(outcome)).elements(), key=repr)}",
+            f"the records {sorted(values.elements(), key=repr)} to be {outcome.value}",
+            lambda: not values - self._view.values(outcome),
+            lambda: f"Missing: {sorted((values - self._view.values(outcome)).elements(), key=repr)}",
         )
 
     def _for_lag(self, at_most: int) -> _Wait:
         def is_over() -> bool:
-            lag = self._lag()
+            lag = self._view.lag()
             return lag is not None and lag <= at_most
 
-        return _Wait(f"reached a lag of {at_most} or less", is_over, lambda: f"its lag is {_shown(self._lag())}")
+        return _Wait(f"a lag of {at_most} or less", is_over, lambda: f"The lag is {self._view.lag_shown()}")
 
     def _for_members(self, count: int) -> _Wait:
         return _Wait(
-            f"had {count} members", lambda: len(self._members()) == count, lambda: f"it has {len(self._members())}"
+            f"exactly {count} member{'' if count == 1 else 's'}",
+            lambda: len(self._view.members()) == count,
+            lambda: f"The group has {len(self._view.members())}",
         )
 
     def _block(self, wait: _Wait, timeout_s: float) -> None:
@@ -312,70 +293,15 @@ class ObservedGroup:
             stop_listening()
 
     def _failure(self, wait: _Wait, timeout_s: float) -> str:
-        runs = self._parts.share_state.history.of(self.group_id)
-        lines = [f"group '{self.group_id}' has not {wait.what} within {timeout_s} s: {wait.progress()}"]
-        lines += [
-            f"  {outcome.value}: {_ranges([r for r in runs if r.outcome is outcome])}" for outcome in DeliveryOutcome
-        ]
-        lines.append(f"  lag: {_shown(self._lag())}")
-        lines.append(f"  members: {', '.join(self._members()) or 'none'}")
-        return "\n".join(lines)
-
-    def _runs(self, outcome: DeliveryOutcome) -> list[Ended]:
-        return [run for run in self._parts.share_state.history.of(self.group_id) if run.outcome is outcome]
+        timed_out = f"Group '{self.group_id}': timed out after {timeout_s:g} s waiting for {wait.what}."
+        return f"{timed_out} {wait.progress()}.\n{self._view.report()}"
 
     def _ended(self, outcome: DeliveryOutcome) -> list[EndedDelivery]:
-        return self._on_loop(lambda: [each for run in self._runs(outcome) for each in self._records(run)])
-
-    def _values(self, outcome: DeliveryOutcome) -> Counter[bytes | None]:
-        return Counter(each.value for run in self._runs(outcome) for each in self._records(run))
-
-    def _records(self, run: Ended) -> list[EndedDelivery]:
-        return [
-            EndedDelivery(
-                run.partition.topic or str(run.partition.topic_id),
-                run.partition.partition,
-                record.offset,
-                record.key,
-                record.value,
-                tuple(record.headers),
-                run.delivery_count,
-            )
-            for record in self._in_log(run.partition, run.first, run.last)
-        ]
-
-    def _in_log(self, partition: TopicIdPartition, first: int, last: int) -> list[Record]:
-        if self._parts.metadata.partition(partition.topic_id, partition.partition) is None:
-            return []
-        log = self._parts.logs.get(partition.topic_id, partition.partition)
-        first = max(first, log.log_start_offset)
-        if first > last:
-            return []
-        found = log.read(first, 2**62, before_offset=last + 1)
-        records = (record for batch in iter_batches(found.records) for record in batch.records())
-        return [record for record in records if first <= record.offset <= last]
-
-    def _lag(self) -> int | None:
-        initialized = self._parts.groups.initialized_partitions(self.group_id)
-        lags = [self._lag_in(topic_id, number) for topic_id, numbers in initialized.items() for number in numbers]
-        known = [lag for lag in lags if lag is not None]
-        return sum(known) if lags and len(known) == len(lags) else None
-
-    def _lag_in(self, topic_id: UUID, partition: int) -> int | None:
-        log = self._parts.logs.get(topic_id, partition)
-        state = self._parts.share_state.summary(self.group_id, topic_id, partition)
-        if state is not None and state.start_offset != UNINITIALIZED_OFFSET:
-            return log.high_watermark - state.start_offset - state.delivery_complete_count
-        from_the_start = self._parts.group_configs(self.group_id).auto_offset_reset == "earliest"
-        return log.high_watermark - log.log_start_offset if from_the_start or len(log) == 0 else None
-
-    def _members(self) -> list[str]:
-        group = self._parts.groups.groups.get(self.group_id)
-        return [] if group is None else sorted(group.members)
+        return self._on_loop(lambda: self._view.deliveries(outcome))
 
 
 async def _any(changed: Coroutine[Any, Any, object]) -> None:
-    """Wait for a change, or until it is time to look again."""
+    """Wait for a change, or until it is time to check again."""
     try:
         async with asyncio.timeout(_LOOK_AGAIN_S):
             await changed
@@ -385,18 +311,5 @@ async def _any(changed: Coroutine[Any, Any, object]) -> None:
 
 def _listed(wanted: Iterable[Payload]) -> list[Payload]:
     if isinstance(wanted, bytes | str):
-        raise TypeError(f"wanted={wanted!r}: give a number, or a list of values such as [{wanted!r}]")
+        raise TypeError(f"wanted={wanted!r}: use a number, or a list of values such as [{wanted!r}]")
     return list(wanted)
-
-
-def _count(runs: Sequence[Ended]) -> int:
-    return sum(run.last - run.first + 1 for run in runs)
-
-
-def _ranges(runs: Sequence[Ended]) -> str:
-    shown = [f"{run.partition}: {run.first}" + (f"-{run.last}" if run.last > run.first else "") for run in runs[-10:]]
-    return f"{_count(runs)} ({'…, ' if len(runs) > 10 else ''}{', '.join(shown)})" if runs else "none"
-
-
-def _shown(lag: int | None) -> str:
-    return "not known, as the group has no position yet" if lag is None else str(lag)

@@ -1,7 +1,8 @@
 """The test kit for users: an embedded cluster, a real Kafka, connection faults, fixtures for pytest."""
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.observed import EndedDelivery, ObservedGroup
+from kafka_groups.broker.group_view import EndedDelivery
+from kafka_groups.broker.observed import ObservedGroup
 from kafka_groups.broker.security import BrokerSecurity
 from kafka_groups.net.tls import ServerTls
 from kafka_groups.testing.fast_settings import FAST_SETTINGS

@@ -1,0 +1,133 @@
+"""What the brokers of an embedded cluster know about one share group: deliveries that ended, lag and members."""
+
+from collections import Counter
+from collections.abc import Sequence
+from uuid import UUID
+
+from attrs import field, frozen
+
+from kafka_groups.broker.node import ClusterParts
+from kafka_groups.broker.share.history import DeliveryOutcome, Ended
+from kafka_groups.broker.share.state_log import UNINITIALIZED_OFFSET
+from kafka_groups.protocol.record_batch import Record, iter_batches
+from kafka_groups.types import Header, TopicIdPartition
+
+__all__ = ["EndedDelivery", "GroupView"]
+
+_MOST_SHOWN = 10
+
+
+@frozen
+class EndedDelivery:
+    """A delivery that ended, and its record.
+
+    Attributes:
+        topic: The topic.
+        partition: The partition.
+        offset: The offset.
+        key: The key's bytes, or None.
+        value: The value's bytes, or None.
+        headers: The headers.
+        delivery_count: How many times the record had been delivered, including this delivery.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None = field(repr=False)
+    value: bytes | None
+    headers: tuple[Header, ...] = field(repr=False)
+    delivery_count: int
+
+
+@frozen
+class GroupView:
+    """Reads the brokers' state of one share group. Use it only where that state may be read.
+
+    Attributes:
+        group_id: The group. It need not exist yet.
+        parts: The cluster's state.
+    """
+
+    group_id: str
+    parts: ClusterParts
+
+    def deliveries(self, outcome: DeliveryOutcome) -> list[EndedDelivery]:
+        """Return the deliveries that ended this way, with their records, in the order in which they ended."""
+        return [each for run in self._runs(outcome) for each in self._records(run)]
+
+    def values(self, outcome: DeliveryOutcome) -> Counter[bytes | None]:
+        """Return the values of these records, and how often each of them occurs."""
+        return Counter(each.value for each in self.deliveries(outcome))
+
+    def count(self, outcome: DeliveryOutcome) -> int:
+        """Return how many deliveries ended this way."""
+        return _count(self._runs(outcome))
+
+    def lag(self) -> int | None:
+        """Return how many records the group has not finished; None if that is unknown."""
+        initialized = self.parts.groups.initialized_partitions(self.group_id)
+        lags = [self._lag_in(topic_id, number) for topic_id, numbers in initialized.items() for number in numbers]
+        known = [lag for lag in lags if lag is not None]
+        return sum(known) if lags and len(known) == len(lags) else None
+
+    def lag_shown(self) -> str:
+        """Return the lag for a message."""
+        lag = self.lag()
+        return "unknown, because the group has no position yet" if lag is None else str(lag)
+
+    def members(self) -> list[str]:
+        """Return the ids of the members."""
+        group = self.parts.groups.groups.get(self.group_id)
+        return [] if group is None else sorted(group.members)
+
+    def report(self) -> str:
+        """Return a few lines about the whole group, for error messages."""
+        lines = [f"  {outcome.value}: {_ranges(self._runs(outcome))}" for outcome in DeliveryOutcome]
+        return "\n".join([*lines, f"  lag: {self.lag_shown()}", f"  members: {', '.join(self.members()) or 'none'}"])
+
+    def _runs(self, outcome: DeliveryOutcome) -> list[Ended]:
+        return [run for run in self.parts.share_state.history.of(self.group_id) if run.outcome is outcome]
+
+    def _records(self, run: Ended) -> list[EndedDelivery]:
+        return [
+            EndedDelivery(
+                run.partition.topic or str(run.partition.topic_id),
+                run.partition.partition,
+                record.offset,
+                record.key,
+                record.value,
+                tuple(record.headers),
+                run.delivery_count,
+            )
+            for record in self._in_log(run.partition, run.first, run.last)
+        ]
+
+    def _in_log(self, partition: TopicIdPartition, first: int, last: int) -> list[Record]:
+        if self.parts.metadata.partition(partition.topic_id, partition.partition) is None:
+            return []
+        log = self.parts.logs.get(partition.topic_id, partition.partition)
+        first = max(first, log.log_start_offset)
+        if first > last:
+            return []
+        found = log.read(first, 2**62, before_offset=last + 1)
+        records = (record for batch in iter_batches(found.records) for record in batch.records())
+        return [record for record in records if first <= record.offset <= last]
+
+    def _lag_in(self, topic_id: UUID, partition: int) -> int | None:
+        log = self.parts.logs.get(topic_id, partition)
+        state = self.parts.share_state.summary(self.group_id, topic_id, partition)
+        if state is not None and state.start_offset != UNINITIALIZED_OFFSET:
+            return log.high_watermark - state.start_offset - state.delivery_complete_count
+        from_the_start = self.parts.group_configs(self.group_id).auto_offset_reset == "earliest"
+        return log.high_watermark - log.log_start_offset if from_the_start or len(log) == 0 else None
+
+
+def _count(runs: Sequence[Ended]) -> int:
+    return sum(run.last - run.first + 1 for run in runs)
+
+
+def _ranges(runs: Sequence[Ended]) -> str:
+    last_runs = runs[-_MOST_SHOWN:]
+    shown = [f"{run.partition}: {run.first}" + (f"-{run.last}" if run.last > run.first else "") for run in last_runs]
+    return f"{_count(runs)} ({'…, ' if len(runs) > _MOST_SHOWN else ''}{', '.join(shown)})" if runs else "none"
