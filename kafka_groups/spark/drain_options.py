@@ -15,11 +15,17 @@ DRAIN_RULES: Final = KeyRules(
 )
 """Which keys of a consumer a drain takes."""
 _ON_LOCK_LOST: Final = ("warn", "raise")
+_LONGEST_BACKOFF_S: Final = 300
 
 
 def _policy(_instance: object, attribute: Any, value: object) -> None:
     if value not in _ON_LOCK_LOST:
         raise ConfigurationError(f"{attribute.name}={value!r}: give 'warn' or 'raise'")
+
+
+def _backoff(_instance: object, attribute: Any, value: object) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _LONGEST_BACKOFF_S:
+        raise ConfigurationError(f"{attribute.name}={value!r}: give seconds from 0 to {_LONGEST_BACKOFF_S}")
 
 
 @frozen(kw_only=True)
@@ -38,6 +44,9 @@ class DrainOptions:
             raises `LockLostError` after everything else was accepted.
         dead_letter_topic: The topic for copies of records that are on one of their last two deliveries, written before
             the drain hands them out; None for no copies.
+        backoff_seconds: How long the drain waits before it acquires records if its last two blocks failed: a sixth of
+            it after one failed block, and six times as long after each further one, up to five minutes. It holds no
+            records while it waits. 0 turns it off.
     """
 
     max_records: int = field(default=100_000, validator=positive)
@@ -46,3 +55,4 @@ class DrainOptions:
     max_seconds: float = field(default=60.0, validator=positive)
     on_lock_lost: str = field(default="warn", validator=_policy)
     dead_letter_topic: str | None = field(default=None, validator=topic_or_none)
+    backoff_seconds: float = field(default=5.0, validator=_backoff)

@@ -3,7 +3,8 @@
 import logging
 import os
 import socket
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -20,6 +21,7 @@ from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.consumer_keys import options_and_keys, topics_of
 from kafka_groups.spark.dead_letters import DeadLetters
+from kafka_groups.spark.drain_backoff import DrainBackoff
 from kafka_groups.spark.drain_budget import DrainBudget, DrainLimits, StoppedBy
 from kafka_groups.spark.drain_options import DRAIN_RULES, DrainOptions
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
@@ -74,8 +76,11 @@ def drain(
     The driver acquires the records when the block begins, and renews their locks while it runs. When the block ends, it
     accepts all records that you did not reject or release. If the block ends with an exception, `KeyboardInterrupt`
     included, it releases all of them, which costs each a delivery. A record is stored before it is accepted, so it may
-    be processed more than once: all of them if the driver dies. Brokers lock a limited number of records of a partition
-    at a time (`share.partition.max.record.locks`), and a drain gets no more: drain again until a batch is empty.
+    be processed more than once: all of them if the driver dies.
+
+    Brokers lock a limited number of records of a partition at a time (`share.partition.max.record.locks`), and a block
+    gets no more. Enter the same drain again until a batch is empty. After a block that failed, it first waits for a
+    while without holding records (`backoff_seconds`). A new drain does not know of earlier failures and does not wait.
 
     Args:
         spark: The session, classic or of Spark Connect; the process that calls this is the consumer.
@@ -86,7 +91,7 @@ def drain(
             by their Python names.
 
     Returns:
-        A context manager for one `with` block, which gives a `DrainedBatch`.
+        A context manager which gives a `DrainedBatch`; you can enter it again after the block has ended.
 
     Raises:
         ConfigurationError: A key or a value is bad. Entering the block raises `OperationTimeoutError` if no fetch was
@@ -196,7 +201,15 @@ class DrainedBatch:
 
 
 class Drain:
-    """One drain, from acquiring to accepting; made by `drain`.
+    """Takes records of a share group in one `with` block after the other; made by `drain`.
+
+    Each block has its own consumer, which acquires records at the start and settles them at the end.
+
+    A block fails if it ends with an exception or raises `LockLostError`. Its records are redelivered, which costs each
+    of them a delivery. The next block then waits before it acquires records, longer after each failure in a row, up to
+    five minutes (see `backoff_seconds`). It has not joined the group yet, so waiting costs no delivery, and other
+    consumers can receive the records. A block that succeeds resets the wait. `KeyboardInterrupt`, `SystemExit` and a
+    block that could not acquire anything do not count as failures.
 
     Args:
         spark: The session.
@@ -209,6 +222,12 @@ class Drain:
         self._source = source
         self._options = options
         self._clock = (source.environment or Environment()).clock
+        self._backoff = DrainBackoff(round(options.backoff_seconds * 1000))
+        self._pause: Callable[[float], object] = threading.Event().wait
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin a block: nothing of the last one is left."""
         self._tally = Tally()
         self._consumer: KafkaShareConsumer | None = None
         self._poller: Poller | None = None
@@ -221,7 +240,7 @@ class Drain:
 
     @property
     def result(self) -> ShareRunResult:
-        """What the drain did; complete after the block."""
+        """What the drain did in the last block; complete when that has ended."""
         worker = WorkerMetrics(worker=0, host=socket.gethostname(), pid=os.getpid(), notes=self._notes,
                                **self._figures, **self._tally.values())  # fmt: skip
         return ShareRunResult((worker,))
@@ -230,21 +249,40 @@ class Drain:
 
     def __enter__(self) -> DrainedBatch:
         if self._consumer is not None:
-            raise IllegalStateError("this drain was used: call drain() again")
+            raise IllegalStateError("the block of this drain has not ended: call drain() for a second one beside it")
+        self._wait_after_failures()
+        self._forget()
         limit = self._learn_about_the_group()
         self._consumer = self._source.consumer()
         self._poller = Poller(self._consumer, self._notice)
         try:
-            self._consumer.subscribe(self._source.topics)
-            records, stopped_by = self._acquire(self._consumer, self._poller)
-            self._consumer.pause()
-            self._batch = ShareBatch(records, self._consumer.renew)
-            drained = DrainedBatch(self._spark, self._batch, stopped_by)
-            self._note_unreadable(self._poller, records)
-            self._look_after_last_deliveries(self._batch, DeliveryPolicy(limit))
-        except BaseException:
-            self._consumer.close(_CLOSE_SECONDS)  # which releases all
+            return self._acquired(self._consumer, self._poller, limit)
+        except BaseException as error:
+            self._close(self._consumer)  # which releases all
+            if self._tally.acquired:
+                self._note_end(error)
             raise
+
+    def _wait_after_failures(self) -> None:
+        """Wait after blocks that failed, without a consumer, so that no delivery is spent by waiting."""
+        if wait_ms := self._backoff.remaining_ms(self._clock.now_ms()):
+            _LOG.warning(
+                "%r waits %.1f s before it acquires records, so that failing blocks do not use up their deliveries."
+                " Blocks that failed in a row: %d.",
+                self,
+                wait_ms / 1000,
+                self._backoff.failures,
+            )
+            self._pause(wait_ms / 1000)
+
+    def _acquired(self, consumer: KafkaShareConsumer, poller: Poller, limit: int) -> DrainedBatch:
+        consumer.subscribe(self._source.topics)
+        records, stopped_by = self._acquire(consumer, poller)
+        consumer.pause()
+        batch = self._batch = ShareBatch(records, consumer.renew)
+        drained = DrainedBatch(self._spark, batch, stopped_by)
+        self._note_unreadable(poller, records)
+        self._look_after_last_deliveries(batch, DeliveryPolicy(limit))
         return drained
 
     def __exit__(
@@ -253,21 +291,39 @@ class Drain:
         if self._consumer is None or self._poller is None or self._batch is None:
             return
         try:
-            self._settle(self._poller, self._batch, error)
-        finally:
-            self._figures = self._figures_of(self._consumer)
-            self._consumer.close(_CLOSE_SECONDS)
-        _LOG.info("%r:\n%s", self, self.result)
-        if error is None and self._tally.lock_lost and self._options.on_lock_lost == "raise":
-            raise LockLostError(self.result)
+            self._settle(self._consumer, self._poller, self._batch, error)
+            _LOG.info("%r:\n%s", self, self.result)
+            if error is None and self._tally.lock_lost and self._options.on_lock_lost == "raise":
+                raise LockLostError(self.result)
+        except BaseException as failure:
+            self._note_end(failure)
+            raise
+        self._note_end(error)
 
-    def _settle(self, poller: Poller, batch: ShareBatch, error: BaseException | None) -> None:
+    def _note_end(self, error: BaseException | None) -> None:
+        """A block ended: whether it failed decides how long the next one waits."""
         if error is None:
-            batch.accept_open()
-        else:
-            batch.release()  # what was rejected too: the exception may be what says that it should not have been
-        batch.end()
-        Acknowledger(poller, self._tally, self._clock).send(batch.records)
+            self._backoff.succeeded()
+        elif isinstance(error, Exception):  # an interrupted block says nothing about the job
+            self._backoff.failed(self._clock.now_ms())
+
+    def _settle(
+        self, consumer: KafkaShareConsumer, poller: Poller, batch: ShareBatch, error: BaseException | None
+    ) -> None:
+        try:
+            if error is None:
+                batch.accept_open()
+            else:
+                batch.release()  # what was rejected too: the exception may be what says that it should not have been
+            batch.end()
+            Acknowledger(poller, self._tally, self._clock).send(batch.records)
+        finally:
+            self._figures = self._figures_of(consumer)
+            self._close(consumer)
+
+    def _close(self, consumer: KafkaShareConsumer) -> None:
+        self._consumer = None
+        consumer.close(_CLOSE_SECONDS)
 
     # -------------------------------------------------------------------------------------- acquiring
 

@@ -20,6 +20,7 @@ class DrainKeywords(ShareConsumerKeywords, total=False):
     max_seconds: float
     on_lock_lost: str
     dead_letter_topic: str | None
+    backoff_seconds: float
 
 
 class WorkersKeywords(ShareConsumerKeywords, total=False):

@@ -8,12 +8,10 @@ stopped then spends the deliveries of those few. They go to Spark in small batch
 
 from attrs import frozen
 
-from kafka_groups.spark.policy import DeliveryPolicy
+from kafka_groups.spark.policy import DeliveryPolicy, wait_after_failures_ms
 
 __all__ = ["Caution"]
 
-_LONGEST_BACKOFF_MS = 300_000
-_BACKOFF_FACTOR = 6
 _ROWS_FACTOR = 16
 
 
@@ -65,9 +63,7 @@ class Caution:
         Args:
             failures: How many runs in a row ended without finishing a batch.
         """
-        if failures == 0:
-            return 0
-        return int(min(_LONGEST_BACKOFF_MS, self.backoff_ms * _BACKOFF_FACTOR ** (failures - 2)))
+        return wait_after_failures_ms(failures, self.backoff_ms)
 
     def held_back_ms(self, delivery_count: int) -> int:
         """How long records with this count wait after the run first saw one.
@@ -76,4 +72,4 @@ class Caution:
         """
         if not self.is_risky(delivery_count) or delivery_count >= self.delivery_limit:
             return 0
-        return int(min(_LONGEST_BACKOFF_MS, self.backoff_ms * _BACKOFF_FACTOR ** (delivery_count - self.threshold)))
+        return wait_after_failures_ms(delivery_count - self.threshold + 2, self.backoff_ms)
