@@ -7,14 +7,14 @@ __all__ = ["Clock", "SystemClock"]
 
 
 class Clock(Protocol):
-    """Two readings of time, both in milliseconds."""
+    """Reads two clocks, both in milliseconds."""
 
     def now_ms(self) -> int:
-        """Monotonic time: for deadlines and durations only."""
+        """Return monotonic time, for deadlines and durations only."""
         ...
 
     def wall_ms(self) -> int:
-        """Time since the epoch: for record timestamps and `by_duration` resets only."""
+        """Return the time since the epoch, for record timestamps and `by_duration` resets only."""
         ...
 
 
@@ -22,9 +22,9 @@ class SystemClock:
     """The clocks of the operating system."""
 
     def now_ms(self) -> int:
-        """Monotonic time in milliseconds; the same origin as the event loop's `time()`."""
+        """Return monotonic time in milliseconds, with the same origin as the event loop's `time()`."""
         return time.monotonic_ns() // 1_000_000
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return milliseconds since the epoch."""
         return time.time_ns() // 1_000_000

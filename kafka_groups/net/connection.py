@@ -1,4 +1,4 @@
-"""The client's end of one connection: requests out, responses back in order, each with a deadline."""
+"""The client's end of one connection: it sends requests and receives responses in order, each with a deadline."""
 
 import asyncio
 import struct
@@ -26,13 +26,13 @@ OnFailure = Callable[[KafkaGroupsError], object]
 OnLost = Callable[[KafkaGroupsError | None], object]
 
 _LAST_CORRELATION_ID = 2**31 - 1
-# A response to ApiVersions that begins, after the correlation id, with UNSUPPORTED_VERSION has the form of version 0
-# whatever version was asked for (KIP-511).
+# A response to ApiVersions that begins, after the correlation id, with UNSUPPORTED_VERSION is encoded in version 0, no
+# matter which version the request had (KIP-511).
 _UNSUPPORTED_VERSION = struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)
 
 
 class _Outstanding:
-    """A request whose response has not come."""
+    """A request that has not been answered yet."""
 
     __slots__ = ("api", "correlation_id", "deadline_ms", "on_failure", "on_response", "version")
 
@@ -45,22 +45,22 @@ class _Outstanding:
         self.on_failure: OnFailure
 
 
-# What `send` was given.
+# The arguments of a call of `send`.
 _Held = tuple[object, int, OnResponse, OnFailure, float]
 
 
 class ClientConnection:
-    """Sends requests and matches their responses; made by `open`, used on one event loop.
+    """Sends requests and matches responses to them. Create it with `open`, and use it on one event loop.
 
-    Requests may be sent while others are outstanding. When one passes its deadline it fails with
-    `OperationTimeoutError` and the connection is dropped, as its responses come in order and none can be skipped; all
-    others then fail with `DisconnectedError`. Every request ends in exactly one call of one of its callbacks, from the
-    event loop and never from within `send`.
+    You can send a request while others are outstanding. A request that passes its deadline fails with
+    `OperationTimeoutError`. The connection is then closed, because responses arrive in order and none can be skipped,
+    and all other requests fail with `DisconnectedError`. For every request, exactly one of its callbacks is called
+    once. The event loop calls it, never `send` itself.
 
     Args:
         client_id: Name that the requests carry.
-        on_lost: Called once when the connection has ended, after all outstanding requests have failed; None when this
-            side closed it, else why.
+        on_lost: Called once when the connection has ended, after all outstanding requests have failed. Its argument is
+            the reason, or None if this side closed the connection.
     """
 
     def __init__(self, client_id: str | None, *, on_lost: OnLost | None = None) -> None:
@@ -85,7 +85,7 @@ class ClientConnection:
         """Connect to an address. The caller sets the timeout.
 
         Raises:
-            NetworkError: It could not be reached; `NameResolutionError` when the host is unknown.
+            NetworkError: The address could not be reached; `NameResolutionError` if the host is unknown.
         """
         connection = cls(client_id, on_lost=on_lost)
         connection._transport = await network.connect(host, port, connection)
@@ -119,14 +119,14 @@ class ClientConnection:
 
         Args:
             request: The message.
-            version: Version of its API to speak.
-            on_response: Gets the response message.
-            on_failure: Gets the error: `DisconnectedError`, `OperationTimeoutError`, or `ProtocolError` when the
-                response cannot be read.
+            version: Version of its API to use.
+            on_response: Called with the response message.
+            on_failure: Called with the error: `DisconnectedError`, `OperationTimeoutError`, or `ProtocolError` if the
+                response is malformed.
             deadline_ms: Until when to wait for the response, on the event loop's clock.
 
         Raises:
-            ProtocolError: The version cannot carry a value that the request sets; nothing was sent.
+            ProtocolError: The version cannot carry a value that the request sets. Nothing was sent.
         """
         if self._held is not None:
             self._held.append((request, version, on_response, on_failure, deadline_ms))
@@ -139,7 +139,7 @@ class ClientConnection:
         correlation_id = self._next_correlation_id
         payload = encode_request(request, version, correlation_id, self._client_id)
         if not self.is_open:
-            self._loop.call_soon(on_failure, DisconnectedError(f"the connection to {self.peer} is closed"))
+            self._loop.call_soon(on_failure, DisconnectedError(f"The connection to {self.peer} is closed."))
             return
         self._next_correlation_id = correlation_id + 1 if correlation_id < _LAST_CORRELATION_ID else 0
         entry = _Outstanding(api_of(type(request)), version, correlation_id, deadline_ms)
@@ -155,14 +155,14 @@ class ClientConnection:
 
         Args:
             request: The message.
-            version: Version of its API to speak.
+            version: Version of its API to use.
             deadline_ms: Until when to wait for the response, on the event loop's clock.
-            while_held: Whether to send it although requests are held back.
+            while_held: Whether to send the request even while requests are held back.
 
         Raises:
-            DisconnectedError: The connection ended first.
-            OperationTimeoutError: The deadline came first.
-            ProtocolError: The version cannot carry the request, or the response cannot be read.
+            DisconnectedError: The connection ended before the response arrived.
+            OperationTimeoutError: The deadline passed before the response arrived.
+            ProtocolError: The version cannot carry the request, or the response is malformed.
         """
         future: asyncio.Future[Any] = self._loop.create_future()
 
@@ -184,12 +184,12 @@ class ClientConnection:
             self._held = deque()
 
     def release(self) -> None:
-        """Send what was held back."""
+        """Send the requests that were held back."""
         held, self._held = self._held or (), None
         now_ms = self._loop.time() * 1000
         for request, version, on_response, on_failure, deadline_ms in held:
             if deadline_ms <= now_ms:
-                late = OperationTimeoutError(f"the request waited too long while {self.peer} authenticated the client")
+                late = OperationTimeoutError(f"The request timed out while {self.peer} authenticated the client.")
                 self._loop.call_soon(on_failure, late)
                 continue
             try:
@@ -198,22 +198,22 @@ class ClientConnection:
                 self._loop.call_soon(on_failure, error)
 
     async def drain(self) -> None:
-        """Wait until the send buffer has room again."""
+        """Wait until the send buffer has room."""
         if self._transport is not None:
             await self._transport.drain()
 
     def close(self) -> None:
-        """Close after what was sent has left; outstanding requests fail when the connection has ended."""
+        """Close once everything has been sent. Outstanding requests fail when the connection has ended."""
         self._closed_here = True
         if self._transport is not None:
             self._transport.close()
 
     async def wait_closed(self) -> None:
-        """Wait until the connection has ended and its socket is gone."""
+        """Wait until the connection has ended and its socket is closed."""
         await self._ended.wait()
 
     def abort(self, error: KafkaGroupsError | None = None) -> None:
-        """Close at once; `error` is then the reason that `on_lost` gets."""
+        """Close immediately. `on_lost` receives `error` as the reason."""
         self._failure = self._failure or error
         self._closed_here = True
         if self._transport is not None:
@@ -222,9 +222,9 @@ class ClientConnection:
     # --------------------------------------------------------------------------------------- FrameHandler
 
     def frame_received(self, frame: memoryview) -> None:
-        """Match a response with the oldest outstanding request."""
+        """Match a response to the oldest outstanding request."""
         if not self._outstanding or self._failure is not None:
-            self.abort(self._failure or ProtocolError(f"{self.peer} sent a response without a request"))
+            self.abort(self._failure or ProtocolError(f"{self.peer} sent a response that matches no request."))
             return
         entry = self._outstanding.popleft()
         try:
@@ -236,12 +236,12 @@ class ClientConnection:
         entry.on_response(response)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Fail what is outstanding."""
+        """Fail all outstanding requests."""
         self._lost = True
         if self._timer is not None:
             self._timer.cancel()
         reason = self._reason(error)
-        text = f"The connection to {self.peer} ended before the response came"
+        text = f"The connection to {self.peer} ended before the response arrived"
         failed = [entry.on_failure for entry in self._outstanding] + [held[3] for held in self._held or ()]
         self._outstanding.clear()
         self._held = None
@@ -256,12 +256,12 @@ class ClientConnection:
             return self._failure
         if isinstance(error, KafkaGroupsError):
             return error
-        return None if self._closed_here else DisconnectedError(f"{self.peer} closed the connection")
+        return None if self._closed_here else DisconnectedError(f"{self.peer} closed the connection.")
 
     # ------------------------------------------------------------------------------------------ deadlines
 
-    # One timer for all requests: it is set when a request has an earlier deadline than it, and when it fires early,
-    # because that request was answered, it is set again. So an answered request costs no timer.
+    # One timer serves all requests. A request with an earlier deadline moves it forward. If that request is answered
+    # in time, the timer fires early and is set again, so an answered request never has to cancel a timer.
 
     def _arm(self, deadline_ms: float) -> None:
         if self._timer is not None:
@@ -281,15 +281,15 @@ class ClientConnection:
     def _time_out(self, expired: list[_Outstanding]) -> None:
         self._outstanding = deque(entry for entry in self._outstanding if entry not in expired)
         api = expired[0].api
-        self.abort(OperationTimeoutError(f"{self.peer} did not answer {api} in time, so the connection was closed"))
+        self.abort(OperationTimeoutError(f"{self.peer} did not answer {api} in time, so the connection was closed."))
         for entry in expired:
-            entry.on_failure(OperationTimeoutError(f"{self.peer} did not answer {entry.api} in time"))
+            entry.on_failure(OperationTimeoutError(f"{self.peer} did not answer {entry.api} in time."))
 
 
 def _failure(text: str, reason: KafkaGroupsError | None) -> KafkaGroupsError:
     if isinstance(reason, AuthenticationError):
         return reason
-    failure = DisconnectedError(text if reason is None else f"{text}: {reason}")
+    failure = DisconnectedError(f"{text}." if reason is None else f"{text}: {reason}")
     failure.__cause__ = reason
     return failure
 
@@ -298,7 +298,7 @@ def _decoded(frame: memoryview, entry: _Outstanding) -> Any:
     correlation_id = correlation_id_of(frame)
     if correlation_id != entry.correlation_id:
         raise MalformedFrameError(
-            f"the response has correlation id {correlation_id}, expected was {entry.correlation_id} ({entry.api})"
+            f"Expected a response with correlation id {entry.correlation_id} ({entry.api}), got {correlation_id}."
         )
     if entry.api.key is ApiKey.API_VERSIONS and frame[4:6] == _UNSUPPORTED_VERSION:
         return _version_refusal(frame)
@@ -310,5 +310,5 @@ def _version_refusal(frame: memoryview) -> Any:
     try:
         return decode_response(frame, api.key, api.versions.low)
     except MalformedFrameError:
-        # librdkafka's mock broker mixes the forms of two versions after the error code; that it refuses is clear.
+        # librdkafka's mock broker mixes the encodings of two versions after the error code; the refusal is clear.
         return api.response_class(error_code=ErrorCode.UNSUPPORTED_VERSION)

@@ -1,7 +1,7 @@
-"""What is probably wrong when a server cannot be talked to, and what to set.
+"""Explains why a client cannot talk to a server, and which setting to change.
 
-The errors that say so for certain come from bytes: a TLS alert, a line of HTTP, a certificate that is not trusted. What
-a server does when it closes a connection without a word has likely reasons only.
+Bytes from the server give certainty: a TLS alert, a line of HTTP, an untrusted certificate. If the server closes the
+connection without a response, the error only names likely reasons.
 """
 
 import ssl
@@ -40,20 +40,20 @@ _CERTIFICATE_WANTED = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE", "BAD_CERTIFI
 
 
 def of_frame_length(length: int, peer: str) -> WrongProtocolError:
-    """The first four bytes of an answer were no length that Kafka sends."""
+    """Explain a response whose first four bytes are not a length that Kafka sends."""
     first = struct.pack(">i", length)
     if first[0] in _TLS_RECORDS and first[1] == 3:
         return WrongProtocolError(
-            f"{peer} answered with TLS: it is a TLS listener, but this client uses plain text. Set"
-            " security.protocol to SSL (or SASL_SSL), or use the address of a plaintext listener."
+            f"{peer} is a TLS listener, but this client uses plaintext. Set security.protocol to SSL (or SASL_SSL), or"
+            " use the address of a plaintext listener."
         )
     speaks = _SPEAKERS.get(first)
-    what = f"answered with {speaks}" if speaks else f"answered with the bytes {first!r}, which are not Kafka's protocol"
-    return WrongProtocolError(f"{peer} {what}: it is not a Kafka broker. Check host and port in bootstrap.servers.")
+    what = f"answered in {speaks}" if speaks else f"answered with the bytes {first!r}, which are not Kafka's protocol"
+    return WrongProtocolError(f"{peer} is not a Kafka broker: it {what}. Check host and port in bootstrap.servers.")
 
 
 def of_tls_error(error: ssl.SSLError, address: str) -> NetworkError:
-    """The TLS handshake failed with a reason."""
+    """Explain a TLS handshake that failed with a reason."""
     reason = error.reason or ""
     if isinstance(error, ssl.SSLCertVerificationError):
         return _of_certificate(error, address)
@@ -61,13 +61,13 @@ def of_tls_error(error: ssl.SSLError, address: str) -> NetworkError:
         return reset_during_tls(address)
     if any(part in reason for part in _NOT_TLS):
         return WrongProtocolError(
-            f"{address} does not speak TLS: it answered the TLS handshake with something else. Set security.protocol to"
+            f"{address} does not use TLS: its response to the TLS handshake is not TLS. Set security.protocol to"
             " PLAINTEXT (or SASL_PLAINTEXT), or use the address of a TLS listener."
         )
     if any(part in reason for part in _CERTIFICATE_WANTED):
         return TlsError(
-            f"{address} refused the TLS handshake ({_words(reason)}): it probably requires a client certificate that"
-            " it trusts. Set ssl.certificate.location and ssl.key.location."
+            f"{address} refused the TLS handshake ({_words(reason)}). It probably requires a client certificate that"
+            " it trusts: set ssl.certificate.location and ssl.key.location."
         )
     return TlsError(f"The TLS handshake with {address} failed: {_words(reason) or error}.")
 
@@ -75,18 +75,18 @@ def of_tls_error(error: ssl.SSLError, address: str) -> NetworkError:
 def _of_certificate(error: ssl.SSLCertVerificationError, address: str) -> TlsError:
     if error.verify_code in _HOSTNAME_MISMATCH:
         remedy = (
-            "Connect by a host name that is in the certificate, or set ssl.endpoint.identification.algorithm to"
+            "Connect to a host name that is in the certificate, or set ssl.endpoint.identification.algorithm to"
             " 'none' to skip this check."
         )
     elif error.verify_code in _OUT_OF_DATE:
-        remedy = "The broker needs a new certificate; also check the clock of this machine."
+        remedy = "Renew the broker's certificate. Also check the clock of this machine."
     else:
         remedy = "Set ssl.ca.location to the certificate of the authority that signed it."
-    return TlsError(f"The certificate of {address} was not accepted: {error.verify_message}. {remedy}")
+    return TlsError(f"The certificate of {address} is not trusted: {error.verify_message}. {remedy}")
 
 
 def reset_during_tls(address: str) -> WrongProtocolError:
-    """The server closed the connection instead of answering the TLS handshake."""
+    """Explain why a server closed the connection instead of answering the TLS handshake."""
     return WrongProtocolError(
         f"{address} closed the connection during the TLS handshake. It is probably a plaintext listener: set"
         " security.protocol to PLAINTEXT (or SASL_PLAINTEXT), or use the address of a TLS listener.",
@@ -95,7 +95,7 @@ def reset_during_tls(address: str) -> WrongProtocolError:
 
 
 def during_handshake(error: KafkaGroupsError, address: str, *, uses_tls: bool) -> KafkaGroupsError:
-    """The connection was made, and the first question (ApiVersions) was not answered."""
+    """Explain why a server accepted the connection but did not answer the first request (ApiVersions)."""
     cause = error.__cause__
     if isinstance(cause, (WrongProtocolError, TlsError)):
         return cause
@@ -107,28 +107,28 @@ def during_handshake(error: KafkaGroupsError, address: str, *, uses_tls: bool) -
         )
     if isinstance(error, DisconnectedError):
         return WrongProtocolError(
-            f"{address} closed the connection without an answer. It may be a TLS listener: then set security.protocol"
-            " to SSL (or SASL_SSL). Or it is not a Kafka broker: check host and port in bootstrap.servers.",
+            f"{address} closed the connection without a response. If it is a TLS listener, set security.protocol to SSL"
+            " (or SASL_SSL). If it is not a Kafka broker, correct host and port in bootstrap.servers.",
             is_certain=False,
         )
     if isinstance(error, OperationTimeoutError):
         return WrongProtocolError(
-            f"{address} accepted the connection and did not answer. If it is not overloaded, it is probably not a Kafka"
-            " broker, or a TLS listener: check bootstrap.servers and security.protocol.",
+            f"{address} accepted the connection but did not answer. Unless it is overloaded, it is probably a TLS"
+            " listener or not a Kafka broker: check security.protocol and bootstrap.servers.",
             is_certain=False,
         )
     return error
 
 
 def closed_after_handshake(address: str, reason: KafkaGroupsError | None, *, uses_sasl: bool) -> KafkaGroupsError:
-    """The server answered ApiVersions, and closed the connection at the first real request."""
+    """Explain why a server answered ApiVersions but closed the connection at the next request."""
     if isinstance(reason, (WrongProtocolError, TlsError, OperationTimeoutError)):
         return reason
     if uses_sasl:
-        return DisconnectedError(f"{address} closed the connection at the first request after the authentication.")
+        return DisconnectedError(f"{address} closed the connection at the first request after authentication.")
     return WrongProtocolError(
-        f"{address} is a Kafka broker, and closed the connection at the first request. It probably requires SASL: set"
-        " security.protocol to SASL_PLAINTEXT or SASL_SSL, with sasl.mechanism and its credentials.",
+        f"{address} is a Kafka broker, but it closed the connection at the first request. It probably requires SASL:"
+        " set security.protocol to SASL_PLAINTEXT or SASL_SSL, and set sasl.mechanism and the credentials.",
         is_certain=False,
     )
 

@@ -1,4 +1,4 @@
-"""What a broker serves, asked for at the start of a connection (ApiVersions; KIP-35, KIP-511, KIP-584)."""
+"""Negotiates API versions at the start of a connection (ApiVersions; KIP-35, KIP-511, KIP-584)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -20,13 +20,13 @@ SOFTWARE_VERSION = "0.1.0"
 
 @frozen
 class BrokerVersions:
-    """What can be spoken with one broker.
+    """The API versions that client and broker can use.
 
     Attributes:
         peer: Address of the broker, for error messages.
-        served: The versions that it serves, by API number; also of APIs that this client does not know.
-        usable: The versions that both sides speak.
-        features: Finalised feature levels; empty when the broker does not tell.
+        served: The versions that the broker supports, by API number, including APIs that this client does not know.
+        usable: The versions that both sides support.
+        features: Finalised feature levels; empty if the broker does not send them.
     """
 
     peer: str
@@ -36,10 +36,10 @@ class BrokerVersions:
     _chosen: dict[type[Any], int] = field(factory=dict, repr=False, eq=False, init=False)
 
     def version_for(self, request_class: type[Any]) -> int:
-        """The newest version of a request that both sides speak.
+        """Return the newest version of a request that both sides support.
 
         Raises:
-            UnsupportedVersionError: There is none; the message names the API and both sides' versions.
+            UnsupportedVersionError: There is none. The message names the API and both sides' versions.
         """
         version = self._chosen.get(request_class)
         if version is None:
@@ -51,20 +51,22 @@ class BrokerVersions:
         if usable is not None:
             return usable.high
         served = self.served.get(api.key)
-        theirs = "does not serve it" if served is None else f"serves {served}"
-        raise UnsupportedVersionError(f"{api}: the broker at {self.peer} {theirs}, this client speaks {api.versions}")
+        theirs = f"The broker at {self.peer} does not support {api}"
+        if served is not None:
+            theirs = f"{theirs} {api.versions}, only {served}"
+        raise UnsupportedVersionError(f"{theirs}.")
 
 
 async def negotiate(connection: ClientConnection, deadline_ms: float) -> BrokerVersions:
-    """Ask the broker what it serves.
+    """Ask the broker which API versions it supports.
 
-    The newest version is tried first; a broker that does not know it answers with what it knows in version 0, and is
-    asked again in that version.
+    The first request uses the newest version. A broker that does not support it lists its versions in a response of
+    version 0, and the second request uses the newest of those.
 
     Raises:
         DisconnectedError: The connection ended.
-        OperationTimeoutError: The deadline came first.
-        BrokerError: The broker refuses to tell.
+        OperationTimeoutError: The deadline passed before the response arrived.
+        BrokerError: The broker refused the request.
     """
     request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
     version = APIS[ApiKey.API_VERSIONS].versions.high
@@ -74,12 +76,12 @@ async def negotiate(connection: ClientConnection, deadline_ms: float) -> BrokerV
         request = request if version >= 3 else ApiVersionsRequest()
         response = await connection.request(request, version, deadline_ms)
     if response.error_code != ErrorCode.NONE:
-        raise error_for(response.error_code, f"{connection.peer} does not tell which versions it serves")
+        raise error_for(response.error_code, f"{connection.peer} refused to list the API versions it supports.")
     return broker_versions_of(response, connection.peer)
 
 
 def broker_versions_of(response: ApiVersionsResponse, peer: str) -> BrokerVersions:
-    """The facts of an ApiVersions response."""
+    """Return what an ApiVersions response says."""
     served = {api.api_key: VersionRange(api.min_version, api.max_version) for api in response.api_keys}
     common = {key: api.versions.common(served[key]) for key, api in APIS.items() if key in served}
     usable = {key: versions for key, versions in common.items() if versions is not None}

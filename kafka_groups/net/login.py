@@ -1,4 +1,4 @@
-"""How a client authenticates: what begins a SASL exchange on each new connection."""
+"""How a client authenticates: a login begins a SASL exchange on each new connection."""
 
 import random
 import secrets
@@ -20,7 +20,7 @@ _NONCE_BYTES = 24
 
 
 class Login(Protocol):
-    """Credentials of a client."""
+    """A client's SASL mechanism and credentials."""
 
     @property
     def mechanism(self) -> str:
@@ -28,11 +28,11 @@ class Login(Protocol):
         ...
 
     async def exchange(self) -> ClientExchange:
-        """Begin an exchange; may wait for a token.
+        """Begin an exchange. May wait for a token.
 
         Raises:
-            TokenError: There is no token, and trying again does not help.
-            TokenUnavailableError: There is no token at the moment.
+            TokenError: No token can be obtained, and retrying does not help.
+            TokenUnavailableError: No token can be obtained right now.
         """
         ...
 
@@ -44,6 +44,9 @@ class _PasswordLogin:
 
     def __repr__(self) -> str:
         return f"<Login as {self._credentials.username} with {self.mechanism}>"
+
+    def __str__(self) -> str:
+        return f"login as {self._credentials.username} with {self.mechanism}"
 
     async def exchange(self) -> ClientExchange:
         username, password = self._credentials.username, self._credentials.password
@@ -60,13 +63,16 @@ class _TokenLogin:
     def __repr__(self) -> str:
         return f"<Login with {self.mechanism}>"
 
+    def __str__(self) -> str:
+        return f"login with {self.mechanism}"
+
     async def exchange(self) -> ClientExchange:
         token = await self._source.token()
         return OAuthClient(token.text, token.extensions)
 
 
 def login_with(settings: SaslSettings | None, clock: Clock) -> Login | None:
-    """Return the login for what the configuration says; None without SASL."""
+    """Return the login for the configured credentials; None without SASL."""
     if settings is None:
         return None
     if isinstance(settings.credentials, Password):
@@ -77,5 +83,5 @@ def login_with(settings: SaslSettings | None, clock: Clock) -> Login | None:
 
 
 def reauthentication_delay_ms(lifetime_ms: int, rng: random.Random) -> int:
-    """When to authenticate again: after 85 to 95 % of the session, as Java's client does (KIP-368)."""
+    """Return when to authenticate again: after 85 to 95 % of the session, like the Java client (KIP-368)."""
     return round(lifetime_ms * rng.uniform(0.85, 0.95))

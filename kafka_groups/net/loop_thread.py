@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, for blocking facades over asynchronous engines."""
+"""An event loop on its own thread, for blocking facades over asynchronous engines."""
 
 import asyncio
 import os
@@ -16,8 +16,8 @@ T = TypeVar("T")
 class LoopThread:
     """Runs coroutines for threads that have no event loop.
 
-    The thread is a daemon: a program that forgets to stop it can still end. After `os.fork` the thread does not exist
-    in the child, where a call raises an error instead of waiting forever.
+    The thread is a daemon, so a program that forgets to stop it can still exit. After `os.fork`, the child has no such
+    thread: calls in the child raise an error instead of waiting forever.
 
     Args:
         name: Name of the thread.
@@ -36,17 +36,17 @@ class LoopThread:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started in this process and not stopped."""
+        """Whether the thread was started in this process and not stopped."""
         return self._loop is not None and self._pid == os.getpid()
 
     def start(self) -> None:
-        """Start the thread; blocks until its loop runs, a fraction of a millisecond.
+        """Start the thread. Blocks for a fraction of a millisecond, until its loop runs.
 
         Raises:
-            IllegalStateError: It runs already.
+            IllegalStateError: The thread is already running.
         """
         if self._loop is not None:
-            raise IllegalStateError(f"{self!r} was started before")
+            raise IllegalStateError(f"{self!r} is already started.")
         self._pid = os.getpid()
         loop = asyncio.new_event_loop()
         running = threading.Event()
@@ -57,13 +57,13 @@ class LoopThread:
         self._loop = loop
 
     def run(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
-        """The coroutine's result; blocks until it has one.
+        """Run a coroutine on the loop, wait for it and return its result.
 
         If the wait ends early (timeout, Ctrl-C), the coroutine is cancelled.
 
         Raises:
             TimeoutError: The coroutine took longer than `timeout_s` seconds.
-            ClosedError: The loop does not run.
+            ClosedError: The loop is not running.
             IllegalStateError: Called on the loop's own thread, or in a process forked from the one that started it.
         """
         try:
@@ -75,34 +75,34 @@ class LoopThread:
         try:
             return future.result(timeout_s)
         finally:
-            future.cancel()  # does nothing when there is a result
+            future.cancel()  # does nothing if there is a result
 
     def call_soon(self, callback: Callable[..., object], *args: Any) -> None:
         """Call a function on the loop's next turn, without waiting for it.
 
         Raises:
-            ClosedError: The loop does not run.
+            ClosedError: The loop is not running.
             IllegalStateError: This process was forked from the one that started it.
         """
         self._usable_loop(on_own_thread=True).call_soon_threadsafe(callback, *args)
 
     def check_usable(self) -> None:
-        """Raise what `call_soon` would raise.
+        """Raise the error that `call_soon` would raise, if any.
 
         Raises:
-            ClosedError: The loop does not run.
+            ClosedError: The loop is not running.
             IllegalStateError: This process was forked from the one that started it.
         """
         self._usable_loop(on_own_thread=True)
 
     def stop(self, last: Coroutine[Any, Any, object] | None = None) -> None:
-        """Cancel what still runs, end the thread and close the loop; does nothing when it does not run.
+        """Cancel all tasks, end the thread and close the loop. Does nothing if the loop is not running.
 
-        In a forked child the loop is only forgotten: its selector belongs to the parent.
+        In a forked child, the loop is only dropped, because its selector belongs to the parent.
 
         Args:
-            last: Run before the tasks are cancelled, for objects that are collected as garbage and so cannot `run` it:
-                the collection may happen on the loop's own thread.
+            last: A coroutine to run before the tasks are cancelled. It is for objects that are being garbage collected:
+                they cannot call `run`, because the collection may happen on the loop's own thread.
         """
         loop, self._loop = self._loop, None
         if loop is None or self._pid != os.getpid():
@@ -117,13 +117,13 @@ class LoopThread:
     def _usable_loop(self, *, on_own_thread: bool = False) -> asyncio.AbstractEventLoop:
         if self._pid != os.getpid():
             raise IllegalStateError(
-                f"this object was made in process {self._pid} and cannot be used in process {os.getpid()}, which was "
-                "forked from it: threads and connections do not survive a fork; make a new one in the child"
+                f"This object was created in process {self._pid} and cannot be used in its forked child {os.getpid()}:"
+                " threads and connections do not survive a fork. Create a new object in the child."
             )
         if self._loop is None:
             raise ClosedError(f"{self!r}")
         if not on_own_thread and threading.current_thread() is self._thread:
-            raise IllegalStateError("a blocking call on the event loop's own thread would wait for itself")
+            raise IllegalStateError("A blocking call on the event loop's own thread would deadlock.")
         return self._loop
 
 
@@ -146,6 +146,8 @@ async def _end_all_tasks() -> None:
         task.cancel()
     for outcome in await asyncio.gather(*tasks, return_exceptions=True):
         if isinstance(outcome, Exception):
-            loop.call_exception_handler({"message": "a task failed while its loop was stopped", "exception": outcome})
+            loop.call_exception_handler(
+                {"message": "A task failed while its loop was being stopped", "exception": outcome}
+            )
     await loop.shutdown_asyncgens()
     await loop.shutdown_default_executor()

@@ -1,7 +1,7 @@
-"""A network within the process: frames go from handler to handler through the event loop, nothing else.
+"""An in-memory network: frames go from handler to handler through the event loop, without sockets.
 
-Hosts are names; the ports of a host are given out from 1 up. What goes over a connection can be delayed, swallowed or
-cut by a `FaultPlan`; in each direction frames keep their order whatever the plan says.
+A host is any name, and its ports are numbered from 1. A `FaultPlan` can delay frames, lose them, and break connections.
+Frames never overtake each other in one direction.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ class Link:
     """One direction of one connection.
 
     Attributes:
-        connection: Number of the connection, from 1 up.
-        address: Where it was opened to, `host:port`.
-        to_server: Whether this is the way of the requests.
+        connection: Number of the connection, counted from 1.
+        address: Address that the client connected to, `host:port`.
+        to_server: Whether this is the direction of the requests.
     """
 
     connection: int
@@ -37,9 +37,10 @@ class Passage:
     """What happens to one frame or to one attempt to connect.
 
     Attributes:
-        delay_ms: How long it is under way.
-        breaks: The connection breaks instead: both sides learn of it.
-        vanishes: This frame and all that follow it this way are lost, and nobody learns of it (a half-dead connection).
+        delay_ms: How long it takes to arrive.
+        breaks: Whether the connection breaks instead. Both sides notice.
+        vanishes: Whether this frame and all later ones in this direction are lost. Neither side notices (a half-dead
+            connection).
     """
 
     delay_ms: float = 0.0
@@ -48,18 +49,18 @@ class Passage:
 
 
 DELIVERED = Passage()
-"""Delivered on the loop's next turn."""
+"""Arrives on the loop's next turn."""
 
 
 class FaultPlan(Protocol):
-    """Decides on connections and frames; called in the order of events, so a seeded plan can be repeated."""
+    """Decides what happens to connections and frames. It is asked in the order of events, so a seeded plan repeats."""
 
     def on_connect(self, address: str) -> Passage:
-        """A client opens a connection to this address."""
+        """Decide what happens to an attempt to connect to this address."""
         ...
 
     def on_frame(self, link: Link, payload: bytes) -> Passage:
-        """A frame is being sent."""
+        """Decide what happens to a frame."""
         ...
 
 
@@ -82,11 +83,11 @@ class MemoryNetwork:
 
     @property
     def open_connections(self) -> int:
-        """How many connections have an end that is not closed."""
+        """How many connections have at least one open end."""
         return len(self._connections)
 
     def is_open(self, connection: int) -> bool:
-        """Whether the server's end of a connection, by its number, is still up."""
+        """Return whether the server's end of the connection with this number is open."""
         ends = self._connections.get(connection)
         return ends is not None and not ends[1].is_lost
 
@@ -94,8 +95,8 @@ class MemoryNetwork:
         """Open a connection.
 
         Raises:
-            NetworkError: Nobody listens there, or the plan says no.
-            NameResolutionError: Nobody ever listened on that host.
+            NetworkError: Nothing listens on the address, or the fault plan breaks the attempt.
+            NameResolutionError: Nothing has ever listened on the host.
         """
         address = f"{host}:{port}"
         passage = DELIVERED if self.plan is None else self.plan.on_connect(address)
@@ -108,20 +109,24 @@ class MemoryNetwork:
         return self._connected(address, handler, accept)
 
     async def listen(self, host: str, port: int, accept: AcceptConnection) -> "MemoryListener":
-        """Accept connections on an address; port 0 is the host's next one.
+        """Accept connections on an address. Port 0 picks the host's next free port.
 
         Raises:
-            NetworkError: The address is taken.
+            NetworkError: The address is in use.
         """
         port = port or self._last_port.get(host, 0) + 1
         if (host, port) in self._listeners:
-            raise NetworkError(f"cannot listen on {host}:{port}: the address is in use")
+            raise NetworkError(f"Could not listen on {host}:{port}: the address is in use.")
         self._last_port[host] = max(port, self._last_port.get(host, 0))
         self._listeners[host, port] = accept
         return MemoryListener(self._listeners, host, port)
 
     def sever(self, concerned: Callable[[Link], bool] = lambda _link: True) -> int:
-        """Break the open connections that the predicate picks (it sees the way to the server); returns how many."""
+        """Break the open connections for which the predicate holds, and return how many.
+
+        Args:
+            concerned: Called with the direction to the server.
+        """
         ends = [client for client, _ in self._connections.values() if concerned(client.link)]
         for client in ends:
             client.break_both("severed")
@@ -129,8 +134,8 @@ class MemoryNetwork:
 
     def _refusal(self, host: str, address: str) -> NetworkError:
         if host not in self._last_port:
-            return NameResolutionError(f"cannot resolve the host of {address}: no such host in this network")
-        return NetworkError(f"cannot connect to {address}: connection refused")
+            return NameResolutionError(f"Could not resolve the host name of {address}: no such host in this network.")
+        return NetworkError(f"Could not connect to {address}: connection refused.")
 
     def _connected(self, address: str, handler: FrameHandler, accept: AcceptConnection) -> "_MemoryConnection":
         self._connection_count += 1
@@ -144,7 +149,7 @@ class MemoryNetwork:
         return client
 
     def forget_if_closed(self, number: int) -> None:
-        """Called by an end that was closed."""
+        """Forget a connection if both of its ends are closed."""
         ends = self._connections.get(number)
         if ends is not None and all(end.is_lost for end in ends):
             del self._connections[number]
@@ -163,21 +168,21 @@ class MemoryListener:
 
     @property
     def host(self) -> str:
-        """The host."""
+        """Host that was asked for."""
         return self._host
 
     @property
     def port(self) -> int:
-        """The port."""
+        """Port that is bound."""
         return self._port
 
     def close(self) -> None:
-        """Stop accepting; connections that were accepted stay open."""
+        """Stop accepting connections. Accepted connections stay open."""
         self._listeners.pop((self._host, self._port), None)
 
 
 class _End:
-    """What comes last in a direction: the peer closed, or the connection broke."""
+    """The last item in a direction: the peer closed the connection, or the connection broke."""
 
     __slots__ = ("error",)
 
@@ -186,7 +191,7 @@ class _End:
 
 
 class _MemoryConnection:
-    """One end of a connection; what it sends goes into the other's inbox."""
+    """One end of a connection. Frames that it sends go to the inbox of the other end."""
 
     handler: FrameHandler
     other: "_MemoryConnection"
@@ -250,17 +255,17 @@ class _MemoryConnection:
         if not self._closing:
             self._closing = True
             if not self._vanished:
-                self.other.break_off(NetworkError(f"the connection with {self.other.peer} broke: reset by the peer"))
+                self.other.break_off(NetworkError(f"The connection to {self.other.peer} broke: reset by the peer."))
             self._loop.call_soon(self._lose, None)
 
     # ---------------------------------------------------------------------------------------- the wire
 
     def break_both(self, reason: str) -> None:
         for end in (self, self.other):
-            end.break_off(NetworkError(f"the connection with {end.peer} broke: {reason}"))
+            end.break_off(NetworkError(f"The connection to {end.peer} broke: {reason}."))
 
     def break_off(self, error: Exception) -> None:
-        """What is under way to this end is lost, and it learns of the break on the next turn."""
+        """Lose all frames on the way to this end, and notify it of the break on the next turn."""
         if not self.is_lost:
             self._closing = True
             self._under_way.clear()
@@ -268,11 +273,11 @@ class _MemoryConnection:
             self._loop.call_soon(self._lose, error)
 
     def enqueue(self, item: bytes | _End, delay_ms: float) -> None:
-        """Deliver after the delay, and after all that was sent before."""
+        """Deliver after the delay, and after everything that was sent earlier."""
         now = self._loop.time()
         arrival = max(now + delay_ms / 1000, self._last_arrival)
         self._under_way.append(item)
-        # Each call hands over the oldest, so that calls of equal time may run in any order.
+        # Each call hands over the oldest item, so calls that are due at the same time may run in any order.
         if arrival > now:
             self._last_arrival = arrival
             self._loop.call_at(arrival, self._arrived)

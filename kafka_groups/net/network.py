@@ -1,4 +1,4 @@
-"""What a network is to the client and the broker: frames over connections; TCP and memory both provide it."""
+"""The network interface of client and broker: frames over connections, over TCP or in memory."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -7,14 +7,14 @@ __all__ = ["AcceptConnection", "FrameHandler", "FrameTransport", "Listener", "Ne
 
 
 class FrameHandler(Protocol):
-    """The receiving end of a connection; called on the event loop, never concurrently."""
+    """The receiving end of a connection. Its methods are called on the event loop, never concurrently."""
 
     def frame_received(self, frame: memoryview) -> None:
-        """One whole payload came; the view is read-only, and valid until this returns: copy what is kept."""
+        """Handle one whole payload. The view is read-only and valid only until this method returns."""
         ...
 
     def connection_lost(self, error: Exception | None) -> None:
-        """The connection ended: `None` when this side closed it or the peer did so in good order. Called once."""
+        """Handle the end of the connection. Called once; `error` is None if either side closed it normally."""
         ...
 
 
@@ -28,36 +28,36 @@ class FrameTransport(Protocol):
 
     @property
     def is_closing(self) -> bool:
-        """Whether `close` or `abort` was called, or the connection is lost."""
+        """Whether `close` or `abort` was called, or the connection has ended."""
         ...
 
     def send(self, payload: bytes) -> None:
-        """Send one frame; never blocks. Dropped without an error when the connection is closing."""
+        """Send one frame without blocking. If the connection is closing, the frame is dropped without an error."""
         ...
 
     async def drain(self) -> None:
-        """Wait until the send buffer has room again."""
+        """Wait until the send buffer has room."""
         ...
 
     def pause_reading(self) -> None:
-        """Take no more frames until `resume_reading`; a few that came already may still be handed over."""
+        """Stop receiving frames until `resume_reading`. A few that have already arrived may still be handed over."""
         ...
 
     def resume_reading(self) -> None:
-        """Take frames again."""
+        """Receive frames again."""
         ...
 
     def close(self) -> None:
-        """Close after what was sent has left."""
+        """Close once everything has been sent."""
         ...
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close immediately."""
         ...
 
 
 AcceptConnection = Callable[[FrameTransport], FrameHandler]
-"""Called for every accepted connection; returns the handler of its frames."""
+"""Called for every accepted connection. Returns the handler of its frames."""
 
 
 class Listener(Protocol):
@@ -70,27 +70,27 @@ class Listener(Protocol):
 
     @property
     def port(self) -> int:
-        """The port, also when 0 was asked for."""
+        """Port that is bound, even if 0 was asked for."""
         ...
 
     def close(self) -> None:
-        """Stop accepting; connections that were accepted stay open."""
+        """Stop accepting connections. Accepted connections stay open."""
         ...
 
 
 class Network(Protocol):
-    """A way to reach addresses."""
+    """Connects to addresses and listens on them."""
 
     async def connect(self, host: str, port: int, handler: FrameHandler) -> FrameTransport:
         """Open a connection.
 
         Raises:
-            NetworkError: It could not be opened; `NameResolutionError` when the host is unknown.
+            NetworkError: It could not be opened; `NameResolutionError` if the host is unknown.
         """
         ...
 
     async def listen(self, host: str, port: int, accept: AcceptConnection) -> Listener:
-        """Accept connections on an address; port 0 picks a free one.
+        """Accept connections on an address. Port 0 picks a free port.
 
         Raises:
             NetworkError: The address cannot be bound.

@@ -1,4 +1,4 @@
-"""One request to a token endpoint (OAuth 2.0 client credentials, RFC 6749 section 4.4); it blocks."""
+"""Requests a token from an identity provider (OAuth 2.0 client credentials, RFC 6749 section 4.4). It blocks."""
 
 import base64
 import http.client
@@ -24,25 +24,25 @@ _RETRIABLE = frozenset({408, 425, 429})
 
 @frozen
 class Grant:
-    """A token and how long it is valid."""
+    """A token and its lifetime."""
 
     token: str = field(repr=False)
     lifetime_s: float
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the secret to an address that nobody configured."""
+    """Refuses redirects, which would send the secret to an address that nobody configured."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def request_token(settings: OidcSettings, timeout_s: float = _TIMEOUT_S) -> Grant:
-    """Ask the identity provider for a token, once.
+    """Request a token from the identity provider, without retrying.
 
     Raises:
-        TokenError: It refused, its certificate is not trusted, or its answer has no token.
-        TokenUnavailableError: It could not be reached, was busy, or failed.
+        TokenError: The provider refused, its certificate is not trusted, or its response has no token.
+        TokenUnavailableError: The provider could not be reached, was busy, or failed.
     """
     url = settings.token_endpoint_url
     https = urllib.request.HTTPSHandler(context=_tls_context(settings.ca_location))
@@ -56,19 +56,19 @@ def request_token(settings: OidcSettings, timeout_s: float = _TIMEOUT_S) -> Gran
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             raise TokenError(
-                f"the certificate of the token endpoint {url} is not trusted: {error.reason.verify_message}; "
-                "set https.ca.location to the authority that signed it"
+                f"The certificate of the token endpoint {url} is not trusted: {error.reason.verify_message}."
+                " Set https.ca.location to the certificate of the authority that signed it."
             ) from error
-        raise TokenUnavailableError(f"could not reach the token endpoint {url}: {error.reason}") from error
+        raise TokenUnavailableError(f"Could not reach the token endpoint {url}: {error.reason}.") from error
     except (OSError, http.client.HTTPException) as error:
-        raise TokenUnavailableError(f"the token endpoint {url} did not answer: {error!r}") from error
+        raise TokenUnavailableError(f"The token endpoint {url} did not respond: {error!r}.") from error
 
 
 def _tls_context(ca_location: str | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca_location)
     except (OSError, ssl.SSLError) as error:
-        raise ConfigurationError(f"https.ca.location is {ca_location!r}, which cannot be used: {error}") from error
+        raise ConfigurationError(f"Could not use https.ca.location {ca_location!r}: {error}.") from error
 
 
 def _request(settings: OidcSettings) -> urllib.request.Request:
@@ -91,20 +91,20 @@ def _grant(answer: IO[bytes], url: str) -> Grant:
         token, lifetime_s = body["access_token"], float(body["expires_in"])
     except (ValueError, KeyError, TypeError):
         raise TokenError(
-            f"the answer of the token endpoint {url} is not JSON with access_token and expires_in"
+            f"The response of the token endpoint {url} is not JSON with access_token and expires_in."
         ) from None
     if not isinstance(token, str):
-        raise TokenError(f"the access_token in the answer of the token endpoint {url} is not a string")
+        raise TokenError(f"The access_token in the response of the token endpoint {url} is not a string.")
     return Grant(token, lifetime_s)
 
 
 def _http_error(error: urllib.error.HTTPError, settings: OidcSettings) -> TokenError | TokenUnavailableError:
-    text = f"the token endpoint {settings.token_endpoint_url} answered {error.code} {error.reason}"
+    text = f"The token endpoint {settings.token_endpoint_url} responded with {error.code} {error.reason}"
     why = _reason(error).replace(settings.client_secret, "[hidden]")
     text = f"{text}: {why}" if why else text
     if error.code >= 500 or error.code in _RETRIABLE:
-        return TokenUnavailableError(text)
-    return TokenError(f"{text}; check client id, client secret and scope")
+        return TokenUnavailableError(f"{text}.")
+    return TokenError(f"{text}. Check the client id, client secret and scope.")
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
@@ -112,5 +112,5 @@ def _reason(error: urllib.error.HTTPError) -> str:
         body = json.loads(error.read(_LONGEST_ANSWER_BYTES))
         parts = [str(body[name]) for name in ("error", "error_description") if body.get(name)]
     except (OSError, ValueError, AttributeError, http.client.HTTPException):
-        return ""  # the status says what there is to say
+        return ""  # the status is all there is
     return ": ".join(parts)[:_LONGEST_REASON]

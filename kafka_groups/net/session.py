@@ -1,4 +1,4 @@
-"""The one way to a connection that can be used: connect, agree on versions, authenticate, and stay authenticated."""
+"""Opens connections that are ready for requests: connect, negotiate versions, authenticate, stay authenticated."""
 
 import asyncio
 import logging
@@ -33,11 +33,11 @@ _LOG = logging.getLogger("kafka_groups.network")
 
 @frozen
 class Access:
-    """Who the client is.
+    """The client's identity.
 
     Attributes:
         client_id: Name that the requests carry.
-        login: How it authenticates; None if it does not.
+        login: How the client authenticates; None without SASL.
     """
 
     client_id: str | None
@@ -46,7 +46,7 @@ class Access:
 
 @frozen(eq=False)
 class Session:
-    """A connection that can be used, and what its broker speaks."""
+    """A connection that is ready for requests, and the versions to use on it."""
 
     connection: ClientConnection
     versions: BrokerVersions
@@ -61,28 +61,28 @@ async def open_session(
     on_lost: OnLost | None = None,
     explain: Callable[[KafkaGroupsError], KafkaGroupsError] = lambda error: error,
 ) -> Session:
-    """Connect and authenticate; authenticates again on the same connection before the broker ends the session.
+    """Connect and authenticate. The session reauthenticates by itself before the broker would end it.
 
     Args:
-        network: The way there.
+        network: Connects to the address.
         address: Host and port.
-        access: Who the client is.
-        timeout_ms: How long connecting and the handshakes may take; waiting for a token does not count.
+        access: The client's identity.
+        timeout_ms: How long connecting and the handshakes may take. Waiting for a token does not count.
         on_lost: Called once when the connection has ended, as in `ClientConnection`; also if this call fails.
-        explain: Makes the error to raise when the first question, for the broker's versions, was not answered.
+        explain: Returns the error to raise if the first request, for the broker's versions, failed.
 
     Raises:
-        AuthenticationError: TLS or SASL failed, or there is no token; the class says which.
+        AuthenticationError: TLS or SASL failed, or no token can be obtained; the class says which.
         NetworkError: The broker cannot be reached or closed the connection.
-        TimeoutError: It took too long.
-        KafkaGroupsError: What the broker sent cannot be read.
+        TimeoutError: Connecting took too long.
+        KafkaGroupsError: The broker sent a malformed response.
     """
     exchange = None if access.login is None else await access.login.exchange()
     async with asyncio.timeout(timeout_ms / 1000):
         connection = await ClientConnection.open(network, *address, access.client_id, on_lost=on_lost)
         try:
-            # A little less than the timeout around it, so that a server that accepts and is silent is told from one
-            # that does not accept.
+            # Slightly shorter than the timeout around it, to distinguish a server that accepts the connection but does
+            # not respond from one that does not accept it.
             deadline_ms = asyncio.get_running_loop().time() * 1000 + timeout_ms * 9 // 10
             versions = await _versions(connection, deadline_ms, explain)
             if access.login is not None and exchange is not None:
@@ -102,13 +102,13 @@ async def _versions(
     except KafkaGroupsError as error:
         failure = error
     explained = explain(failure)
-    if explained is not failure and explained is not failure.__cause__:  # no circle of causes
+    if explained is not failure and explained is not failure.__cause__:  # avoid a cycle of causes
         explained.__cause__ = failure
     raise explained
 
 
 class _Authenticator:
-    """Authenticates one connection, and again before each session ends (KIP-152, KIP-368)."""
+    """Authenticates one connection, and reauthenticates before each session ends (KIP-152, KIP-368)."""
 
     def __init__(self, connection: ClientConnection, versions: BrokerVersions, login: Login, timeout_ms: int) -> None:
         self._connection = connection
@@ -131,15 +131,15 @@ class _Authenticator:
         if response.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
             offered = ", ".join(sorted(response.mechanisms)) or "none"
             raise UnsupportedSaslMechanismError(
-                f"{peer} does not offer the SASL mechanism {mechanism}; set sasl_mechanism to one of {offered}"
+                f"{peer} does not support the SASL mechanism {mechanism}. Set sasl_mechanism to one of: {offered}."
             )
         if response.error_code == ErrorCode.ILLEGAL_SASL_STATE:
             raise IllegalSaslStateError(
-                f"{peer} does not authenticate with SASL on this port; set security_protocol to 'SSL' or 'PLAINTEXT', "
-                "or connect to a SASL listener"
+                f"{peer} does not use SASL on this port. Set security_protocol to 'SSL' or 'PLAINTEXT', or connect to a"
+                " SASL listener."
             )
         if response.error_code != ErrorCode.NONE:
-            raise error_for(response.error_code, f"{peer} refused the SASL handshake")
+            raise error_for(response.error_code, f"{peer} refused the SASL handshake.")
 
     async def _run(self, exchange: ClientExchange, deadline_ms: float) -> int:
         message: bytes | None = exchange.first()
@@ -156,9 +156,9 @@ class _Authenticator:
         return lifetime_ms
 
     def _refused(self, code: int, message: str | None) -> KafkaGroupsError:
-        text = f"{self._connection.peer} refused {self._login!r}: {message or 'no reason given'}"
+        text = f"{self._connection.peer} refused the {self._login}: {message or 'no reason given'}"
         if code == ErrorCode.SASL_AUTHENTICATION_FAILED:
-            return SaslAuthenticationFailedError(f"{text}; check the credentials")
+            return SaslAuthenticationFailedError(f"{text.removesuffix('.')}. Check the credentials.")
         return error_for(code, text)
 
     async def _ask(self, request: object, deadline_ms: float) -> Any:
@@ -172,7 +172,7 @@ class _Authenticator:
             self._task = asyncio.get_running_loop().create_task(self._authenticate_again())
 
     async def _authenticate_again(self) -> None:
-        """Hold back all other requests until it is done: the broker accepts only those of SASL."""
+        """Reauthenticate, and hold back all other requests meanwhile: the broker accepts only SASL requests."""
         connection = self._connection
         try:
             exchange = await self._login.exchange()
@@ -181,15 +181,15 @@ class _Authenticator:
             await self.authenticate(exchange, deadline_ms)
         except KafkaGroupsError as error:
             if not isinstance(error, DisconnectedError):
-                _LOG.warning("Could not authenticate again at %s: %s", connection.peer, error)
+                _LOG.warning("Could not reauthenticate with %s: %s", connection.peer, error)
             connection.abort(error)
         else:
-            _LOG.debug("authenticated again at %s", connection.peer)
+            _LOG.debug("Reauthenticated with %s", connection.peer)
             connection.release()
 
 
 def refusal_in(error: BaseException | None) -> AuthenticationError | None:
-    """Return the failed authentication that an error is, or was caused by."""
+    """Return the authentication error that this error is, or that caused it; None if there is none."""
     while error is not None and not isinstance(error, AuthenticationError):
         error = error.__cause__
     return error

@@ -20,8 +20,7 @@ from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameBuffer
 __all__ = ["TcpNetwork"]
 
 _LENGTH = struct.Struct(">i")
-# Up to this size a frame is sent in one write; above it, copying the payload behind its length costs more
-# than a second call of the operating system.
+# Up to this size, a frame is sent in one write. Above it, a second system call is cheaper than copying the payload.
 _ONE_WRITE_BYTES = 64 * 1024
 _BACKLOG = 512
 
@@ -30,9 +29,9 @@ class TcpNetwork:
     """TCP connections on the running event loop.
 
     Args:
-        client_tls: TLS context of the connections that are opened; None for plain text.
-        server_tls: TLS context of the connections that are accepted; None for plain text.
-        max_frame_bytes: Longest frame that is accepted from the other side.
+        client_tls: TLS context for outgoing connections; None for plaintext.
+        server_tls: TLS context for accepted connections; None for plaintext.
+        max_frame_bytes: Largest frame to accept from the other side.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class TcpNetwork:
         """Open a connection. The caller sets the timeout.
 
         Raises:
-            NetworkError: Refused, unreachable, or the TLS handshake failed; the reason is in the message.
+            NetworkError: The address is unreachable, it refused the connection, or the TLS handshake failed.
             NameResolutionError: The host is unknown.
         """
         loop = asyncio.get_running_loop()
@@ -66,7 +65,7 @@ class TcpNetwork:
         return connection
 
     async def listen(self, host: str, port: int, accept: AcceptConnection) -> "TcpListener":
-        """Accept connections on an address; port 0 picks a free one.
+        """Accept connections on an address. Port 0 picks a free port.
 
         Raises:
             NetworkError: The address cannot be bound.
@@ -78,7 +77,7 @@ class TcpNetwork:
                 host, port, ssl=self._server_tls, backlog=_BACKLOG,
             )  # fmt: skip
         except OSError as error:
-            raise NetworkError(f"cannot listen on {host}:{port}: {_reason(error)}") from error
+            raise NetworkError(f"Could not listen on {host}:{port}: {_reason(error)}.") from error
         return TcpListener(server, host)
 
 
@@ -104,12 +103,12 @@ class TcpListener:
         return self._port
 
     def close(self) -> None:
-        """Stop accepting; connections that were accepted stay open."""
+        """Stop accepting connections. Accepted connections stay open."""
         self._server.close()
 
 
 class _TcpConnection(asyncio.BufferedProtocol):
-    """Both ends of a connection: asyncio's protocol and the `FrameTransport` of the handler."""
+    """A connection: both asyncio's protocol and the handler's `FrameTransport`."""
 
     def __init__(
         self, max_frame_bytes: int, *, handler: FrameHandler | None = None, accept: AcceptConnection | None = None
@@ -187,7 +186,7 @@ class _TcpConnection(asyncio.BufferedProtocol):
 
     async def drain(self) -> None:
         if self._room is not None:
-            # Shielded, as several senders may wait for the same room and one of them may be cancelled.
+            # Shielded, because several senders may wait for the same future and one of them may be cancelled.
             await asyncio.shield(self._room)
 
     def pause_reading(self) -> None:
@@ -227,13 +226,13 @@ def _lost_error(error: Exception | None, peer: str) -> Exception | None:
     if isinstance(error, ssl.SSLError):
         mapped = of_tls_error(error, peer)
     else:
-        mapped = NetworkError(f"The connection with {peer} broke: {_reason(error)}.")
+        mapped = NetworkError(f"The connection to {peer} broke: {_reason(error)}.")
     mapped.__cause__ = error
     return mapped
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ConnectionRefusedError):
-        return "connection refused"  # asyncio says that a call failed, and with which arguments
+        return "connection refused"  # asyncio's own text is about the failed call and its arguments
     strerror = error.strerror if isinstance(error, OSError) else None
     return strerror or str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""TLS contexts from a client's configuration."""
+"""TLS contexts from the configuration of a client or an embedded broker."""
 
 import ssl
 import tempfile
@@ -15,17 +15,17 @@ __all__ = ["ServerTls", "TlsSettings", "client_tls_context", "server_tls_context
 
 @frozen(kw_only=True)
 class TlsSettings:
-    """What a client's TLS needs: certificates and keys in PEM, as files or as text.
+    """TLS settings of a client: certificates and keys in PEM, as files or as text.
 
     Attributes:
         ca_location: A file with the certificates to trust.
-        ca_pem: The certificates to trust; without either, those of the system.
+        ca_pem: The certificates to trust. If neither is set, the client trusts the system's certificates.
         certificate_location: A file with the client's own certificate chain.
         certificate_pem: The client's own certificate chain.
         key_location: A file with the private key of that certificate.
         key_pem: The private key.
         key_password: Password of the private key, or None.
-        verify_hostname: Whether the broker's certificate must be for its host name.
+        verify_hostname: Whether the broker's certificate must match its host name.
     """
 
     ca_location: str | None = None
@@ -39,10 +39,10 @@ class TlsSettings:
 
 
 def client_tls_context(settings: TlsSettings) -> ssl.SSLContext:
-    """Make the context; reads the files.
+    """Create a client's TLS context. Reads the files.
 
     Raises:
-        ConfigurationError: A file cannot be read, or is not what it should be; secrets are not shown.
+        ConfigurationError: A file cannot be read or is not valid. The message shows no secrets.
     """
     try:
         context = ssl.create_default_context(cafile=settings.ca_location, cadata=settings.ca_pem)
@@ -59,13 +59,13 @@ def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
         _as_file(settings.certificate_location, settings.certificate_pem) as certificate,
         _as_file(settings.key_location, settings.key_pem) as key,
     ):
-        # Without a function, OpenSSL would ask for a missing password on the terminal.
+        # Without a function, OpenSSL would prompt for a missing password on the terminal.
         context.load_cert_chain(certificate, key, lambda: settings.key_password or "")
 
 
 @contextmanager
 def _as_file(location: str | None, text: str | None) -> Iterator[str]:
-    """Python reads certificate chains from files only: write the text to one that only this user can read."""
+    """Write text to a file that only this user can read: Python reads certificate chains only from files."""
     if location is not None:
         yield location
         return
@@ -77,14 +77,14 @@ def _as_file(location: str | None, text: str | None) -> Iterator[str]:
 
 
 def _explained(error: OSError | ValueError, settings: TlsSettings) -> str:
-    """What is wrong; OpenSSL itself says little more than 'PEM lib'."""
+    """Return what is wrong. OpenSSL itself says little more than 'PEM lib'."""
     files = _sources(settings)
     if isinstance(error, FileNotFoundError):
         return f"Could not read the TLS files {files}: one of them does not exist."
     if not isinstance(error, ssl.SSLError):
         return f"Could not read the TLS files {files}: {getattr(error, 'strerror', None) or error}."
     if error.reason == "KEY_VALUES_MISMATCH":
-        return f"The private key does not belong to the certificate ({files}): check ssl.key.location or ssl.key.pem."
+        return f"The private key does not match the certificate ({files}). Check ssl.key.location or ssl.key.pem."
     if b"ENCRYPTED" in _key_of(settings):
         given = "is wrong" if settings.key_password else "is not set"
         return f"Could not decrypt the private key {settings.key_location or 'ssl.key.pem'}: ssl.key.password {given}."
@@ -109,13 +109,14 @@ def _sources(settings: TlsSettings) -> str:
 
 @frozen(kw_only=True)
 class ServerTls:
-    """The TLS of an embedded broker; all files are PEM.
+    """TLS settings of an embedded broker. All files are PEM.
 
     Attributes:
-        certificate_location: The broker's certificate chain.
-        key_location: The private key of the certificate; by default it is in the same file.
-        key_password: The password of the private key, if it has one.
-        client_ca_location: Certificates that sign the clients'; if set, every client needs a certificate (mutual TLS).
+        certificate_location: A file with the broker's certificate chain.
+        key_location: A file with the private key. By default, the key is in the file of the certificate.
+        key_password: Password of the private key, or None.
+        client_ca_location: A file with the authorities that sign client certificates. If set, every client needs a
+            certificate (mutual TLS).
     """
 
     certificate_location: str
@@ -125,10 +126,10 @@ class ServerTls:
 
 
 def server_tls_context(settings: ServerTls) -> ssl.SSLContext:
-    """Make the context of a broker; reads the files.
+    """Create an embedded broker's TLS context. Reads the files.
 
     Raises:
-        ConfigurationError: A file cannot be read, or is not what it should be.
+        ConfigurationError: A file cannot be read or is not valid.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
@@ -138,5 +139,5 @@ def server_tls_context(settings: ServerTls) -> ssl.SSLContext:
             context.load_verify_locations(settings.client_ca_location)
             context.verify_mode = ssl.CERT_REQUIRED
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"Could not use the broker's TLS files, {settings!r}: {error}") from error
+        raise ConfigurationError(f"Could not use the broker's TLS files ({settings!r}): {error}") from error
     return context

@@ -1,4 +1,4 @@
-"""Tokens for OAUTHBEARER: from a function of the user or an identity provider, kept until they grow old."""
+"""Tokens for OAUTHBEARER, from the user's function or an identity provider, and refreshed before they expire."""
 
 import asyncio
 import inspect
@@ -19,7 +19,7 @@ __all__ = ["Token", "TokenSource", "token_source"]
 
 _LOG = logging.getLogger(__name__)
 
-# As in Java's client (sasl.login.refresh.window.factor).
+# Like the Java client (sasl.login.refresh.window.factor).
 _REFRESH_AT = 0.8
 _UNSECURED_LIFETIME_S = 3_600
 _ATTEMPTS = 3
@@ -29,7 +29,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 @frozen
 class Token:
-    """A bearer token, when it expires (milliseconds since the epoch), and the SASL extensions that go with it."""
+    """A bearer token, its expiry (milliseconds since the epoch), and the SASL extensions to send with it."""
 
     text: str = field(repr=False)
     expires_ms: int
@@ -37,13 +37,13 @@ class Token:
 
 
 class TokenSource:
-    """Hands out a token, and gets a new one when 80 % of its lifetime are over.
+    """Provides a token, and fetches a new one after 80 % of its lifetime.
 
     Connections that need a token at the same time wait for the same one.
 
     Args:
-        fetch: Gets a new token; gets the wall clock's milliseconds.
-        clock: Time.
+        fetch: Fetches a new token. Called with the wall clock's time in milliseconds.
+        clock: The clock.
     """
 
     def __init__(self, fetch: Callable[[int], Awaitable[Token]], clock: Clock) -> None:
@@ -60,8 +60,8 @@ class TokenSource:
         """Return a token that is still valid.
 
         Raises:
-            TokenError: There is none, and trying again does not help.
-            TokenUnavailableError: There is none at the moment.
+            TokenError: No token can be obtained, and retrying does not help.
+            TokenUnavailableError: No token can be obtained right now.
         """
         async with self._lock:
             now_ms = self._clock.wall_ms()
@@ -75,16 +75,16 @@ class TokenSource:
         except TokenUnavailableError as error:
             if self._token is None or now_ms >= self._token.expires_ms:
                 raise
-            _LOG.warning("Could not refresh the OAUTHBEARER token, the old one is still valid: %s", error)
+            _LOG.warning("Could not refresh the OAUTHBEARER token; the old one is still valid: %s", error)
             return self._token
         if token.expires_ms <= now_ms:
-            raise TokenError(f"the OAUTHBEARER token expired {(now_ms - token.expires_ms) / 1000:g} s ago")
+            raise TokenError(f"The new OAUTHBEARER token expired {(now_ms - token.expires_ms) / 1000:g} s ago.")
         self._refresh_ms = now_ms + round((token.expires_ms - now_ms) * _REFRESH_AT)
         return token
 
 
 def token_source(credentials: OidcSettings | TokenCallback | UnsecuredToken, clock: Clock) -> TokenSource:
-    """Return the source for what the configuration says."""
+    """Return the token source for the configured credentials."""
     if isinstance(credentials, OidcSettings):
         return TokenSource(lambda now_ms: _from_provider(credentials, now_ms), clock)
     if isinstance(credentials, TokenCallback):
@@ -121,13 +121,13 @@ async def _from_provider(settings: OidcSettings, now_ms: int) -> Token:
 
 async def _from_callback(credentials: TokenCallback, _now_ms: int) -> Token:
     try:
-        # On a thread, as it may block; an `async` function only makes its coroutine there.
+        # On a thread, because it may block. An `async` function only creates its coroutine there.
         returned = await asyncio.to_thread(credentials.function, credentials.argument)
         if inspect.isawaitable(returned):
             returned = await returned
-    except OSError as error:  # the network's: it may work the next time
+    except OSError as error:  # a network error, which may not happen again
         raise TokenUnavailableError(f"oauth_cb could not get a token: {type(error).__name__}: {error}") from error
-    except Exception as error:  # whatever the user's function raises
+    except Exception as error:  # the user's function may raise anything
         raise TokenError(f"oauth_cb raised {type(error).__name__}: {error}") from error
     return _from_tuple(returned, dict(credentials.extensions))
 
@@ -135,12 +135,14 @@ async def _from_callback(credentials: TokenCallback, _now_ms: int) -> Token:
 def _from_tuple(returned: Any, extensions: dict[str, str]) -> Token:
     if not isinstance(returned, tuple | list) or not 2 <= len(returned) <= 4 or not isinstance(returned[0], str):
         raise TokenError(
-            f"oauth_cb returned a {type(returned).__name__}: return (token, expiry in seconds since the epoch), and "
-            "optionally the principal and a dictionary of SASL extensions"
+            f"oauth_cb returned a {type(returned).__name__}. Return a tuple: the token and its expiry in seconds since"
+            " the epoch, optionally followed by the principal and a dictionary of SASL extensions."
         )
     expiry_s = returned[1]
     if not isinstance(expiry_s, int | float) or isinstance(expiry_s, bool):
-        raise TokenError(f"oauth_cb returned an expiry of type {type(expiry_s).__name__}: give seconds since the epoch")
+        raise TokenError(
+            f"oauth_cb returned an expiry of type {type(expiry_s).__name__}. Return seconds since the epoch."
+        )
     more = returned[3] if len(returned) > 3 else None
     return _checked(returned[0], round(expiry_s * 1000), {**extensions, **(more or {})}, "oauth_cb")
 
@@ -150,5 +152,5 @@ def _checked(token: str, expires_ms: int, extensions: Mapping[str, str], source:
         check_token(token)
         check_extensions(extensions)
     except (ValueError, TypeError) as error:
-        raise TokenError(f"the token from {source} cannot be used: {error}") from error
+        raise TokenError(f"The token from {source} is not valid: {error}") from error
     return Token(token, expires_ms, extensions)

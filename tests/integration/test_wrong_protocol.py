@@ -88,7 +88,7 @@ async def test_a_tls_alert_is_certain() -> None:
         error = await error_of(address)
     assert isinstance(error, WrongProtocolError)
     assert error.is_certain
-    assert f"{address} answered with TLS" in str(error)
+    assert f"{address} is a TLS listener" in str(error)
     assert not error.retriable
 
 
@@ -101,7 +101,7 @@ async def test_plain_text_at_an_http_server_that_answers() -> None:
     async with server(answer) as address:
         error = await error_of(address)
     assert isinstance(error, WrongProtocolError)
-    assert f"{address} answered with HTTP: it is not a Kafka broker" in str(error)
+    assert f"{address} is not a Kafka broker: it answered in HTTP" in str(error)
 
 
 async def test_plain_text_at_an_http_server_that_waits_for_the_rest_of_the_line() -> None:
@@ -117,7 +117,7 @@ async def test_plain_text_at_an_http_server_that_waits_for_the_rest_of_the_line(
         thread.join()
     assert isinstance(error, WrongProtocolError)
     assert "did not answer" in str(error)
-    assert "bootstrap.servers and security.protocol" in str(error)
+    assert "security.protocol and bootstrap.servers" in str(error)
 
 
 async def test_tls_at_a_plaintext_listener(ca_location: str) -> None:
@@ -138,7 +138,7 @@ async def test_tls_at_a_server_that_answers_in_plain_text(ca_location: str) -> N
         error = await error_of(address, security_protocol="SSL", ssl_ca_location=ca_location)
     assert isinstance(error, WrongProtocolError)
     assert error.is_certain
-    assert "does not speak TLS" in str(error)
+    assert "does not use TLS" in str(error)
 
 
 async def test_an_authority_that_is_not_trusted(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_key_of_another_certificate_and_a_file_that_is_missing(tmp_path: Path)
     other = tmp_path / "other.key"
     AUTHORITY.issue_cert("other@example.org").private_key_pem.write_to_path(str(other))
     config = {"bootstrap_servers": "b:1", "group_id": "g", "security_protocol": "SSL"}
-    with pytest.raises(ConfigurationError, match="does not belong to the certificate"):
+    with pytest.raises(ConfigurationError, match="does not match the certificate"):
         KafkaShareConsumer(config | {"ssl_certificate_location": certificate, "ssl_key_location": str(other)})
     with pytest.raises(ConfigurationError, match=r"nowhere\.pem: one of them does not exist"):
         KafkaShareConsumer(config | {"ssl.ca.location": str(tmp_path / "nowhere.pem")})

@@ -140,7 +140,7 @@ async def test_trouble_that_stays_is_told_and_may_be_tried_again(
 ) -> None:
     provider.answers = [(503, b"busy")]
     source = source_at(provider, certificates)
-    with pytest.raises(TokenUnavailableError, match="answered 503"):
+    with pytest.raises(TokenUnavailableError, match="responded with 503"):
         await source.token()
     assert len(provider.requests) == 3
     provider.answers = [granted()]
@@ -151,11 +151,11 @@ async def test_trouble_that_stays_is_told_and_may_be_tried_again(
     ("answer", "complaint"),
     [
         ((401, {"error": "invalid_client", "error_description": f"wrong: {SECRET}"}), r"401 .*invalid_client: wrong"),
-        ((400, b"<html>"), "answered 400 .*check client id, client secret and scope"),
-        ((302, b""), "answered 302"),
+        ((400, b"<html>"), "responded with 400 .*Check the client id, client secret and scope"),
+        ((302, b""), "responded with 302"),
         ((200, b"not json"), "is not JSON with access_token"),
         ((200, {"access_token": "x"}), "is not JSON with access_token"),
-        ((200, {"access_token": "with blank", "expires_in": 60}), "cannot be used"),
+        ((200, {"access_token": "with blank", "expires_in": 60}), "is not valid"),
         ((200, {"access_token": "x", "expires_in": 0}), "expired"),
     ],
 )
@@ -172,9 +172,9 @@ async def test_refusal_is_told_once_without_the_secret(
 async def test_provider_that_is_not_trusted_or_not_there(
     provider: IdentityProvider, certificates: Certificates
 ) -> None:
-    with pytest.raises(TokenError, match=r"not trusted: .*set https\.ca\.location"):
+    with pytest.raises(TokenError, match=r"not trusted: .*Set https\.ca\.location"):
         await source_at(provider, certificates, ca_location=None).token()
-    with pytest.raises(TokenUnavailableError, match="could not reach the token endpoint"):
+    with pytest.raises(TokenUnavailableError, match="Could not reach the token endpoint"):
         await source_at(provider, certificates, token_endpoint_url="https://127.0.0.1:1/token").token()
 
 

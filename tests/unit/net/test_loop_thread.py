@@ -95,7 +95,7 @@ def test_use_before_start_and_after_stop_is_refused(thread: LoopThread) -> None:
     with pytest.raises(ClosedError):
         thread.run(name_of_the_thread())
     thread.start()
-    with pytest.raises(IllegalStateError, match="started before"):
+    with pytest.raises(IllegalStateError, match="is already started"):
         thread.start()
     thread.stop()
     with pytest.raises(ClosedError):
@@ -107,7 +107,7 @@ def test_blocking_call_on_the_loops_own_thread_is_refused(thread: LoopThread) ->
         thread.run(name_of_the_thread())
 
     thread.start()
-    with pytest.raises(IllegalStateError, match="wait for itself"):
+    with pytest.raises(IllegalStateError, match="would deadlock"):
         thread.run(waits_for_itself())
     thread.stop()
 

@@ -105,7 +105,7 @@ async def test_connections_send_small_frames_at_once() -> None:
 
 async def test_refused_connection_and_taken_address_are_network_errors() -> None:
     async with Server(TcpNetwork()) as server:
-        with pytest.raises(NetworkError, match="cannot listen"):
+        with pytest.raises(NetworkError, match="Could not listen"):
             await server.network.listen("127.0.0.1", server.listener.port, server.accept)
     with pytest.raises(NetworkError, match=f"127.0.0.1:{server.listener.port}") as caught:
         await server.network.connect("127.0.0.1", server.listener.port, Recorder())
