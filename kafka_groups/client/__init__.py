@@ -1,1 +1,1 @@
-"""What all clients share: request managers, the engine that drives them, and the way to the brokers."""
+"""What all clients share: request managers, the engine that drives them, and connections to the brokers."""

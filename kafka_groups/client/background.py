@@ -1,4 +1,4 @@
-"""What happens between the calls of an application: errors that its next call raises, and events for the log."""
+"""What happens between an application's calls: errors that its next call raises, and events for the log."""
 
 from collections import deque
 
@@ -11,12 +11,12 @@ __all__ = ["BackgroundErrors"]
 class BackgroundErrors:
     """Errors in the order in which they happened.
 
-    An error that is *fatal* ends the client: every poll and commit raises it from then on. Any other is raised once,
-    and not queued a second time while an equal one waits.
+    A *fatal* error ends the client: from then on, every poll and commit raises it. Any other error is raised once, and
+    is not queued while an equal one is waiting.
 
     Attributes:
         fatal: The error that ended the client, or None.
-        events: What happened, for the log.
+        events: Events for the log.
     """
 
     def __init__(self) -> None:
@@ -28,17 +28,17 @@ class BackgroundErrors:
         return self.fatal is not None or bool(self._waiting)
 
     def report(self, error: KafkaGroupsError) -> None:
-        """Have the next call raise this error once."""
+        """Make the next call raise this error, once."""
         if not any(type(error) is type(other) and str(error) == str(other) for other in self._waiting):
             self._waiting.append(error)
 
     def report_fatal(self, error: KafkaGroupsError) -> None:
-        """Have every poll and commit from now on raise this error; the first fatal error stays."""
+        """Make every later poll and commit raise this error. The first fatal error stays."""
         if self.fatal is None:
             self.fatal = error
 
     def raise_first(self) -> None:
-        """Raise the earliest error that waits, if there is one.
+        """Raise the earliest waiting error, if there is one.
 
         Raises:
             KafkaGroupsError: The error itself.

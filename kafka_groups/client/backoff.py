@@ -8,11 +8,11 @@ _JITTER = 0.2
 
 
 class Backoff:
-    """When the next attempt may be made.
+    """Decides when the next attempt may be made.
 
     Args:
-        initial_ms: Wait after the first failure.
-        max_ms: Longest wait; each failure in a row doubles the one before.
+        initial_ms: Wait after the first failure. Each further failure in a row doubles it.
+        max_ms: Longest wait.
         rng: Source of the jitter of ±20 %.
     """
 
@@ -29,20 +29,20 @@ class Backoff:
         return self._failures
 
     def failed(self, now_ms: int) -> None:
-        """An attempt failed: the next one has to wait."""
+        """Note that an attempt failed, so the next one has to wait."""
         term = min(self._initial_ms * 2 ** min(self._failures, 20), self._max_ms)
         self._failures += 1
         self.wait(round(term * self._rng.uniform(1 - _JITTER, 1 + _JITTER)), now_ms)
 
     def succeeded(self) -> None:
-        """An attempt succeeded: start over with the initial wait."""
+        """Note that an attempt succeeded, and start over with the initial wait."""
         self._failures = 0
         self._until_ms = 0
 
     def wait(self, duration_ms: int, now_ms: int) -> None:
-        """Let no attempt be made for this long, failure or not (a broker's throttle time)."""
+        """Allow no attempt for this long, for example during a broker's throttle time."""
         self._until_ms = max(self._until_ms, now_ms + duration_ms)
 
     def remaining_ms(self, now_ms: int) -> int:
-        """How long to wait yet; 0 when an attempt may be made."""
+        """Return how long to wait until the next attempt; 0 if it may be made now."""
         return max(0, self._until_ms - now_ms)

@@ -1,4 +1,4 @@
-"""Single requests to brokers, for what the engine of a client does not ask by itself."""
+"""Single requests to brokers, outside the engine of a client."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ Address = tuple[str, int]
 
 
 def raise_for(code: ErrorCode, message: str | None) -> None:
-    """Raise the error in a broker's response, if there is one."""
+    """Raise the error of a broker's response, if it has one."""
     if code is not ErrorCode.NONE:
         raise error_for(code, message)
 
@@ -38,15 +38,15 @@ def total_lag(lags: Mapping[TopicPartition, int]) -> int | None:
 
 
 class Brokers:
-    """Connections to brokers for single questions; lives on one event loop.
+    """Sends single requests to brokers. Use it on one event loop.
 
-    A connection is opened with the first request to its broker, kept, and opened again after it was lost. Each request
-    waits 5 seconds for its response.
+    The first request to a broker opens a connection, which stays open. If it is lost, the next request opens another.
+    Each request waits 5 seconds for its response.
 
     Args:
-        bootstrap_servers: Brokers for questions that each of them can answer.
-        network: The way to them.
-        clock: Time.
+        bootstrap_servers: Brokers for requests that any broker can answer.
+        network: Connects to the brokers.
+        clock: The clock.
         client_id: Name that the requests carry.
         login: How connections authenticate; None if they do not.
     """
@@ -69,10 +69,10 @@ class Brokers:
         """Send a request to one broker and return its response.
 
         Raises:
-            AuthenticationError: Client and broker do not accept each other.
+            AuthenticationError: Authentication with the broker failed.
             NetworkError: The broker cannot be reached.
-            OperationTimeoutError: It does not respond in time.
-            KafkaGroupsError: It does not support the request, or its response is malformed.
+            OperationTimeoutError: The broker did not respond in time.
+            KafkaGroupsError: The broker does not support the request, or its response is malformed.
         """
         deadline_ms = self._clock.now_ms() + _TIMEOUT_MS
         link = self._links.get(address)
@@ -84,21 +84,22 @@ class Brokers:
         """Send a request to the bootstrap servers in turn and return the first response.
 
         Raises:
-            KafkaGroupsError: None of them responds; the error is that of the last one.
+            KafkaGroupsError: None of them responded. The error is that of the last one.
         """
         *others, last = self._bootstrap_servers
         for address in others:
             try:
                 return await self.ask(address, request)
             except KafkaGroupsError as error:
-                NETWORK_LOG.info("%s:%d did not answer a question about a group: %s", *address, error)
+                NETWORK_LOG.info("%s:%d did not answer a request about a group: %s", *address, error)
         return await self.ask(last, request)
 
     async def coordinator_of(self, group_id: str) -> Address:
         """Return the broker that coordinates a group (KIP-699; brokers with share groups support version 4 and newer).
 
         Raises:
-            KafkaGroupsError: No bootstrap server responds, the group has no coordinator now, or access is denied.
+            KafkaGroupsError: No bootstrap server responded, the group has no coordinator right now, or access is
+                denied.
         """
         request = FindCoordinatorRequest(key_type=_GROUP_KEY, coordinator_keys=(group_id,))
         answer: FindCoordinatorResponse = await self.ask_any(request)
@@ -107,12 +108,13 @@ class Brokers:
         return found.host, found.port
 
     async def share_group_lags(self, coordinator: Address, group_id: str) -> Mapping[TopicPartition, int]:
-        """Return how many records of each partition a share group has not finished (KIP-1226).
+        """Return a share group's lag in each partition: how many records it has not finished (KIP-1226).
 
-        Only partitions that the group has state for; -1 for a partition where nothing was acknowledged yet.
+        Only partitions for which the group has state are included. The lag is -1 in a partition where the group has
+        not acknowledged a record yet.
 
         Raises:
-            KafkaGroupsError: The coordinator refuses the request or cannot be reached.
+            KafkaGroupsError: The coordinator refused the request or cannot be reached.
         """
         asked = DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=None)
         request = DescribeShareGroupOffsetsRequest(groups=(asked,))
@@ -122,7 +124,7 @@ class Brokers:
         return {TopicPartition(t.topic_name, p.partition_index): p.lag for t in group.topics for p in t.partitions}
 
     def close(self) -> None:
-        """Drop all connections."""
+        """Close all connections immediately."""
         for link in self._links.values():
             link.connection.abort()
         self._links.clear()

@@ -1,4 +1,4 @@
-"""Finding the coordinator of a group (FindCoordinator, KIP-699)."""
+"""Finds the coordinator of a group (FindCoordinator, KIP-699)."""
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
@@ -16,14 +16,14 @@ _FIRST_BATCHED_VERSION = 4
 
 
 class CoordinatorManager:
-    """Knows the coordinator of one group, and looks it up when it is needed and unknown.
+    """Tracks the coordinator of one group, and looks it up when it is needed but unknown.
 
     Args:
         group_id: The group.
-        metadata: Takes the coordinator's address.
-        errors: Where an error goes that ends the client (no access to the group, invalid group id).
-        backoff: Pace of look-ups while they fail.
-        timeout_ms: How long a response is waited for (`request.timeout.ms`).
+        metadata: Stores the coordinator's address.
+        errors: Receives errors that end the client, such as denied access or an invalid group id.
+        backoff: Delays lookups after failures.
+        timeout_ms: How long to wait for a response (`request.timeout.ms`).
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class CoordinatorManager:
         self.wanted = False
 
     def mark_unknown(self) -> None:
-        """Look the coordinator up again: it has moved or cannot be reached."""
+        """Forget the coordinator, because it has moved or cannot be reached. It is looked up again."""
         self.node_id = None
 
     def poll(self, now_ms: int) -> PollResult:
-        """A FindCoordinator request when the coordinator is wanted and unknown."""
+        """Return a FindCoordinator request if the coordinator is wanted but unknown."""
         if self.node_id is not None or self._in_flight or not self.wanted or self._errors.fatal is not None:
             return PollResult()
         wait_ms = self._backoff.remaining_ms(now_ms)
@@ -59,7 +59,7 @@ class CoordinatorManager:
         return FindCoordinatorRequest(coordinator_keys=(self._group_id,), key_type=_GROUP)
 
     def on_response(self, _request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
-        """Take over the coordinator, or try again after the back-off."""
+        """Store the coordinator, or retry after the back-off."""
         self._in_flight = False
         response: FindCoordinatorResponse = answer.message
         found = response.coordinators[0] if response.coordinators else _single(response, self._group_id)
@@ -82,7 +82,7 @@ class CoordinatorManager:
             self._errors.report_fatal(error)
 
     def on_failure(self, _request: OutgoingRequest, _error: Exception, now_ms: int) -> None:
-        """Try again after the back-off."""
+        """Retry after the back-off."""
         self._in_flight = False
         self._backoff.failed(now_ms)
 

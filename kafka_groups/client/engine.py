@@ -1,7 +1,7 @@
-"""The one loop of a client: asks its request managers what to send, sends it, and hands back the answers.
+"""The main loop of a client: it asks request managers what to send, sends it, and passes the responses back.
 
-It runs as callbacks on an event loop, not as a task: a turn follows every answer at once, without a switch of
-tasks in between, and the timer is set to the earliest moment that a manager named.
+It runs as callbacks on an event loop, not as a task, so every response starts a turn directly, without a task switch.
+The timer is set to the earliest time that a manager named.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ __all__ = ["Engine"]
 
 
 class Engine:
-    """Drives request managers; lives on one event loop.
+    """Drives request managers on one event loop.
 
     Args:
-        managers: The concerns of the client, asked in this order.
-        router: The way to the brokers.
-        clock: Read once a turn.
-        errors: Where errors go that nobody waits for.
-        on_turn: Called after every turn, to see whether what somebody waits for has happened.
+        managers: The request managers, in the order in which each turn asks them.
+        router: Sends requests to the brokers.
+        clock: The clock. Each turn reads it once.
+        errors: Receives errors that no caller is waiting for.
+        on_turn: Called after every turn, to wake callers whose condition now holds.
     """
 
     def __init__(
@@ -49,27 +49,27 @@ class Engine:
 
     @property
     def is_running(self) -> bool:
-        """Whether `start` was called, and `stop` not yet."""
+        """Whether the engine was started and not stopped."""
         return self._loop is not None
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
-        """The event loop that the engine lives on, while it runs."""
+        """The event loop of the engine, or None while it is not running."""
         return self._loop
 
     def start(self) -> None:
-        """Begin on the running event loop."""
+        """Start on the running event loop."""
         self._loop = asyncio.get_running_loop()
         self.turn()
 
     async def stop(self) -> None:
-        """Send nothing any more and close all connections."""
+        """Stop sending and close all connections."""
         self._loop = None
         self._cancel_timer()
         await self._router.close()
 
     def turn(self) -> None:
-        """Ask every manager what to send; call on the event loop after anything has changed."""
+        """Ask every manager what to send. Call this on the event loop after any change."""
         if self._in_turn:
             self._again = True
             return
@@ -125,8 +125,8 @@ class Engine:
         self.turn()
 
     def _broken(self, error: Exception) -> None:
-        REQUESTS_LOG.error("The client failed by a defect of this package and cannot go on", exc_info=error)
-        fatal = ClientFailureError(f"The client failed by a defect of this package and cannot go on: {error!r}")
+        REQUESTS_LOG.error("The client failed because of a bug in kafka_groups and cannot continue", exc_info=error)
+        fatal = ClientFailureError(f"The client failed because of a bug in kafka_groups and cannot continue: {error!r}")
         fatal.__cause__ = error
         self._errors.report_fatal(fatal)
 
@@ -141,9 +141,9 @@ class Engine:
         return NEVER_MS if remaining_ms is None else remaining_ms
 
     def _set_timer(self, wait_ms: int) -> None:
-        """Have a turn come after this time at the latest; one that comes too early does no harm.
+        """Make sure that the next turn starts after this time at the latest. An early turn does no harm.
 
-        So a timer that is set stays as long as it is early enough, and a turn after an answer costs none.
+        A timer that is early enough therefore stays as it is, and most turns set no timer.
         """
         if self._loop is None or wait_ms >= NEVER_MS:
             return

@@ -1,6 +1,6 @@
-"""What happens in a client that its operator wants to read in the log; the rules note it, a driver logs it.
+"""Events in a client that belong in the log. The rules add them, and a driver logs them.
 
-The packages without I/O do not log themselves: whether a line is written depends on the time, and where on the program.
+Packages without I/O do not log: whether a line is written depends on the time.
 """
 
 import enum
@@ -15,7 +15,7 @@ _MOST_LISTED = 8
 
 
 class Area(enum.Enum):
-    """What an event is about; each has a logger of its own."""
+    """The subject area of an event. Each area has its own logger."""
 
     GROUP = "group"
     RECORDS = "records"
@@ -26,10 +26,10 @@ class Event:
     """One event.
 
     Attributes:
-        area: What it is about.
+        area: The subject area.
         text: What happened, in a sentence.
-        subject: What repeats of a warning have in common, so that they are logged at growing intervals; None for an
-            event of an ordinary life.
+        subject: Identifies repeats of a warning, which are logged at growing intervals. None for an event that is not a
+            warning.
     """
 
     area: Area
@@ -38,35 +38,35 @@ class Event:
 
 
 class Events:
-    """Events in the order in which they happened; any thread may add, one takes."""
+    """Events in the order in which they happened. Any thread may add events; one thread takes them."""
 
     def __init__(self) -> None:
         self._waiting: deque[Event] = deque()
 
     def note(self, area: Area, text: str) -> None:
-        """Something happened that belongs to an ordinary life."""
+        """Add an event of normal operation."""
         self._waiting.append(Event(area, text))
 
     def warn(self, area: Area, subject: str, text: str) -> None:
-        """Something happened that somebody should look at."""
+        """Add a warning."""
         self._waiting.append(Event(area, text, subject))
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
     def take(self) -> Iterator[Event]:
-        """All events that wait."""
+        """Remove and return the waiting events one by one."""
         while self._waiting:
             yield self._waiting.popleft()
 
 
 def listed(names: Iterable[object]) -> str:
-    """Names for a sentence: the first eight, and how many more there are."""
+    """Return names for a sentence: the first eight, and how many more there are."""
     every = [str(name) for name in names]
     more = len(every) - _MOST_LISTED
     return ", ".join(every[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def counted(number: int, thing: str) -> str:
-    """A number of things for a sentence."""
+    """Return a number of things for a sentence, such as `2 records`."""
     return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -1,6 +1,6 @@
-"""What a client writes to the log: four loggers, and warnings that repeat less and less often.
+"""Logging of a client: four loggers, and warnings that are repeated at growing intervals.
 
-The names are documented, as programs set levels and handlers by them.
+The names of the loggers are documented, because programs set levels and handlers by name.
 """
 
 import logging
@@ -13,13 +13,13 @@ from kafka_groups.net.clock import Clock
 __all__ = ["GROUP_LOG", "NETWORK_LOG", "RECORDS_LOG", "REQUESTS_LOG", "Logbook"]
 
 NETWORK_LOG = logging.getLogger("kafka_groups.network")
-"""Brokers that cannot be reached, and those that can again."""
+"""Brokers that become unreachable or reachable again."""
 GROUP_LOG = logging.getLogger("kafka_groups.group")
-"""The life of the member: joined, assigned, left, closed; topics that do not exist."""
+"""Events of the member (joined, assigned, left, closed), and topics that do not exist."""
 RECORDS_LOG = logging.getLogger("kafka_groups.records")
-"""Records whose lock was lost, or that cannot be decoded."""
+"""Records that lost their lock or cannot be decoded."""
 REQUESTS_LOG = logging.getLogger("kafka_groups.requests")
-"""Every request and its answer."""
+"""Every request and its response."""
 
 _AREA_LOGS = {Area.GROUP: GROUP_LOG, Area.RECORDS: RECORDS_LOG}
 _FIRST_INTERVAL_MS = 1_000
@@ -34,10 +34,10 @@ class _Subject:
 
 
 class Logbook:
-    """Logs repeated warnings at growing intervals: at once, then after 1 s, 2 s, 4 s … 5 minutes.
+    """Logs a warning immediately, and its repeats at growing intervals: 1 s, 2 s, 4 s … 5 minutes.
 
     Args:
-        clock: Time.
+        clock: The clock.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -45,11 +45,11 @@ class Logbook:
         self._subjects: dict[str, _Subject] = {}
 
     def warn(self, log: logging.Logger, subject: str, message: str, *args: object) -> None:
-        """Log a warning, unless one on the same subject was logged a short time ago.
+        """Log a warning, unless one with the same subject was logged recently.
 
         Args:
-            log: Where to.
-            subject: What it is about.
+            log: The logger.
+            subject: Identifies repeats of the warning.
             message: The text, with `%s` for the arguments.
             *args: The arguments.
         """
@@ -67,7 +67,7 @@ class Logbook:
             known.next_ms, known.left_out = now_ms + known.interval_ms, 0
 
     def write(self, event: Event) -> None:
-        """Log an event of the packages that do not log themselves."""
+        """Log an event."""
         log = _AREA_LOGS[event.area]
         if event.subject is None:
             log.info("%s", event.text)
@@ -75,5 +75,5 @@ class Logbook:
             self.warn(log, event.subject, "%s", event.text)
 
     def settled(self, subject: str) -> bool:
-        """Forget a subject whose problem is solved; return whether there was a warning about it."""
+        """Forget a subject whose problem is solved, and return whether a warning about it was logged."""
         return self._subjects.pop(subject, None) is not None

@@ -1,4 +1,4 @@
-"""Which topics there are, where the leaders of their partitions are, and how to reach the brokers."""
+"""Metadata of the cluster: topics, the leaders of their partitions, and the addresses of the brokers."""
 
 from collections.abc import Iterable, Mapping
 from uuid import UUID
@@ -24,7 +24,7 @@ from kafka_groups.types import TopicIdPartition
 __all__ = ["Metadata", "MetadataManager", "Node"]
 
 _CREATION_MS = 1_000
-"""For so long a topic may be missing without a warning: a broker may be creating it."""
+"""How long a topic may be missing without a warning, because a broker may be creating it."""
 _REMEDY = "Check the names or create the topics; the consumer keeps looking for them."
 _REPORTED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION})
 
@@ -40,11 +40,11 @@ class Node:
 
 
 class Metadata:
-    """What the client knows of the cluster; a later leader epoch beats an earlier one (KIP-320).
+    """What the client knows about the cluster. A later leader epoch replaces an earlier one (KIP-320).
 
     Attributes:
         nodes: Addresses by node id.
-        version: Grows with every change of a topic's id or a partition's leader.
+        version: Increases with every change of a topic's id or a partition's leader.
     """
 
     def __init__(self) -> None:
@@ -55,16 +55,16 @@ class Metadata:
         self._names: dict[UUID, str] = {}
 
     def name_of(self, topic_id: UUID) -> str | None:
-        """Name of a topic, or None when it is not known."""
+        """Return the name of a topic, or None if it is unknown."""
         return self._names.get(topic_id)
 
     def leader_of(self, partition: TopicIdPartition) -> int | None:
-        """Node id of a partition's leader, or None when it is not known or there is none."""
+        """Return the node id of a partition's leader, or None if the leader is unknown or there is none."""
         leader = self._leaders.get(partition)
         return leader.leader_id if leader is not None and leader.leader_id >= 0 else None
 
     def apply(self, response: MetadataResponse) -> None:
-        """Take over a Metadata response for the topics that it lists."""
+        """Store a Metadata response for the topics that it lists."""
         for broker in response.brokers:
             self.nodes[broker.node_id] = Node(broker.node_id, broker.host, broker.port, broker.rack)
         for topic in response.topics:
@@ -86,7 +86,7 @@ class Metadata:
     def apply_hint(
         self, partition: TopicIdPartition, leader: LeaderIdAndEpoch, endpoints: Iterable[NodeEndpoint]
     ) -> bool:
-        """Take over the leader that a broker named in an error (KIP-951); False when it named none that is new."""
+        """Store the leader that a broker named in an error (KIP-951), and return whether the leader changed."""
         for node in endpoints:
             self.nodes[node.node_id] = Node(node.node_id, node.host, node.port, node.rack)
         known = self._leaders.get(partition)
@@ -107,11 +107,11 @@ class MetadataManager:
     """Keeps the metadata of the subscribed topics fresh.
 
     Args:
-        metadata: What is kept fresh.
-        errors: Where events go, and errors of topics that only the application can mend.
+        metadata: The metadata to keep fresh.
+        errors: Receives events, and errors of topics that only the application can fix.
         max_age_ms: Age at which the metadata is fetched again (`metadata.max.age.ms`).
-        timeout_ms: How long a response is waited for (`request.timeout.ms`).
-        backoff: Pace of attempts while they fail.
+        timeout_ms: How long to wait for a response (`request.timeout.ms`).
+        backoff: Delays attempts after failures.
         allow_auto_create: Whether the broker may create missing topics (`allow.auto.create.topics`).
     """
 
@@ -140,21 +140,21 @@ class MetadataManager:
 
     @property
     def topics(self) -> frozenset[str]:
-        """The topics whose metadata is kept."""
+        """The topics whose metadata is kept fresh."""
         return self._topics
 
     def set_topics(self, topics: Iterable[str]) -> None:
-        """Keep the metadata of these topics, and fetch it now."""
+        """Replace the topics, and fetch their metadata now."""
         self._topics = frozenset(topics)
         self.request_update()
 
     def request_update(self) -> None:
-        """Fetch the metadata as soon as the back-off allows; once more if a request is under way."""
+        """Fetch the metadata as soon as the back-off allows, even if a request is already in flight."""
         self._next_update_ms = None
         self._wanted_again = self._in_flight
 
     def poll(self, now_ms: int) -> PollResult:
-        """A Metadata request when one is due and none is under way."""
+        """Return a Metadata request if one is due and none is in flight."""
         if self._in_flight or not self._topics:
             return PollResult()
         wait_ms = self._backoff.remaining_ms(now_ms)
@@ -172,7 +172,7 @@ class MetadataManager:
         return MetadataRequest(topics=topics, allow_auto_topic_creation=self._allow_auto_create or version < 4)
 
     def on_response(self, _request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
-        """Take over the response; topics that are not there yet are asked for again after the back-off."""
+        """Store the response. Missing topics are requested again after the back-off."""
         self._in_flight = False
         response: MetadataResponse = answer.message
         self.metadata.apply(response)
@@ -186,7 +186,7 @@ class MetadataManager:
         self._backoff.wait(response.throttle_time_ms, now_ms)
 
     def _note_missing(self, topics: Iterable[MetadataResponseTopic], now_ms: int) -> None:
-        """Warn of topics that do not exist, but not of one that is being created."""
+        """Warn about topics that do not exist, but not about those that may be being created."""
         missing = sorted(t.name or "" for t in topics if t.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if not missing:
             self._missing_since_ms = None
@@ -210,7 +210,7 @@ class MetadataManager:
             self._errors.report(error_for(code, f"{code.name}: {', '.join(sorted(by_code[code]))}"))
 
     def on_failure(self, _request: OutgoingRequest, _error: Exception, now_ms: int) -> None:
-        """Try again after the back-off, with whatever broker can be reached."""
+        """Retry after the back-off, with any broker that can be reached."""
         self._in_flight = False
         self._next_update_ms = None
         self._backoff.failed(now_ms)

@@ -1,4 +1,4 @@
-"""Whether the brokers answer, since when they do not, and what is probably wrong if none ever did."""
+"""Tracks whether brokers respond, and finds the error to report if none ever did."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ __all__ = ["Address", "Reachability"]
 Address = tuple[str, int]
 
 _PATIENCE_MS = 10_000
-"""A server that closes connections without a word may be starting. After this time it is taken for a wrong one."""
+"""A server that closes connections without a response may still be starting. After this time it counts as wrong."""
 
 
 @frozen
@@ -22,15 +22,15 @@ class _Failure:
 
 @define
 class Reachability:
-    """What the attempts to reach brokers have come to.
+    """The results of all attempts to reach brokers.
 
-    A broker counts as reached once it has answered a request after the handshake: a listener that wants SASL answers
-    ApiVersions, and then closes the connection at the next request.
+    A broker counts as reached once it has answered a request after the handshake. The handshake alone proves nothing:
+    a listener that requires SASL answers ApiVersions, and then closes the connection at the next request.
 
     Attributes:
-        timeout_ms: How long no broker may answer before the application gets an error, if none ever did.
+        timeout_ms: If no broker has ever answered, the application gets an error after this time.
         unreachable_since_ms: When the first attempt failed since a broker last answered; None while one answers.
-        last_answer_ms: When a broker last answered a request; None before.
+        last_answer_ms: When a broker last answered a request; None if none has.
     """
 
     timeout_ms: int
@@ -41,7 +41,7 @@ class Reachability:
     _reported_ms: int | None = field(default=None, init=False)
 
     def answered(self, address: Address, now_ms: int) -> None:
-        """A broker answered a request."""
+        """Note that a broker answered a request."""
         self.last_answer_ms = now_ms
         self._proven.add(address)
         if self.unreachable_since_ms is not None or self._failures:
@@ -49,17 +49,17 @@ class Reachability:
             self._failures.pop(address, None)
 
     def is_proven(self, address: Address) -> bool:
-        """Whether there is a usable broker at this address, or was: then nothing is wrong with the configuration."""
+        """Return whether a broker at this address has ever answered, which proves the configuration correct."""
         return address in self._proven
 
     def failed(self, address: Address, error: KafkaGroupsError, now_ms: int, *, another_works: bool) -> None:
-        """An attempt to reach a broker failed.
+        """Note that an attempt to reach a broker failed.
 
         Args:
             address: The broker.
-            error: Why.
+            error: The reason.
             now_ms: The time.
-            another_works: Whether a connection to some broker is open that has answered.
+            another_works: Whether there is an open connection to a broker that has answered on it.
         """
         before = self._failures.get(address)
         self._failures[address] = _Failure(error, 1 if before is None else before.attempts + 1)
@@ -67,14 +67,16 @@ class Reachability:
             self.unreachable_since_ms = now_ms
 
     def remaining_ms(self, now_ms: int) -> int | None:
-        """Return how long until `take_error` may return an error; None if only another event can change that."""
+        """Return how long until `take_error` may return an error; None if that does not depend on time."""
         if self.unreachable_since_ms is None or self.last_answer_ms is not None:
             return None
         ends = (self._patience_end_ms(), self._timeout_end_ms())
         return min((end_ms - now_ms for end_ms in ends if end_ms > now_ms), default=None)
 
     def take_error(self, addresses: Iterable[Address], now_ms: int) -> KafkaGroupsError | None:
-        """Return the error that the application must see now; each one once, and again after more failures.
+        """Return the error to report to the application now, if any.
+
+        The same error is returned again only after further failures.
 
         Args:
             addresses: All addresses that the client knows.
@@ -88,12 +90,12 @@ class Reachability:
                 self._forget(found)
                 return found
         if self.last_answer_ms is not None or now_ms < self._timeout_end_ms():
-            return None  # a client that has worked keeps trying, as in Java
+            return None  # a client that has worked keeps retrying, like the Java client
         self._reported_ms = now_ms
         return BootstrapError(f"No broker has answered for {self.timeout_ms} ms. {self.summary()}")
 
     def summary(self) -> str:
-        """The last error of each address, for messages."""
+        """Return the last error of each address, for messages."""
         return "; ".join(str(failure.error) for failure in self._failures.values())
 
     def _certain(self) -> KafkaGroupsError | None:

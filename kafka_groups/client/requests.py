@@ -1,7 +1,7 @@
-"""The contract between the engine and the concerns of a client: each concern is a request manager.
+"""The interface between the engine and request managers. Each concern of a client is one request manager.
 
-A manager never waits and never reads a clock. The engine asks it what to send, sends it, hands back the response,
-and sleeps until the earliest time that a manager named.
+A manager never waits and never reads a clock. The engine asks it what to send, sends it, passes the response back, and
+sleeps until the earliest time that a manager named.
 """
 
 from collections.abc import Callable
@@ -14,19 +14,20 @@ from kafka_groups.protocol.apis import ApiKey
 __all__ = ["NEVER_MS", "Answer", "OutgoingRequest", "PollResult", "RequestManager"]
 
 NEVER_MS: Final = 1 << 40
-"""A wait that only an event ends."""
+"""A wait that only an event can end."""
 
 
 @frozen(eq=False)
 class OutgoingRequest:
-    """A request that a manager wants to have sent.
+    """A request that a manager wants to send.
 
     Attributes:
-        api: Which API it is for.
-        build: Makes the message for the version that the connection negotiated; what it raises goes to `on_failure`.
-        node_id: The broker that must get it, or None for any.
-        timeout_ms: How long its response is waited for.
-        context: The manager's own note, to know what the answer is to.
+        api: The API.
+        build: Builds the message for the version that the connection negotiated. If it raises an error, `on_failure`
+            receives that error.
+        node_id: The broker to send it to, or None for any broker.
+        timeout_ms: How long to wait for the response.
+        context: The manager's own data, to recognise the response.
     """
 
     api: ApiKey
@@ -38,7 +39,7 @@ class OutgoingRequest:
 
 @frozen
 class Answer:
-    """A response, the version it was spoken in, and how long it took."""
+    """A response, its version, and how long it took."""
 
     message: Any
     version: int
@@ -47,7 +48,7 @@ class Answer:
 
 @frozen
 class PollResult:
-    """What a manager wants now: requests to send, and the longest time it may be left alone."""
+    """The requests that a manager wants to send now, and how long it can wait until the next poll."""
 
     requests: tuple[OutgoingRequest, ...] = ()
     wait_ms: int = NEVER_MS
@@ -57,13 +58,13 @@ class RequestManager(Protocol):
     """One concern of a client."""
 
     def poll(self, now_ms: int) -> PollResult:
-        """What to send now and when to ask again."""
+        """Return what to send now and when to ask again."""
         ...
 
     def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
-        """The response to a request of this manager came."""
+        """Handle the response to a request of this manager."""
         ...
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
-        """A request of this manager will never be answered."""
+        """Handle a request of this manager that failed and will not be answered."""
         ...

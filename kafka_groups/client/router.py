@@ -1,7 +1,7 @@
-"""From a destination to a connection: which broker, is it connected, what does it speak.
+"""Routes requests to brokers, and opens connections as needed.
 
-Each broker is reached over up to two connections: one for data, whose requests a broker may hold back while it
-waits for records, and one for control, so that heartbeats and look-ups never queue up behind a fetch.
+Each broker has up to two connections: one for data and one for control. A broker may delay the response to a fetch
+while it waits for records, so heartbeats and lookups use a connection of their own.
 """
 
 import asyncio
@@ -40,22 +40,22 @@ OnFailure = Callable[[Exception], None]
 
 _FLUSH_TIMEOUT_S = 1.0
 _DATA_APIS = frozenset({ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE})
-_ADVERTISED = " The cluster advertises this address (advertised.listeners): it must be reachable from here."
+_ADVERTISED = " The cluster advertises this address (advertised.listeners), so it must be reachable from here."
 
 
 @frozen
 class ConnectionSettings:
-    """How connections are made.
+    """Settings for connections.
 
     Attributes:
-        bootstrap: Addresses that are tried while no broker is known.
+        bootstrap: Addresses to try while no broker is known.
         client_id: Name that the requests carry.
         setup_timeout_ms: How long connecting and the handshake may take.
         reconnect_backoff_ms: Wait after the first failure of an address.
         reconnect_backoff_max_ms: Longest wait.
-        reach_timeout_ms: How long the client tries before it tells the application that no broker ever answered.
+        reach_timeout_ms: If no broker has ever answered, the application gets an error after this time.
         uses_tls: Whether the connections are encrypted.
-        login: How connections authenticate; None if they do not.
+        login: How connections authenticate; None without SASL.
     """
 
     bootstrap: tuple[tuple[str, int], ...]
@@ -100,25 +100,25 @@ class _Link:
 
     @property
     def works(self) -> bool:
-        """Whether it is connected, and the broker has answered a request on this connection."""
+        """Whether the broker has answered a request on the open connection."""
         return self.connection is not None and self.has_answered
 
     @property
     def load(self) -> int:
-        """How many requests are ahead of a new one."""
+        """How many requests a new one has to wait for."""
         return len(self.queue) + (self.connection.in_flight if self.connection is not None else 0)
 
 
 class Router:
-    """Sends requests to the brokers that they are for; lives on one event loop.
+    """Sends requests to brokers. Use it on one event loop.
 
     Args:
-        network: The way to addresses.
-        settings: How connections are made.
-        nodes: Addresses of the known brokers; read, never written.
-        clock: Time.
-        rng: Picks among brokers, and jitters the back-off.
-        on_data_lost: Told host and port when a connection for data has ended, after its requests have failed.
+        network: Connects to addresses.
+        settings: Settings for connections.
+        nodes: Addresses of the known brokers. The router only reads them.
+        clock: The clock.
+        rng: Picks brokers, and adds jitter to the back-off.
+        on_data_lost: Called with host and port when a data connection has ended, after its requests have failed.
     """
 
     def __init__(
@@ -147,10 +147,10 @@ class Router:
         return f"<Router connected to {', '.join(connected) or 'nothing'}>"
 
     def send(self, request: OutgoingRequest, on_answer: OnAnswer, on_failure: OnFailure) -> None:
-        """Send a request, connecting first where that is needed; exactly one of the callbacks follows, later."""
+        """Send a request, and connect first if necessary. Exactly one of the callbacks is called later."""
         link = self._link_for(request)
         if self._closed or link is None:
-            reason = "the client is closed" if self._closed else f"broker {request.node_id} is not known"
+            reason = "The client is closed." if self._closed else f"Broker {request.node_id} is unknown."
             asyncio.get_running_loop().call_soon(on_failure, DisconnectedError(reason))
             return
         waiting = _Waiting(request, on_answer, on_failure)
@@ -162,11 +162,11 @@ class Router:
             link.connecting = asyncio.get_running_loop().create_task(self._connect(link))
 
     def take_error(self, now_ms: int) -> KafkaGroupsError | None:
-        """What the application must be told of brokers that cannot be reached; None if nothing."""
+        """Return the error about unreachable brokers to report to the application now, if any."""
         return self.reachability.take_error(self._addresses(), now_ms)
 
     async def close(self) -> None:
-        """Close all connections; requests under way fail."""
+        """Close all connections. Requests in flight fail."""
         self._closed = True
         tasks = [link.connecting for link in self._links.values() if link.connecting is not None]
         for task in tasks:
@@ -175,7 +175,7 @@ class Router:
         for connection in connections:
             connection.close()
         for link in self._links.values():
-            self._fail_queue(link, DisconnectedError("the client was closed"))
+            self._fail_queue(link, DisconnectedError("The client was closed."))
         await asyncio.gather(*tasks, return_exceptions=True)
         await _ended(connections)
 
@@ -189,7 +189,7 @@ class Router:
         return None if node is None else self._link(node.host, node.port, lane)
 
     def _any_link(self) -> _Link:
-        """The control connection that answers soonest: connected with the least load, else the least failures."""
+        """Return the control connection that should answer first: the least loaded, else the shortest back-off."""
         now_ms = self._clock.now_ms()
         links = [self._link(host, port, _Lane.CONTROL) for host, port in self._addresses()]
         self._rng.shuffle(links)
@@ -282,7 +282,7 @@ class Router:
         self.reachability.answered(link.address, now_ms)
 
     def _queue_error(self, link: _Link) -> KafkaGroupsError:
-        return NetworkError(f"{link.host}:{link.port} cannot be reached: {link.error}")
+        return NetworkError(f"Could not reach {link.host}:{link.port}: {link.error}")
 
     def _fail_queue(self, link: _Link, error: KafkaGroupsError) -> None:
         for waiting in _drain(link.queue):
@@ -329,12 +329,12 @@ class Router:
 
 
 async def _ended(connections: Sequence[ClientConnection]) -> None:
-    """Wait until closed connections are gone, so that no socket outlives the event loop."""
+    """Wait until closed connections have ended, so that no socket outlives the event loop."""
     try:
         async with asyncio.timeout(_FLUSH_TIMEOUT_S):
             for connection in connections:
                 await connection.wait_closed()
-    except TimeoutError:  # the broker does not read what was sent last
+    except TimeoutError:  # the broker does not read the last data
         for connection in connections:
             connection.abort()
 

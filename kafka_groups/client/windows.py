@@ -1,4 +1,4 @@
-"""Averages, maxima and rates of the last half minute or so, as Kafka's own client keeps them."""
+"""Averages, maxima and rates over 30 to 60 seconds, like those of Kafka's own client."""
 
 import math
 
@@ -22,9 +22,9 @@ class _Window:
 
 
 class Windows:
-    """Values in two windows of 30 seconds: the one that fills, and the one before it.
+    """Values of two windows of 30 seconds: the current one and the previous one.
 
-    Recording costs the same whatever came before. One thread records; any thread may read.
+    Recording takes constant time. One thread records; any thread may read.
     """
 
     __slots__ = ("_before", "_current")
@@ -33,7 +33,7 @@ class Windows:
         self._current, self._before = _Window(), _Window()
 
     def record(self, value: float, now_ms: int) -> None:
-        """A value was measured."""
+        """Add a value."""
         window = self._current
         if now_ms - window.start_ms >= WINDOW_MS:
             window = self._turn(now_ms)
@@ -47,23 +47,23 @@ class Windows:
         return self._current
 
     def per_second(self, now_ms: int) -> float:
-        """The sum of the values divided by the time that they came in, which is never less than one window."""
+        """Return the sum of the values per second, over the time that the windows span (one window at least)."""
         windows = self._fresh(now_ms)
         return sum(window.total for window in windows) / _seconds_of(windows, now_ms)
 
     def times_per_second(self, now_ms: int) -> float:
-        """How many values there were, divided by that time."""
+        """Return the number of values per second, over the same time."""
         windows = self._fresh(now_ms)
         return sum(window.count for window in windows) / _seconds_of(windows, now_ms)
 
     def average(self, now_ms: int) -> float:
-        """The mean of the values; NaN without any."""
+        """Return the mean of the values; NaN without values."""
         windows = self._fresh(now_ms)
         count = sum(window.count for window in windows)
         return sum(window.total for window in windows) / count if count else math.nan
 
     def largest(self, now_ms: int) -> float:
-        """The largest value; NaN without any."""
+        """Return the largest value; NaN without values."""
         return max((window.largest for window in self._fresh(now_ms)), default=math.nan)
 
     def _fresh(self, now_ms: int) -> list[_Window]:

@@ -1,1 +1,1 @@
-"""Membership of a group whose coordinator assigns (KIP-848, KIP-932): the member's side of the heartbeat."""
+"""Membership in a group whose coordinator assigns partitions (KIP-848, KIP-932): the member's side of heartbeats."""

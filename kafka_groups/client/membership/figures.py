@@ -1,4 +1,4 @@
-"""Figures of a group member, for its metrics."""
+"""Counts and times of a group member, for its metrics."""
 
 from attrs import define, field
 
@@ -12,11 +12,11 @@ class MemberFigures:
     """Counts and times of heartbeats and rebalances.
 
     Attributes:
-        heartbeats: Heartbeats that were answered.
-        sent_ms: When the last one left; None before.
-        response_times: How long the answers took, in milliseconds.
-        rebalances: Changes of the assignment.
-        rebalance_times: One for each change.
+        heartbeats: How many heartbeats were answered.
+        sent_ms: When the last heartbeat was sent; None before the first.
+        response_times: How long the responses took, in milliseconds.
+        rebalances: How often the assignment changed.
+        rebalance_times: One value for each change.
     """
 
     heartbeats: int = 0
@@ -26,11 +26,11 @@ class MemberFigures:
     rebalance_times: Windows = field(factory=Windows)
 
     def answered(self, latency_ms: int, now_ms: int) -> None:
-        """The coordinator answered a heartbeat."""
+        """Note that the coordinator answered a heartbeat."""
         self.heartbeats += 1
         self.response_times.record(latency_ms, now_ms)
 
     def rebalanced(self, now_ms: int) -> None:
-        """The assignment changed."""
+        """Note that the assignment changed."""
         self.rebalances += 1
         self.rebalance_times.record(1, now_ms)

@@ -1,4 +1,4 @@
-"""When to heartbeat: the interval that the coordinator asks for, and the back-off while it cannot be reached."""
+"""Decides when to heartbeat: at the coordinator's interval, and after a back-off if a heartbeat fails."""
 
 from kafka_groups.client.backoff import Backoff
 
@@ -8,10 +8,10 @@ _FIRST_IMPATIENCE_MS = 100
 
 
 class HeartbeatTimer:
-    """The moment of the next heartbeat; never two at a time.
+    """The time of the next heartbeat. At most one heartbeat is in flight.
 
     Args:
-        backoff: Pace of attempts while they fail.
+        backoff: Delays heartbeats after failures.
     """
 
     def __init__(self, backoff: Backoff) -> None:
@@ -24,7 +24,7 @@ class HeartbeatTimer:
 
     @property
     def interval_ms(self) -> int:
-        """The interval that the coordinator asked for; 0 before its first answer."""
+        """The interval that the coordinator asked for; 0 before its first response."""
         return self._interval_ms
 
     def now(self) -> None:
@@ -32,12 +32,12 @@ class HeartbeatTimer:
         self._next_ms = None
 
     def sent(self, now_ms: int) -> None:
-        """A heartbeat left."""
+        """Note that a heartbeat was sent."""
         self.in_flight = True
         self._next_ms = now_ms + self._interval_ms
 
     def answered(self, interval_ms: int, throttle_time_ms: int, now_ms: int) -> None:
-        """The coordinator answered without an error; the interval counts from when the heartbeat was sent."""
+        """Note a response without an error. The interval counts from when the heartbeat was sent."""
         self.in_flight = False
         self._repeats = 0
         if self._next_ms is not None:
@@ -47,35 +47,35 @@ class HeartbeatTimer:
         self._backoff.wait(throttle_time_ms, now_ms)
 
     def impatient(self, now_ms: int) -> None:
-        """Something is about to happen at the coordinator: ask again soon, less soon each time in a row.
+        """Heartbeat again soon, because an assignment is expected. Each call in a row doubles the wait.
 
-        A member that joined has no assignment before its share-partitions are initialised and the assignor ran,
-        usually both within a second; waiting for the interval would delay its first record by five.
+        A new member gets its assignment only after its share-partitions are initialised and the assignor has run. Both
+        usually take less than a second. Waiting for the whole interval would delay the first record by five seconds.
         """
         if self._next_ms is not None:
             self._next_ms = min(self._next_ms, now_ms + self._impatience_ms)
         self._impatience_ms *= 2
 
     def patient(self) -> None:
-        """What was waited for has happened."""
+        """Note that the expected assignment has arrived."""
         self._impatience_ms = _FIRST_IMPATIENCE_MS
 
     def failed(self, now_ms: int) -> None:
-        """The heartbeat failed: the next one waits for the back-off only."""
+        """Note that the heartbeat failed. The next one waits only for the back-off."""
         self.in_flight = False
         self._next_ms = None
         self._backoff.failed(now_ms)
 
     def dropped(self) -> None:
-        """Ignore the answer; the next heartbeat may go at once."""
+        """Ignore the response. The next heartbeat may be sent immediately."""
         self.in_flight = False
         self._next_ms = None
 
     def again(self, now_ms: int) -> None:
-        """The answer calls for another heartbeat at once (a new coordinator, joining again).
+        """Heartbeat again immediately, for example after rejoining or with a new coordinator.
 
-        When that brings the same answer, and again, the back-off applies: a coordinator that keeps saying so is not
-        asked without end.
+        If that leads to another call, the back-off applies, so that the client does not send heartbeats in a tight
+        loop.
         """
         self.dropped()
         if self._repeats > 0:
@@ -83,6 +83,6 @@ class HeartbeatTimer:
         self._repeats += 1
 
     def remaining_ms(self, now_ms: int) -> int:
-        """How long until the next heartbeat is due."""
+        """Return how long until the next heartbeat is due."""
         due_ms = 0 if self._next_ms is None else max(0, self._next_ms - now_ms)
         return max(due_ms, self._backoff.remaining_ms(now_ms))

@@ -1,4 +1,4 @@
-"""A member of a share group: joins, heartbeats, takes its assignment, leaves (KIP-932, "Group membership")."""
+"""A member of a share group: it joins, heartbeats, follows its assignment and leaves (KIP-932, "Group membership")."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -29,7 +29,7 @@ LEAVE_EPOCH = -1
 
 @frozen
 class MemberIdentity:
-    """Who the member is: group, its own id (kept for its whole life, also after fencing), and rack."""
+    """The member's group, id and rack. The member keeps its id even after it was fenced."""
 
     group_id: str
     member_id: str
@@ -37,18 +37,17 @@ class MemberIdentity:
 
 
 class ShareMembership:
-    """The member's side of ShareGroupHeartbeat; a request manager.
+    """The request manager that sends ShareGroupHeartbeat.
 
-    The assignment takes effect at once: share groups need no agreement between members, as several of them may
-    hold the same share-partition.
+    An assignment takes effect immediately: members need not agree, because several may have the same share-partition.
 
     Args:
-        identity: Who the member is.
-        coordinator: Knows where the heartbeats go.
-        errors: Where errors and events go.
-        timer: When the heartbeats go.
-        timeout_ms: How long an answer is waited for (`request.timeout.ms`).
-        max_poll_interval_ms: How long the application may stay away before the member leaves.
+        identity: The member's group, id and rack.
+        coordinator: Finds the broker to send heartbeats to.
+        errors: Receives errors and events.
+        timer: Decides when to heartbeat.
+        timeout_ms: How long to wait for a response (`request.timeout.ms`).
+        max_poll_interval_ms: The member leaves if the application does not poll for this long.
     """
 
     def __init__(
@@ -83,13 +82,13 @@ class ShareMembership:
 
     @property
     def has_left(self) -> bool:
-        """Whether the member is out of the group and nothing of it is under way."""
+        """Whether the member is not in the group and has no heartbeat in flight."""
         return self.state is MemberState.UNSUBSCRIBED and not self._timer.in_flight
 
     # ------------------------------------------------------------------ what the application does
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Join with these topics, or tell the coordinator that they are the subscription now."""
+        """Join with these topics, or change the subscription to them."""
         wanted = frozenset(topics)
         if wanted != self._topics or self.state in (MemberState.UNSUBSCRIBED, MemberState.LEAVING):
             self._topics = wanted
@@ -99,7 +98,7 @@ class ShareMembership:
         self._coordinator.wanted = True
 
     def leave(self) -> None:
-        """Leave the group: the heartbeat with epoch -1 goes out at the next turn, if the member ever joined."""
+        """Leave the group. If the member ever joined, the next turn sends a heartbeat with epoch -1."""
         self._handle(MemberEvent.LEAVE)
         self._drop_assignment()
         self._timer.now()
@@ -107,19 +106,19 @@ class ShareMembership:
             self._handle(MemberEvent.LEFT)
 
     def give_up_leaving(self) -> None:
-        """Stop trying to tell the coordinator; it will remove the member when its session times out."""
+        """Stop trying to notify the coordinator. It removes the member when its session times out."""
         if self.state is MemberState.LEAVING:
             self._handle(MemberEvent.LEFT)
             self._events.warn(
                 Area.GROUP,
                 "not told",
-                f"Could not tell the coordinator that member {self.identity.member_id} leaves the share group"
-                f" {self.identity.group_id}; it will remove the member when its session times out.",
+                f"Could not notify the coordinator that member {self.identity.member_id} is leaving the share group"
+                f" {self.identity.group_id}. It will remove the member when its session times out.",
             )
         self._timer.dropped()
 
     def application_polled(self, now_ms: int) -> None:
-        """The application is alive (`max.poll.interval.ms`)."""
+        """Note that the application polled, which restarts `max.poll.interval.ms`."""
         self._poll_deadline_ms = now_ms + self._max_poll_interval_ms
         if self.state is MemberState.STALE and self._topics:
             self._handle(MemberEvent.POLLED)
@@ -129,7 +128,7 @@ class ShareMembership:
     # ------------------------------------------------------------------------------ the heartbeat
 
     def poll(self, now_ms: int) -> PollResult:
-        """A heartbeat when one is due, the coordinator is known and none is under way."""
+        """Return a heartbeat if one is due, the coordinator is known and none is in flight."""
         if self.state in (MemberState.UNSUBSCRIBED, MemberState.FATAL) or self._timer.in_flight:
             return PollResult()
         self._check_poll_interval(now_ms)
@@ -144,20 +143,17 @@ class ShareMembership:
         if self._until_poll_deadline(now_ms) > 0:
             return
         if self.state is not MemberState.STALE:
-            self._events.warn(Area.GROUP, "poll overdue", f"{self._leaving} {self._overdue}")
+            self._events.warn(Area.GROUP, "poll overdue", self._overdue)
         self._handle(MemberEvent.POLL_OVERDUE)
         self._drop_assignment()
         self._timer.now()
 
     @property
-    def _leaving(self) -> str:
-        return f"Member {self.identity.member_id} leaves the share group {self.identity.group_id}:"
-
-    @property
     def _overdue(self) -> str:
         return (
-            f"the program did not call poll() for {self._max_poll_interval_ms} ms (max.poll.interval.ms), so other"
-            " members get its records. Take fewer records at a time (max.poll.records), or raise max.poll.interval.ms."
+            f"Member {self.identity.member_id} is leaving the share group {self.identity.group_id}: the program did not"
+            f" call poll() for {self._max_poll_interval_ms} ms (max.poll.interval.ms). Other members get its records."
+            " Poll fewer records at a time (max.poll.records), or raise max.poll.interval.ms."
         )
 
     def _until_poll_deadline(self, now_ms: int) -> int:
@@ -190,7 +186,7 @@ class ShareMembership:
         )
 
     def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
-        """Take over epoch, interval and assignment, or do what the error asks for."""
+        """Store epoch, interval and assignment, or react to the error."""
         response: ShareGroupHeartbeatResponse = answer.message
         sent: ShareGroupHeartbeatRequest = request.context
         self.figures.answered(answer.latency_ms, now_ms)
@@ -204,14 +200,15 @@ class ShareMembership:
             self._timer.dropped()
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
-        """The answer is lost: look the coordinator up again and send the same epoch again after the back-off.
+        """Look the coordinator up again, and send the same epoch again after the back-off.
 
-        A broker that does not serve share groups at all is an error that ends the client.
+        If the broker does not support share groups, the error ends the client.
         """
         if isinstance(error, UnsupportedVersionError) and self.state in (MemberState.JOINING, MemberState.STABLE):
             self._refuse(error)
             return
-        # The lost answer may have held a new assignment, which the coordinator repeats for who names its topics only.
+        # The lost response may have had a new assignment, which the coordinator repeats only if the member sends its
+        # topics.
         self._topics_to_send = True
         self._coordinator.mark_unknown()
         self._timer.failed(now_ms)
@@ -221,7 +218,7 @@ class ShareMembership:
     def _accepted(self, sent: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
         self._timer.answered(response.heartbeat_interval_ms, response.throttle_time_ms, now_ms)
         if self.state not in (MemberState.JOINING, MemberState.STABLE) or self._joins_again(sent):
-            self._timer.now()  # left, stale, or fenced and back in between: this answer is of the life before
+            self._timer.now()  # it has left, become stale or rejoined since: the response is outdated
             return
         if self.state is MemberState.JOINING:
             identity = self.identity
@@ -242,10 +239,10 @@ class ShareMembership:
 
     @staticmethod
     def _may_have_missed_assignment(sent: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) -> bool:
-        """Whether the epoch moved on without an assignment.
+        """Return whether the epoch changed without an assignment.
 
-        Usually it does so because other members joined or left. But if a heartbeat was handled twice, the assignment
-        was in the lost answer. The next heartbeat names the topics, so that the coordinator repeats the assignment.
+        Usually the reason is that other members joined or left. But if the coordinator handled a heartbeat twice, the
+        assignment was in the lost response. The next heartbeat names the topics, so that the coordinator repeats it.
         """
         return response.assignment is None and response.member_epoch != sent.member_epoch
 
@@ -269,7 +266,8 @@ class ShareMembership:
         self.epoch = LEAVE_EPOCH if self.state is MemberState.STALE else JOIN_EPOCH
         if self.state is MemberState.LEAVING:
             self._handle(MemberEvent.LEFT)
-            self._events.note(Area.GROUP, f"{self._leaving} it unsubscribed or is being closed.")
+            left = f"Member {self.identity.member_id} left the share group {self.identity.group_id}"
+            self._events.note(Area.GROUP, f"{left}: it unsubscribed or is being closed.")
 
     def _failed(self, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
         reaction = _REACTIONS.get(response.error_code, ShareMembership._refused)
@@ -284,8 +282,8 @@ class ShareMembership:
         self._events.warn(
             Area.GROUP,
             "fenced",
-            f"The coordinator does not know member {self.identity.member_id} with epoch {self.epoch} of the share group"
-            f" {self.identity.group_id} ({response.error_code.name}); the member joins again.",
+            f"The coordinator does not know member {self.identity.member_id} with epoch {self.epoch} in the share group"
+            f" {self.identity.group_id} ({response.error_code.name}). The member rejoins.",
         )
         self._handle(MemberEvent.FENCED)
         self.epoch = JOIN_EPOCH
@@ -328,4 +326,4 @@ _REACTIONS: Mapping[ErrorCode, Reaction] = {
     ErrorCode.FENCED_MEMBER_EPOCH: ShareMembership._fenced,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: ShareMembership._report,
 }
-"""What an error asks for; any other is fatal, as in Kafka's own client."""
+"""How the member reacts to an error. All other errors are fatal, as in Kafka's own client."""

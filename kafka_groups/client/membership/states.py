@@ -10,24 +10,24 @@ __all__ = ["TRANSITIONS", "MemberEvent", "MemberState", "next_state"]
 
 
 class MemberState(enum.Enum):
-    """Where a member stands with its coordinator."""
+    """The state of a member's relation to its group."""
 
     UNSUBSCRIBED = "unsubscribed"
-    """Not in the group, and not on the way into it."""
+    """Not in the group, and not joining."""
     JOINING = "joining"
-    """Wants to join: the next heartbeat carries epoch 0."""
+    """Joining the group: the next heartbeat has epoch 0."""
     STABLE = "stable"
     """In the group, with the assignment that the coordinator sent."""
     LEAVING = "leaving"
-    """The heartbeat with epoch -1 waits to be sent or answered."""
+    """The heartbeat with epoch -1 has not been sent or answered yet."""
     STALE = "stale"
-    """Left because the application did not poll for `max.poll.interval.ms`; joins again at the next poll."""
+    """Left because the application did not poll for `max.poll.interval.ms`. The next poll rejoins."""
     FATAL = "fatal"
-    """The coordinator refused the member for good."""
+    """The coordinator refused the member permanently."""
 
 
 class MemberEvent(enum.Enum):
-    """What can happen to a member."""
+    """An event that changes the state of a member."""
 
     SUBSCRIBE = "subscribe"
     ACCEPTED = "accepted"
@@ -72,11 +72,11 @@ TRANSITIONS: Mapping[tuple[MemberState, MemberEvent], MemberState] = MappingProx
     (_S.FATAL, _E.LEAVE): _S.UNSUBSCRIBED,
     (_S.FATAL, _E.POLLED): _S.FATAL,
 })  # fmt: skip
-"""(state, event) → state; a pair that is not here is a bug of the caller."""
+"""(state, event) → state. A missing pair is a bug of the caller."""
 
 
 def next_state(state: MemberState, event: MemberEvent) -> MemberState:
-    """The state after the event.
+    """Return the state after the event.
 
     Raises:
         IllegalStateError: The event cannot happen in this state.
@@ -84,4 +84,6 @@ def next_state(state: MemberState, event: MemberEvent) -> MemberState:
     try:
         return TRANSITIONS[state, event]
     except KeyError:
-        raise IllegalStateError(f"a member that is {state.value} cannot see the event '{event.value}'") from None
+        raise IllegalStateError(
+            f"The event '{event.value}' is not possible in the member state '{state.value}'."
+        ) from None

@@ -41,7 +41,7 @@ def test_an_ordinary_life_is_four_lines_and_no_warning(log: pytest.LogCaptureFix
     assert lines(log, logging.INFO, "group") == [
         f"Member {member} joined the share group g with epoch 2.",
         f"Member {member} of the share group g is assigned 2 partitions: orders-0, orders-1.",
-        f"Member {member} leaves the share group g: it unsubscribed or is being closed.",
+        f"Member {member} left the share group g: it unsubscribed or is being closed.",
         f"Closed member {member} of the share group g.",
     ]
     assert len(log.records) == 4, log.text
@@ -102,7 +102,7 @@ def test_a_member_that_was_fenced_says_so(log: pytest.LogCaptureFixture) -> None
     simulate(program)
     (said,) = lines(log, logging.WARNING, "group")
     assert "UNKNOWN_MEMBER_ID" in said
-    assert "joins again" in said
+    assert "rejoins" in said
 
 
 def test_locks_that_ran_out_are_told_with_partition_and_offsets(log: pytest.LogCaptureFixture) -> None:
