@@ -149,8 +149,8 @@ class DrainedBatch:
     def df(self) -> "DataFrame":
         """The records as a DataFrame with the columns of `RECORD_DDL`; the same whatever actions are run on it."""
         if self._frame is None:
-            # Spark Connect wants to be told the schema of nothing.
-            given = (self.table,) if len(self) else ([], RECORD_DDL)
+            # Spark Connect needs the schema of an empty table; an empty list would need a Python worker.
+            given = (self.table,) if len(self) else (self.table, RECORD_DDL)
             self._frame = self._spark.createDataFrame(*given)
         return self._frame
 

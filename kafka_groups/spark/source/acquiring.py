@@ -54,6 +54,11 @@ class Acquirer:
         return self._consumer is not None and self._consumer.state is ConsumerState.UNREACHABLE
 
     @property
+    def is_assigned(self) -> bool:
+        """Whether the group assigned partitions to this run."""
+        return self._consumer is not None and bool(self._consumer.assignment())
+
+    @property
     def renewals(self) -> int:
         """How many lock renewals were sent."""
         return 0 if self._consumer is None else self._consumer.counts().renewed

@@ -107,7 +107,8 @@ class SourceOptions:
         "availableNowTimeoutMs",
         60_000,
         "How long a query with Trigger.AvailableNow waits without any record before it ends, while the group is not "
-        "through: others hold the rest, or a member that was killed still has partitions until its session is over.",
+        "through: others hold the rest, or a member that was killed still has partitions until its session is over. "
+        "If the brokers do not answer at that time, the query fails.",
         unit="ms",
     )
     dead_letter_topic: str | None = setting(

@@ -182,7 +182,7 @@ class ShareSource:
                     return
             elif filling.is_over(self._sealing.wait_ms(now_ms), fetches, now_ms):
                 self._saturation.closed(self._sealing.ready_rows(now_ms))
-                if not self._is_to_wait(now_ms):
+                if not (patient and self._is_to_wait(now_ms, is_answered=fetches > filling.fetches)):
                     return
                 filling.go_on(now_ms)
 
@@ -227,18 +227,36 @@ class ShareSource:
     def _resumes_in_ms(self) -> int:
         return 0 if self._resume_ms is None else max(0, self._resume_ms - self._clock.now_ms())
 
-    def _is_to_wait(self, now_ms: int) -> bool:
-        """Whether a run that reads what is there has to wait, as it would end if it found nothing."""
-        if not self._is_drain or self._sealing.wait_ms(now_ms) == 0:
+    def _is_to_wait(self, now_ms: int, *, is_answered: bool) -> bool:
+        """Whether a run that reads what is there has to wait, because it would end if it found nothing.
+
+        Args:
+            now_ms: Now.
+            is_answered: Whether a fetch was answered since the last records came.
+
+        Raises:
+            OperationTimeoutError: The time is up and the brokers do not answer.
+        """
+        if self._sealing.wait_ms(now_ms) == 0:
             return False
         if self._sealing.held_rows:
-            return True
-        is_patient = now_ms - self._came_ms < self.options.available_now_timeout_ms
-        if not is_patient and self._acquirer.is_unreachable:  # the run must not end as if it had read everything
-            raise no_fetch_answered(self.options.consumer, (now_ms - self._came_ms) / 1000, is_assigned=True)
-        if not is_patient or self._ends is None:
+            return self._is_drain
+        is_known = is_answered and not self._acquirer.is_unreachable
+        is_through = self._is_through()
+        if is_through or (is_through is None and is_known):
             return False
-        return self._questions.is_through(self._ends, skips_backlog=self._skips_backlog) is False
+        waited_ms = now_ms - self._came_ms
+        if waited_ms >= self.options.available_now_timeout_ms and not is_known:
+            # The run must not end as if it had read everything.
+            is_assigned = self._acquirer.is_assigned
+            raise no_fetch_answered(self.options.consumer, waited_ms / 1000, is_assigned=is_assigned)
+        return waited_ms < self.options.available_now_timeout_ms
+
+    def _is_through(self) -> bool | None:
+        """Whether the group has dealt with everything that the run is to read; None if that cannot be known."""
+        if self._ends is None:
+            return None
+        return self._questions.is_through(self._ends, skips_backlog=self._skips_backlog)
 
     def _hold(self, pieces: Iterable[TablePiece]) -> bool:
         """Hold what may go to Spark; whether there is any."""

@@ -179,6 +179,59 @@ def until_reported(query: "StreamingQuery", expected: Callable[[dict[str, Any]],
     raise AssertionError(f"never as expected: {share}")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kafka.default.api.timeout.ms": 3_000}, "BootstrapError"),
+        pytest.param({"availableNowTimeoutMs": 5_000}, "OperationTimeoutError", marks=pytest.mark.slow),
+    ],
+)
+def test_available_now_fails_if_no_broker_answers_from_the_start(
+    spark: "SparkSession", tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    with EmbeddedCluster(settings=SETTINGS) as own:
+        world, sink = World(own), Sink()
+        world.produce(range(10))
+        own.stop_broker(1)
+        query = available_now(spark, world, sink, tmp_path, **options)
+        with pytest.raises(Exception, match=message):
+            query.awaitTermination(PATIENCE_S)
+        assert not query.isActive
+        assert sink.numbers == Counter()
+
+
+def test_available_now_fails_if_the_broker_goes_away_before_everything_is_read(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    sessions = {"group.share.min.session.timeout.ms": 1_000, "group.share.session.timeout.ms": 3_000}
+    with EmbeddedCluster(settings={**SETTINGS, **sessions}) as own:
+        world, sink = World(own), Sink()
+        world.produce(range(100))
+
+        def stop_and_sink(df: "DataFrame", batch_id: int) -> None:
+            sink(df, batch_id)
+            if len(sink.batches) == 1:
+                own.stop_broker(1)
+
+        options = {"maxRecordsPerBatch": 10, "availableNowTimeoutMs": 3_000, "deliveryBackoffMs": 0}
+        query = available_now(spark, world, stop_and_sink, tmp_path, **options)
+        with pytest.raises(Exception, match=r"OperationTimeoutError: .* do not answer"):
+            query.awaitTermination(PATIENCE_S)
+        assert 0 < len(sink.numbers) < 100
+        own.start_broker(1)
+        query = available_now(spark, world, sink, tmp_path, deliveryBackoffMs=0)
+        assert query.awaitTermination(PATIENCE_S)
+        assert sink.numbers.keys() == set(range(100)), "the next run reads the rest"
+
+
+def available_now(
+    spark: "SparkSession", world: World, sink: Callable[["DataFrame", int], None], path: Path, **options: Any
+) -> "StreamingQuery":
+    df = spark.readStream.format("kafka-share").options(**options_of(world, **options)).load()
+    writer = df.writeStream.foreachBatch(sink).option("checkpointLocation", str(path))
+    return writer.trigger(availableNow=True).start()
+
+
 def test_what_cannot_work_is_refused_and_secrets_do_not_show(
     spark: "SparkSession", tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

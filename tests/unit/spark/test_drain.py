@@ -121,7 +121,7 @@ def test_nothing_there_is_an_empty_batch_with_all_columns(cluster: EmbeddedClust
         assert (len(batch), batch.stopped_by) == (0, "idle")
         assert not batch
         assert batch.table.schema.equals(RECORD_SCHEMA)
-        assert batch.df == cast("Any", ([], RECORD_DDL))
+        assert batch.df == cast("Any", (batch.table, RECORD_DDL))
         assert batch.reject() == 0
 
 

@@ -2,18 +2,19 @@
 
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import answer
-from kafka_groups.errors import BootstrapError, IllegalStateError, UnknownTopicOrPartitionError
+from kafka_groups.errors import BootstrapError, IllegalStateError, OperationTimeoutError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share.delivery.records import ShareRecord
+from kafka_groups.spark.source import filling
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import source_options
 from kafka_groups.spark.source.sealing import BatchLimits
@@ -23,6 +24,13 @@ from tests.unit.spark.source.sparks_calls import SETTINGS, Query, World, numbers
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster(settings=SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def own_cluster() -> Iterator[EmbeddedCluster]:
+    """A cluster that the test may stop."""
     with EmbeddedCluster(settings=SETTINGS) as cluster:
         yield cluster
 
@@ -262,6 +270,66 @@ def test_a_broker_that_was_never_there_fails_the_query(world: World) -> None:
     }
     with world.query(**options) as query, pytest.raises(BootstrapError):
         query.latest()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run gives the group a moment to let it in, not half a minute."""
+    monkeypatch.setattr(filling, "JOIN_TIMEOUT_MS", 200)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("trigger", ["availableNow", "once"])
+def test_a_run_that_no_broker_answers_does_not_end_as_if_there_were_no_records(world: World, trigger: str) -> None:
+    options: dict[str, Any] = {
+        "kafka.bootstrap.servers": "127.0.0.1:1",
+        "pollTimeoutMs": 50,
+        "availableNowTimeoutMs": 800,
+    }
+    with world.query(**options) as query:
+        if trigger == "availableNow":
+            query.source.prepare_available_now()
+        with pytest.raises(OperationTimeoutError, match=r"no partition; check that 127\.0\.0\.1:1 can be reached"):
+            query.latest(wants_all=trigger == "once")
+
+
+def test_a_run_does_not_end_as_a_success_when_the_broker_goes_away(own_cluster: EmbeddedCluster) -> None:
+    world = World(own_cluster)
+    world.produce(range(100))
+    with world.query(maxRecordsPerBatch=10, availableNowTimeoutMs=1_500) as query:
+        query.source.prepare_available_now()
+        assert query.batch().num_rows > 0
+        own_cluster.stop_broker(1)
+        with pytest.raises(OperationTimeoutError, match="do not answer"):
+            drained(query)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_waits_for_a_broker_that_comes_back(
+    own_cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(own_cluster)
+    world.produce(range(10))
+    own_cluster.stop_broker(1)
+    with world.query(pollTimeoutMs=50) as query:
+        query.source.prepare_available_now()
+        assert "The ends of the topics are unknown" in caplog.text
+        looked = _after(query.source._is_through, lambda: own_cluster.start_broker(1))
+        monkeypatch.setattr(query.source, "_is_through", looked)
+        assert drained(query) == list(range(10))
+
+
+def _after(function: Callable[[], Any], then: Callable[[], object]) -> Callable[[], Any]:
+    """The function; after its first call something else is done once."""
+    following = [then]
+
+    def called() -> Any:
+        result = function()
+        while following:
+            following.pop()()
+        return result
+
+    return called
 
 
 def test_an_acknowledgement_that_fails_is_no_failure_of_the_query(world: World) -> None:
