@@ -1,4 +1,4 @@
-"""`python -m kafka_groups.cli` is the `kafka-groups` command."""
+"""Runs the `kafka-groups` command as `python -m kafka_groups.cli`."""
 
 from kafka_groups.cli.entry import main
 

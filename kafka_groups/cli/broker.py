@@ -18,14 +18,16 @@ __all__ = ["broker"]
 
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the first broker; 0 picks free ports.")
-@click.option("--brokers", type=click.IntRange(1, 100), default=1, help="Number of brokers, on consecutive ports.")
 @click.option(
-    "--set", "given", multiple=True, metavar="KEY=VALUE", help="A broker setting, by Kafka's name. Can be repeated."
+    "--brokers", type=click.IntRange(1, 100), default=1, help="Number of brokers. Their ports are consecutive."
+)
+@click.option(
+    "--set", "given", multiple=True, metavar="KEY=VALUE", help="Broker setting, by its Kafka name. Can be repeated."
 )
 @security_options
 @click.option("--until-stdin-closes", is_flag=True, help="Exit when standard input closes, for use as a child process.")
 def broker(port: int, brokers: int, given: tuple[str, ...], *, until_stdin_closes: bool, **security: Any) -> None:
-    """Run an embedded Kafka cluster on loopback until Ctrl-C; its data is in memory and gone at the end."""
+    """Run an embedded Kafka cluster on loopback until Ctrl-C. Data is kept in memory and lost on exit."""
     try:
         cluster = EmbeddedCluster(
             brokers, port=port, settings=_settings(given), security=SecurityOptions(**security).security()
@@ -73,5 +75,5 @@ def _settings(given: tuple[str, ...]) -> BrokerSettings:
 def _pair(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
+        raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
     return name.strip(), value

@@ -18,13 +18,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 _FILE = click.Path(exists=True, dir_okay=False, path_type=str)
 _OPTIONS = (
     click.option(
-        "--sasl", "mechanisms", multiple=True, metavar="MECHANISM", help="A SASL mechanism that clients may use."
+        "--sasl", "mechanisms", multiple=True, metavar="MECHANISM", help="Enable a SASL mechanism. Can be repeated."
     ),
-    click.option("--user", "users", multiple=True, metavar="NAME=PASSWORD", help="A user, for PLAIN and SCRAM."),
-    click.option("--users-file", type=_FILE, help="Users, one NAME=PASSWORD on each line."),
-    click.option("--tls-certificate", type=_FILE, help="The brokers' certificate chain in PEM; turns TLS on."),
-    click.option("--tls-key", type=_FILE, help="The certificate's key in PEM, if it is in another file."),
-    click.option("--tls-client-ca", type=_FILE, help="Require client certificates that these authorities signed."),
+    click.option(
+        "--user", "users", multiple=True, metavar="NAME=PASSWORD", help="User for PLAIN and SCRAM. Can be repeated."
+    ),
+    click.option("--users-file", type=_FILE, help="File with one NAME=PASSWORD per line."),
+    click.option("--tls-certificate", type=_FILE, help="Certificate chain of the brokers, in PEM. Enables TLS."),
+    click.option("--tls-key", type=_FILE, help="Private key in PEM, if it is not in the certificate's file."),
+    click.option("--tls-client-ca", type=_FILE, help="Require client certificates signed by these authorities."),
 )
 
 
@@ -40,7 +42,7 @@ class SecurityOptions:
     tls_client_ca: str | None
 
     def security(self) -> BrokerSecurity:
-        """Return what a cluster takes.
+        """Return the security settings of the cluster.
 
         Raises:
             click.BadParameter: A mechanism is unknown, a user has no password, or a certificate is missing.
@@ -60,7 +62,7 @@ class SecurityOptions:
         if self.tls_certificate is None:
             for option, value in {"--tls-key": self.tls_key, "--tls-client-ca": self.tls_client_ca}.items():
                 if value is not None:
-                    raise click.BadParameter("it needs --tls-certificate", param_hint=option)
+                    raise click.BadParameter("It requires --tls-certificate.", param_hint=option)
             return None
         return ServerTls(
             certificate_location=self.tls_certificate,
@@ -70,7 +72,7 @@ class SecurityOptions:
 
 
 def security_options(command: F) -> F:
-    """Add the options to a command; they come as keyword arguments of `SecurityOptions`."""
+    """Add the options to a command. Their values are keyword arguments of `SecurityOptions`."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -79,5 +81,6 @@ def security_options(command: F) -> F:
 def _user(text: str, option: str) -> tuple[str, str]:
     name, equals, password = text.partition("=")
     if not name or not equals or not password:
-        raise click.BadParameter("a user is not NAME=PASSWORD", param_hint=option)  # never shows the password
+        # The message does not show the value, which may contain a password.
+        raise click.BadParameter("A user is not of the form NAME=PASSWORD.", param_hint=option)
     return name, password

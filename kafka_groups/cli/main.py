@@ -1,4 +1,4 @@
-"""The `kafka-groups` command; each sub-command is imported when it is called."""
+"""The `kafka-groups` command. Each subcommand is imported on first use."""
 
 import importlib
 
@@ -13,14 +13,14 @@ _COMMANDS = {
 
 
 class _LazyGroup(click.Group):
-    """A group whose commands are imported on demand, so that `--help` and the broker start at once."""
+    """A group that imports its commands on demand, so that `--help` and the broker start quickly."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands."""
+        """Return the names of the commands."""
         return sorted(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
+        """Return the command of that name."""
         if cmd_name not in _COMMANDS:
             return None
         module, name = _COMMANDS[cmd_name]
@@ -31,4 +31,4 @@ class _LazyGroup(click.Group):
 @click.command(cls=_LazyGroup, context_settings={"show_default": True})
 @click.version_option(package_name="kafka-groups")
 def main() -> None:
-    """Kafka's share groups for Python: an embedded broker and a demonstration."""
+    """Kafka share groups for Python: an embedded broker and a demo."""

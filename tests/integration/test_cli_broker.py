@@ -58,12 +58,12 @@ def test_child_ends_with_its_standard_input() -> None:
     ("arguments", "said"),
     [
         (["--set", "num.partition=5"], "Did you mean 'num.partitions'"),
-        (["--set", "num.partitions"], "'num.partitions' is not KEY=VALUE"),
+        (["--set", "num.partitions"], "'num.partitions' is not of the form KEY=VALUE"),
         (["--set", "num.partitions=0"], "Invalid value '0' for num.partitions: below the minimum of 1"),
         (["--brokers", "0"], "--brokers"),
         (["--sasl", "GSSAPI"], "Unknown SASL mechanism 'GSSAPI'"),
-        (["--user", "ann"], "a user is not NAME=PASSWORD"),
-        (["--tls-key", __file__], "it needs --tls-certificate"),
+        (["--user", "ann"], "A user is not of the form NAME=PASSWORD"),
+        (["--tls-key", __file__], "It requires --tls-certificate"),
         (["--tls-certificate", __file__], "Could not use the broker's TLS files"),
     ],
 )

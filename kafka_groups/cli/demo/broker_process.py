@@ -1,4 +1,4 @@
-"""The embedded broker of the demo, in a process of its own, reached over TCP."""
+"""The demo's embedded broker, which runs in its own process and is reached over TCP."""
 
 import asyncio
 import sys
@@ -20,9 +20,9 @@ class BrokerProcessError(KafkaGroupsError):
 
 
 class BrokerProcess:
-    """`kafka-groups broker` as a child process; an asynchronous context manager.
+    """Runs `kafka-groups broker` as a child process. Use it as an asynchronous context manager.
 
-    The child ends by itself when this process is gone, since its standard input closes then.
+    The child exits when this process ends, because its standard input closes.
     """
 
     def __init__(self, brokers: int, log: Path) -> None:
@@ -65,7 +65,7 @@ class BrokerProcess:
             if line.startswith(BOOTSTRAP_PREFIX):
                 return line.removeprefix(BOOTSTRAP_PREFIX).strip()
         said = self._log.read_text(errors="replace").strip()
-        raise BrokerProcessError(f"the embedded broker did not start: {said or 'no word'}")
+        raise BrokerProcessError(f"The embedded broker did not start: {said or 'it wrote no output'}")
 
     async def _stop(self) -> None:
         if self._process.returncode is None:

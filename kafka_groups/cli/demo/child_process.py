@@ -1,4 +1,4 @@
-"""What every child process of the demo has: a number, an end, and last words."""
+"""What the demo's child processes have in common: an id, an exit status and a log."""
 
 import asyncio
 import subprocess
@@ -10,7 +10,7 @@ _LAST_BYTES = 4_000
 
 
 class ChildProcess:
-    """A process that was started, and the file that it complains in."""
+    """A started process and its log file."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
         self._process = process
@@ -30,10 +30,10 @@ class ChildProcess:
         return self._process.poll() is None
 
     async def ended(self) -> int:
-        """Wait until the process has ended; its exit status."""
+        """Wait until the process has ended, and return its exit status."""
         return await asyncio.to_thread(self._process.wait)
 
     def last_words(self) -> str:
-        """How it ended, and the end of what it wrote."""
+        """Return the exit status and the end of the log, for error messages."""
         said = self._log.read_bytes()[-_LAST_BYTES:].decode(errors="replace").strip()
-        return f"ended with status {self._process.poll()}: {said or 'no word'}"
+        return f"ended with status {self._process.poll()}: {said or 'it wrote no output'}"

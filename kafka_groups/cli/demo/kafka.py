@@ -1,4 +1,4 @@
-"""The Kafka of a run: a running one, or an embedded broker; with the run's topics and group made ready."""
+"""Prepares Kafka for a run: connects to a running one or starts an embedded broker, and creates topics and group."""
 
 import asyncio
 import contextlib
@@ -20,14 +20,14 @@ async def prepared_kafka(
     directory: Path,
     progress: Progress,
 ) -> str:
-    """Create the topics, and let the group start at their beginning.
+    """Create the topics, and make the group start at their earliest records.
 
     Args:
-        stack: When it is left, an embedded broker is stopped, and the topics are removed from a running Kafka.
+        stack: On exit, it stops the embedded broker, or deletes the topics from a running Kafka.
         options: Options of the run.
-        partitions: How many partitions each topic gets.
-        directory: Where an embedded broker writes its log.
-        progress: Told of an embedded broker.
+        partitions: The number of partitions of each topic.
+        directory: Directory for the embedded broker's log.
+        progress: Shows the address of the embedded broker.
 
     Returns:
         The bootstrap servers.
@@ -36,7 +36,7 @@ async def prepared_kafka(
     if servers is None:
         broker = await stack.enter_async_context(BrokerProcess(options.brokers, directory / "broker.log"))
         servers = broker.bootstrap_servers
-        progress.note(f"embedded broker at {servers}")
+        progress.note(f"Started an embedded broker at {servers}")
     await asyncio.to_thread(publish.create_topics, servers, partitions)
     if options.bootstrap_servers is not None:
         stack.push_async_callback(asyncio.to_thread, publish.delete_topics, servers, list(partitions))

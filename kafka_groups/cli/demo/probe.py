@@ -1,4 +1,4 @@
-"""What the coordinator says about the group: its members and its lag (KIP-932, KIP-1226)."""
+"""Queries the coordinator for the group's members and lag (KIP-932, KIP-1226)."""
 
 import asyncio
 from types import TracebackType
@@ -19,16 +19,16 @@ __all__ = ["GroupProbe", "GroupView", "GroupWatch"]
 
 @frozen
 class GroupView:
-    """What is known of the group; `None` where nothing is."""
+    """The number of members and the lag; `None` if unknown."""
 
     members: int | None = None
     lag: int | None = None
 
 
 class GroupProbe:
-    """Looks at a share group over connections of its own.
+    """Queries a share group over its own connections.
 
-    A look that fails says nothing; looking is for people and must not fail a run.
+    A query that fails returns an empty view: it only serves the display and must not fail a run.
     """
 
     def __init__(self, network: Network, bootstrap: Address, group_id: str) -> None:
@@ -39,7 +39,7 @@ class GroupProbe:
         return f"<GroupProbe of {self._group_id}>"
 
     async def look(self) -> GroupView:
-        """The group as the coordinator describes it."""
+        """Return the group's members and lag."""
         try:
             coordinator = await self._brokers.coordinator_of(self._group_id)
             lags = await self._brokers.share_group_lags(coordinator, self._group_id)
@@ -60,12 +60,12 @@ class GroupProbe:
 
 
 class GroupWatch:
-    """Looks at a share group again and again while it is entered; an asynchronous context manager.
+    """Queries a share group at an interval. Use it as an asynchronous context manager.
 
     Args:
-        servers: The brokers.
+        servers: Addresses of the brokers.
         group_id: The group.
-        every_seconds: How often.
+        every_seconds: The interval.
     """
 
     def __init__(self, servers: str, group_id: str, every_seconds: float) -> None:
@@ -78,14 +78,14 @@ class GroupWatch:
         return f"<GroupWatch with {self._probe}: {self.view}>"
 
     async def __aenter__(self) -> Self:
-        """Begin to look."""
+        """Start to query."""
         self._looking = asyncio.create_task(self._look())
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Look no more."""
+        """Stop, and close the connections."""
         self._looking.cancel()
         await asyncio.wait([self._looking])
         self._probe.close()

@@ -1,4 +1,4 @@
-"""Show the progress of a run: a live display on a terminal, plain lines elsewhere."""
+"""Shows the progress of a run: a live display on a terminal, plain lines otherwise."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -23,10 +23,10 @@ class ProgressView:
     """The state of a run at one moment.
 
     Attributes:
-        elapsed_ms: Since the run began.
-        total: How many records there are to do.
+        elapsed_ms: Time since the start of the run.
+        total: How many records the run processes.
         done: How many of them are done.
-        figures: Names and numbers, as people read them; `None` is not known (yet).
+        figures: Values to show, by name; `None` if unknown.
     """
 
     elapsed_ms: int
@@ -35,7 +35,7 @@ class ProgressView:
     figures: Mapping[str, int | str | None]
 
     def fields(self) -> tuple[tuple[str, str], ...]:
-        """Names and numbers as texts."""
+        """Return names and values as text."""
         return tuple((name, _text(figure)) for name, figure in self.figures.items())
 
 
@@ -78,7 +78,7 @@ class PlainProgress:
         return None
 
     def show(self, view: ProgressView) -> None:
-        """Print the state, unless the last line is too young."""
+        """Print the state, unless a line was printed recently."""
         if self._is_due(view):
             self._last = view
             fields = "  ".join(f"{name} {value}" for name, value in view.fields())
@@ -98,7 +98,7 @@ class PlainProgress:
 
 
 class LiveProgress:
-    """Shows a live picture on the terminal."""
+    """Shows a live display on a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, refresh_per_second=4, transient=True)
@@ -113,7 +113,7 @@ class LiveProgress:
         self._live.__exit__(exc_type, exc, traceback)
 
     def show(self, view: ProgressView) -> None:
-        """Draw the state."""
+        """Display the state."""
         fields = Table.grid(padding=(0, 2))
         for _ in view.fields():
             fields.add_column(justify="right", no_wrap=True)
@@ -124,10 +124,10 @@ class LiveProgress:
         self._live.update(Group(bar, fields))
 
     def note(self, text: str) -> None:
-        """Print the text above the picture."""
+        """Print the text above the display."""
         self._live.console.print(text, highlight=False, markup=False)
 
 
 def progress_on(console: Console) -> Progress:
-    """Return a live picture if the console is a terminal, and plain lines otherwise."""
+    """Return a live display if the console is a terminal, and plain lines otherwise."""
     return LiveProgress(console) if console.is_terminal else PlainProgress()

@@ -1,4 +1,4 @@
-"""Prepare the demo's topics and group, and produce its records with confluent-kafka."""
+"""Prepares the demo's topics and group, and produces its records with confluent-kafka."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -32,7 +32,7 @@ class PublishError(KafkaGroupsError):
 
 @frozen
 class Outgoing:
-    """One record to be written."""
+    """A record to produce."""
 
     topic: str
     key: str
@@ -40,19 +40,19 @@ class Outgoing:
 
 
 def create_topics(bootstrap_servers: str, partitions: Mapping[str, int]) -> None:
-    """Create topics with the broker's own replication factor.
+    """Create topics with the broker's default replication factor.
 
     Args:
-        bootstrap_servers: Where the brokers are.
-        partitions: How many partitions each topic has, by its name.
+        bootstrap_servers: Addresses of the brokers.
+        partitions: The number of partitions of each topic, by name.
 
     Raises:
-        KafkaException: The broker refuses.
+        KafkaException: The broker refused the request.
     """
     new = [NewTopic(topic, num_partitions=n, replication_factor=_BROKER_DEFAULT) for topic, n in partitions.items()]
-    admin = _admin(bootstrap_servers)  # it must live until the answers are there
-    admin.list_topics(timeout=_CONNECT_SECONDS)  # ends sooner than the call below when nobody answers
-    # An attempt whose answer was lost may have made the topics, whose names nobody else uses.
+    admin = _admin(bootstrap_servers)  # it must live until the responses have arrived
+    admin.list_topics(timeout=_CONNECT_SECONDS)  # fails sooner than the call below if no broker responds
+    # An attempt whose response was lost may have created the topics. Nobody else uses their names.
     _insist(lambda: admin.create_topics(new, operation_timeout=_TIMEOUT_SECONDS), done=_ALREADY_THERE)
 
 
@@ -60,28 +60,28 @@ def delete_topics(bootstrap_servers: str, topics: Iterable[str]) -> None:
     """Delete topics.
 
     Raises:
-        KafkaException: The broker refuses.
+        KafkaException: The broker refused the request.
     """
-    admin = _admin(bootstrap_servers)  # it must live until the answers are there
+    admin = _admin(bootstrap_servers)  # it must live until the responses have arrived
     _wait_for(admin.delete_topics(list(topics), operation_timeout=_TIMEOUT_SECONDS))
 
 
 def start_at_earliest(bootstrap_servers: str, group_id: str) -> None:
-    """Let the share group begin at the start of the log; its default is the end.
+    """Make the share group start at the earliest record. By default, it starts at the end of the log.
 
     Raises:
-        KafkaException: The broker refuses.
+        KafkaException: The broker refused the request.
     """
     entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.GROUP, group_id, incremental_configs=[entry])
-    admin = _admin(bootstrap_servers)  # it must live until the answers are there
+    admin = _admin(bootstrap_servers)  # it must live until the responses have arrived
     _insist(lambda: admin.incremental_alter_configs([resource]))
 
 
 class Publisher:
-    """Writes records to their topics and counts what the broker has confirmed.
+    """Produces records and counts how many the broker has confirmed.
 
-    `run` blocks and is meant for a thread of its own; the other members may be used from any thread.
+    `run` blocks, so call it on its own thread. You can use the other members from any thread.
     """
 
     def __init__(self, bootstrap_servers: str) -> None:
@@ -107,14 +107,14 @@ class Publisher:
         return self._confirmed
 
     def stop(self) -> None:
-        """End `run` early and drop what has not been sent."""
+        """End `run` early and drop records that have not been sent."""
         self._stop.set()
 
     def run(self, records: Iterable[Outgoing]) -> int:
-        """Write the records and wait until the broker has confirmed them.
+        """Produce the records and wait until the broker has confirmed them.
 
         Returns:
-            How many were confirmed, those of earlier calls included.
+            How many records were confirmed, including those of earlier calls.
 
         Raises:
             PublishError: A record was refused, or not confirmed in time.
@@ -127,7 +127,7 @@ class Publisher:
             self._producer.purge()
         left = self._producer.flush(_TIMEOUT_SECONDS)
         if not self._stop.is_set() and (left or self._refused is not None):
-            raise PublishError(self._refused or f"{left} records were not confirmed within {_TIMEOUT_SECONDS:.0f} s")
+            raise PublishError(self._refused or f"{left} records were not confirmed within {_TIMEOUT_SECONDS:.0f} s.")
         return self._confirmed
 
     def _send(self, record: Outgoing) -> None:
@@ -144,7 +144,7 @@ class Publisher:
         if error is None:
             self._confirmed += 1
         elif not self._stop.is_set():
-            self._refused = f"a record was refused: {error}"
+            self._refused = f"The broker refused a record: {error}"
 
 
 def _admin(bootstrap_servers: str) -> AdminClient:
@@ -152,7 +152,7 @@ def _admin(bootstrap_servers: str) -> AdminClient:
 
 
 def _insist(operation: Callable[[], dict[Any, Any]], *, done: frozenset[int] = frozenset()) -> None:
-    """Run an administrative operation until it succeeds; a cluster that has just started answers some with errors."""
+    """Retry an administrative operation until it succeeds: a cluster that has just started may return errors."""
     for attempt in Retrying(
         stop=stop_after_delay(_TIMEOUT_SECONDS),
         wait=wait_random_exponential(multiplier=0.1, max=2.0),

@@ -1,4 +1,4 @@
-"""The options of a run of either demo."""
+"""The options that both versions of the demo share."""
 
 import secrets
 
@@ -9,15 +9,15 @@ __all__ = ["RunOptions"]
 
 @frozen(kw_only=True)
 class RunOptions:
-    """The options that both demos have.
+    """The options of a run.
 
     Attributes:
         bootstrap_servers: A running Kafka; `None` starts an embedded broker.
-        workers_per_partition: At least two: a killed member keeps its partitions until its session times out.
-        limit: How many flights; `None` for all.
-        timeout_seconds: When the run gives up.
-        brokers: Brokers of the embedded cluster.
-        name: The share group; topics are named after it.
+        workers_per_partition: At least two, because a killed member keeps its partitions until its session times out.
+        limit: How many flights to use; `None` for all.
+        timeout_seconds: The run fails after this time.
+        brokers: Number of embedded brokers.
+        name: Name of the share group. The names of the topics start with it.
     """
 
     bootstrap_servers: str | None = None

@@ -28,7 +28,7 @@ def test_cancelled_flight_has_no_delays() -> None:
 
 
 def test_line_of_another_width_is_refused() -> None:
-    with pytest.raises(FlightsMissingError, match="has 3 columns and not 19"):
+    with pytest.raises(FlightsMissingError, match="has 3 columns instead of 19"):
         flight_of_line("a,b,c")
 
 

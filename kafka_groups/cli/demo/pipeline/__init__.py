@@ -1,1 +1,1 @@
-"""The demo as a pipeline: PySpark workers that enrich flights with weather, and are killed on the way."""
+"""The demo with Spark: PySpark workers enrich flights with weather data, and are killed during the run."""

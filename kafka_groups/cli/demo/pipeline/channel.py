@@ -1,4 +1,4 @@
-"""The other end of the messages: how the driver and the workers tell the demo what they do."""
+"""The connection over which the driver and the workers report to the demo."""
 
 import functools
 import os
@@ -39,18 +39,18 @@ class Channel:
         self._socket.sendall(message.line())
 
     def ask(self, message: Message) -> None:
-        """Send a message and wait for the demo's word.
+        """Send a message and wait for the demo's permission to continue.
 
         Raises:
-            DemoGoneError: There is nobody to give it.
+            DemoGoneError: The demo has ended.
         """
         self.tell(message)
         if not self._answers.readline():
-            raise DemoGoneError("the demo has ended")
+            raise DemoGoneError("The demo has ended.")
 
 
 def channel_to(path: str) -> Channel:
-    """The connection of this process, which lasts as long as the process."""
+    """Return this process's connection, which stays open until the process ends."""
     return _channel(path, os.getpid())
 
 
@@ -61,7 +61,7 @@ def _channel(path: str, _pid: int) -> Channel:
 
 @frozen
 class WithWord:
-    """A sink that tells the demo what it does, and lets a batch be accepted when the demo gives its word."""
+    """A sink that reports to the demo, and returns only when the demo permits the batch to be accepted."""
 
     sink: "Callable[[ShareBatch], None]"
     table: str

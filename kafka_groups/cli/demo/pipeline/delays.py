@@ -1,6 +1,6 @@
-"""The final table, delays by airline and weather at departure, and how Spark makes it.
+"""The final table: delays by airline and weather at departure, as computed by Spark.
 
-All figures are whole minutes and counts, so that two computations of it agree exactly or not at all.
+All values are counts and whole minutes, so that the results of two computations can be compared exactly.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ WET = "rain or snow"
 FOGGY = "poor visibility"
 WINDY = "strong wind"
 FAIR = "fair"
-UNKNOWN = "not known"
+UNKNOWN = "unknown"
 
 FOG_MILES = 3
 WIND_MILES_PER_HOUR = 20
@@ -58,19 +58,19 @@ FROM {seen} GROUP BY airline, weather
 
 
 def delays_by_spark(flights: "DataFrame") -> "DataFrame":
-    """One row for each airline and weather, with the columns of `Delays`."""
+    """Return a row for each airline and weather, with the columns of `Delays`."""
     seen = flights.selectExpr("airline", _WEATHER, "dep_delay", "arr_delay")
     return seen.sparkSession.sql(_QUERY, seen=seen)
 
 
 def delay_table_of(rows: Iterable[Mapping[str, Any]]) -> DelayTable:
-    """The table out of rows with the columns that `delays_by_spark` makes."""
+    """Return the table for rows with the columns of `delays_by_spark`."""
     columns = [field.name for field in fields(Delays)]
     return {(row["airline"], row["weather"]): Delays(*(int(row[name]) for name in columns)) for row in rows}
 
 
 def rolled_up(table: DelayTable, position: int) -> dict[str, Delays]:
-    """The sums by airline (0) or by weather (1)."""
+    """Return the sums by airline (0) or by weather (1)."""
     sums: dict[str, Delays] = {}
     for key, delays in table.items():
         before = sums.get(key[position], Delays())

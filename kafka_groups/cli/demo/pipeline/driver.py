@@ -1,10 +1,10 @@
-"""The driver of the pipeline: a program of its own, so that it can be killed as a whole and started again.
+"""The driver of the pipeline, a separate program, so that the demo can kill and restart it as a whole.
 
-It is written as a user's job would be. First the reference tables come through the share group, until it is drained.
-Then a streaming query has workers enrich flights and write them as Parquet files, until the demo says that it is
-enough. Then the files are compacted to one row per flight, and the final table is made of them.
+It is written like a user's job. First, it reads the reference tables from the share group until the group is drained.
+Then a streaming query runs workers that enrich flights and write them as Parquet files, until the demo stops it.
+Finally, the driver compacts the files to one row per flight and computes the final table.
 
-It reads commands from its standard input, one on a line, and ends at once when that closes.
+It reads commands from its standard input, one per line, and exits immediately when the input closes.
 """
 
 import os
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "Driver", "main"]
 
 COMMANDS = ("reference", "stop", "finish")
-"""What the demo says, in this order: the reference tables are published; stop the query; make the final table."""
+"""The demo's commands, in this order: load the reference tables, stop the query, compute the final table."""
 
 _BATCH_SECONDS = 3.0
 _DRAINED_SECONDS = 1.0
 _CHECK_SECONDS = 1
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
-"""Options of Java for a program of seconds: start quickly, and leave nothing in the system's temporary directory."""
+"""Java options for a short-lived program: start quickly, and leave no files in the system's temporary directory."""
 
 
 @frozen
@@ -50,9 +50,9 @@ class Driver:
     channel: Channel
 
     def load_reference(self) -> None:
-        """Bring the reference tables through the share group, and write them as the workers load them.
+        """Read the reference tables from the share group, and write them in the form that the workers load.
 
-        A driver that was started again finds them there.
+        A restarted driver uses the tables of its predecessor.
         """
         if self.options.reference.is_dir():
             return
@@ -67,7 +67,7 @@ class Driver:
         Reference.of_lines(lines).save(self.options.reference)
 
     def start_query(self) -> "tuple[ShareWorkers, StreamingQuery]":
-        """Start the workers: each enriches the flights that it gets, writes them and only then accepts them."""
+        """Start the workers. Each enriches its flights, writes them and only then accepts them."""
         sink = ParquetSink(str(self.options.flights), transform=Enrich(self.options.reference))
         workers = self._workers([FLIGHTS], WithWord(sink, FLIGHTS, self.options.socket))
 
@@ -80,7 +80,7 @@ class Driver:
         return workers, query.start()
 
     def make_final_table(self) -> dict[str, int]:
-        """Leave one row of each flight, and sum up the delays; what the compaction did."""
+        """Reduce the files to one row per flight, sum up the delays, and return what the compaction did."""
         done = compact(self.spark, str(self.options.flights), files=1)
         flights = self.spark.read.parquet(str(self.options.flights))
         delays_by_spark(flights).coalesce(1).write.mode("overwrite").parquet(str(self.options.delays))
@@ -92,7 +92,7 @@ class Driver:
         }
 
     def run(self, commands: "SimpleQueue[str]") -> None:
-        """The whole job, at the demo's word."""
+        """Run the whole job, step by step on the demo's commands."""
         self._tell(MessageKind.STARTED)
         commands.get()
         self.load_reference()
@@ -101,7 +101,7 @@ class Driver:
         while commands.empty() and query.isActive:
             query.awaitTermination(_CHECK_SECONDS)
         if query.exception() is not None:
-            raise SystemExit(f"the streaming query failed: {query.exception()}")
+            raise SystemExit(f"The streaming query failed: {query.exception()}")
         commands.get()
         workers.stop_gracefully(query)
         self._tell(MessageKind.STOPPED)
@@ -123,7 +123,7 @@ class Driver:
 
 
 def session_of(options: DriverOptions) -> SparkSession:
-    """A session with a slot for each worker, which tries a task again, and keeps its files in the demo's directory."""
+    """Return a session that has a slot for each worker, retries tasks, and keeps its files in the demo's directory."""
     directory = options.directory
     configs = {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -137,7 +137,7 @@ def session_of(options: DriverOptions) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    # A local master tries no task a second time unless it is told to: four times is what clusters do.
+    # By default, a local master does not retry tasks. Clusters try a task four times.
     builder = SparkSession.builder.master(f"local[{options.workers},4]").appName(options.group)
     for name, value in configs.items():
         builder = builder.config(name, value)
@@ -145,14 +145,14 @@ def session_of(options: DriverOptions) -> SparkSession:
 
 
 def listen(commands: "SimpleQueue[str]") -> None:
-    """Hand over commands as they come; without the demo there is nothing left to do."""
+    """Pass on commands as they arrive. Exit the process when the demo has ended."""
     for line in sys.stdin:
         commands.put(line.strip())
     os._exit(1)
 
 
 def main() -> None:
-    """Run the job that the argument says."""
+    """Run the job with the options in the argument."""
     options = read_driver_options(sys.argv[1])
     commands: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=listen, args=(commands,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""The driver's process with the Java machine and the Python workers below it: started, told, killed as a whole."""
+"""The driver's process, with its Java virtual machine: the demo starts it, sends commands and kills it as a whole."""
 
 import contextlib
 import os
@@ -16,15 +16,15 @@ __all__ = ["DriverFailedError", "DriverProcess"]
 
 
 class DriverFailedError(KafkaGroupsError):
-    """The driver ended by itself."""
+    """The driver ended unexpectedly."""
 
 
 class DriverProcess(ChildProcess):
-    """One run of the driver, in a session and process group of its own that the Java machine shares.
+    """One run of the driver. It shares its own session and process group with the Java virtual machine.
 
     Args:
         options: Options of the driver.
-        log: Where its standard output and error go, and Spark's.
+        log: File for its standard output and error, which include Spark's.
     """
 
     def __init__(self, options: DriverOptions, log: Path) -> None:
@@ -42,32 +42,32 @@ class DriverProcess(ChildProcess):
         super().__init__(process, log)
 
     def tell(self, command: str) -> None:
-        """Send a command; a driver that has ended does not hear it."""
+        """Send a command. If the driver has ended, nothing happens."""
         with contextlib.suppress(BrokenPipeError):
             if self._process.stdin is not None:
                 self._process.stdin.write(f"{command}\n".encode())
                 self._process.stdin.flush()
 
     def kill(self) -> None:
-        """End the driver and its Java machine at once (SIGKILL)."""
+        """Kill the driver and its Java virtual machine (SIGKILL)."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def close(self) -> None:
-        """End what runs of it, and give back what it needed."""
+        """Kill the driver if it is running, and release its resources."""
         self.kill()
         if self._process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
 
     def failure(self) -> DriverFailedError:
-        """The error of a driver that ended by itself, with the end of what it wrote."""
-        return DriverFailedError(f"the driver {self.last_words()}")
+        """Return the error for a driver that ended unexpectedly, with the end of its output."""
+        return DriverFailedError(f"The driver {self.last_words()}")
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    # Spark's Python workers are to be this Python, and to find this package where it is.
+    # Spark's Python workers must use this interpreter, and import this package from where it is.
     package = str(Path(kafka_groups.__file__).parents[1])
     path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
     python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": path}

@@ -1,6 +1,6 @@
-"""Flights with the names of their airline and airports and the weather at their departure, as Arrow tables.
+"""Enriches flights with the names of airline and airports and the weather at departure, as Arrow tables.
 
-This is what runs in Spark's Python workers: on a whole batch at a time, without a loop over records.
+This code runs in Spark's Python workers. It processes a whole batch at a time, without a loop over records.
 """
 
 import functools
@@ -26,7 +26,7 @@ _REALS = frozenset(
     {"lat", "lon", "temp", "dewp", "humid", "wind_speed", "wind_gust", "precip", "pressure", "visib", "tz"}
 )
 MEASURED = ("temp", "wind_speed", "precip", "visib")
-"""What is taken of the weather."""
+"""The columns of the weather that each flight gets."""
 
 _LOOKED_UP: Mapping[str, pa.DataType] = MappingProxyType({
     "airline": pa.string(),
@@ -37,7 +37,7 @@ _LOOKED_UP: Mapping[str, pa.DataType] = MappingProxyType({
 
 
 def type_of(column: str) -> pa.DataType:
-    """The type of a column of the source files."""
+    """Return the type of a column of the source files."""
     if column == "time_hour":
         return _TIME
     if column in _TEXTS:
@@ -46,14 +46,14 @@ def type_of(column: str) -> pa.DataType:
 
 
 ENRICHED = pa.schema([*((name, type_of(name)) for name in FLIGHT_COLUMNS), *_LOOKED_UP.items()])
-"""A flight with the data that was looked up for it; `null` where the sources say NA or have no data."""
+"""The columns of an enriched flight. A value is null if the source says NA or has no data."""
 
 FLIGHT_KEY = ("time_hour", "carrier", "flight", "origin")
-"""The columns that tell one flight from another."""
+"""The columns that identify a flight."""
 
 
 def parsed(values: Sequence[bytes], columns: Sequence[str]) -> pa.Table:
-    """Lines of a CSV file without its header as a table, in their order."""
+    """Parse lines of a CSV file, without its header, and return a table in the same order."""
     convert = csv.ConvertOptions(
         column_types={name: type_of(name) for name in columns}, null_values=["NA"], strings_can_be_null=True
     )
@@ -71,11 +71,11 @@ class Reference:
 
     @classmethod
     def of_lines(cls, lines: Mapping[str, Sequence[bytes]]) -> "Reference":
-        """The tables out of the records of their topics, by the tables' names."""
+        """Return the tables for the records of their topics, by table name."""
         return cls(**{name: parsed(lines[name], columns) for name, columns in REFERENCE_COLUMNS.items()})
 
     def save(self, directory: Path) -> None:
-        """Write the tables as files of a directory, which is there with all of them or not at all."""
+        """Write the tables to a directory atomically: it exists with all files or not at all."""
         begun = directory.with_name(f".{directory.name}.tmp")
         begun.mkdir(parents=True, exist_ok=True)
         for name in REFERENCE_COLUMNS:
@@ -85,18 +85,18 @@ class Reference:
     @staticmethod
     @functools.lru_cache(maxsize=1)
     def load(directory: Path) -> "Reference":
-        """The tables out of their files, once per process."""
+        """Load the tables from their files, once per process."""
         return Reference(**{name: pq.read_table(directory / f"{name}.parquet") for name in REFERENCE_COLUMNS})
 
 
 @frozen
 class Enrich:
-    """From the records of flights to enriched flights; travels to the workers, where it loads the reference tables."""
+    """Turns records into enriched flights. It is sent to the workers, and loads the reference tables there."""
 
     reference: Path
 
     def __call__(self, records: pa.Table) -> pa.Table:
-        """The flights of the records, with topic, partition, offset and delivery count."""
+        """Return the enriched flights, with topic, partition, offset and delivery count."""
         flights = enriched(parsed(records["value"].to_pylist(), FLIGHT_COLUMNS), Reference.load(self.reference))
         for name in reversed((*RECORD_KEY, "delivery_count")):
             flights = flights.add_column(0, records.schema.field(name), records[name])
@@ -104,7 +104,7 @@ class Enrich:
 
 
 def enriched(flights: pa.Table, reference: Reference) -> pa.Table:
-    """The flights with the columns of `ENRICHED`."""
+    """Return the flights with the columns of `ENRICHED`."""
     at_departure = pc.index_in(_place_and_hour(flights), value_set=_place_and_hour(reference.weather))
     names, codes = reference.airports["name"], reference.airports["faa"]
     airline = pc.index_in(flights["carrier"], value_set=reference.airlines["carrier"])

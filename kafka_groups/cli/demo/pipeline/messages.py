@@ -1,8 +1,8 @@
-"""What the driver and the workers tell the demo, over a socket of the host: one line of JSON for each message.
+"""Messages from the driver and the workers to the demo, over a Unix socket: one line of JSON each.
 
-A worker says `received` before it does anything with a batch, and `stored` when the batch's rows are on disk. Then it
-waits for the demo's word before it lets the batch be accepted: a worker that is killed instead of getting that word
-provably holds records that it has stored and not acknowledged.
+A worker sends `received` before it does anything with a batch, and `stored` when the rows are on disk. Then it waits
+for the demo's permission before it accepts the batch. If the demo kills the worker instead, the worker certainly holds
+records that are stored but not acknowledged.
 """
 
 import enum
@@ -17,7 +17,7 @@ GO_ON = b"go on\n"
 
 
 class MessageKind(enum.Enum):
-    """The step that was just done."""
+    """The step that was just completed."""
 
     STARTED = "started"
     REFERENCE_READY = "reference ready"
@@ -34,11 +34,11 @@ class Message:
 
     Attributes:
         kind: The step.
-        pid: The process that did it.
-        table: The table that the records are of, of `received` and `stored`.
-        records: How many records it was about.
-        redelivered: How many of them had been delivered before, of `received`.
-        figures: Figures by name, of `finished`.
+        pid: The process that completed it.
+        table: The table of the records (only for `received` and `stored`).
+        records: How many records it covers.
+        redelivered: How many of them had been delivered before (only for `received`).
+        figures: Counts by name (only for `finished`).
     """
 
     kind: MessageKind
@@ -49,12 +49,12 @@ class Message:
     figures: dict[str, int] | None = None
 
     def line(self) -> bytes:
-        """The message as a line."""
+        """Return the message as a line."""
         return json.dumps(asdict(self) | {"kind": self.kind.value}).encode() + b"\n"
 
 
 def read_message(line: bytes) -> Message:
-    """The message on a line.
+    """Return the message on a line.
 
     Raises:
         ValueError: The line is not a message.

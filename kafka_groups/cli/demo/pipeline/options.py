@@ -11,14 +11,14 @@ __all__ = ["DriverOptions", "read_driver_options"]
 
 @frozen(kw_only=True)
 class DriverOptions:
-    """One run of the driver.
+    """The options of a run of the driver.
 
     Attributes:
-        bootstrap_servers: Where the brokers are.
+        bootstrap_servers: Addresses of the brokers.
         group: The share group.
         topics: The topic of each table.
-        workers: How many workers poll side by side.
-        directory: Where everything is that outlives the driver.
+        workers: How many workers poll in parallel.
+        directory: Directory for all files, which outlive the driver.
     """
 
     bootstrap_servers: str
@@ -29,40 +29,40 @@ class DriverOptions:
 
     @property
     def socket(self) -> Path:
-        """Where the demo listens."""
+        """The demo's socket."""
         return self.directory / "socket"
 
     @property
     def checkpoint(self) -> Path:
-        """The checkpoint of the streaming query."""
+        """Checkpoint directory of the streaming query."""
         return self.directory / "checkpoint"
 
     @property
     def reference_records(self) -> Path:
-        """Where the workers write the records of the reference tables."""
+        """Directory to which the workers write the records of the reference tables."""
         return self.directory / "reference-records"
 
     @property
     def reference(self) -> Path:
-        """The reference tables as the workers load them."""
+        """Directory of the reference tables, in the form that the workers load."""
         return self.directory / "reference"
 
     @property
     def flights(self) -> Path:
-        """Where the workers write enriched flights."""
+        """Directory to which the workers write enriched flights."""
         return self.directory / "flights"
 
     @property
     def delays(self) -> Path:
-        """The final table."""
+        """Directory of the final table."""
         return self.directory / "delays"
 
     def text(self) -> str:
-        """The options as one argument."""
+        """Return the options as one command-line argument."""
         return json.dumps(asdict(self) | {"directory": str(self.directory)})
 
 
 def read_driver_options(text: str) -> DriverOptions:
-    """The options out of an argument."""
+    """Return the options in a command-line argument."""
     given: dict[str, Any] = json.loads(text)
     return DriverOptions(**given | {"directory": Path(given["directory"])})

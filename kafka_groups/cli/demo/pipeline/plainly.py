@@ -1,4 +1,4 @@
-"""The same result computed plainly, with pandas over the source files: what the pipeline's has to equal."""
+"""The expected result, computed with pandas from the source files. The pipeline's result must equal it."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -37,7 +37,7 @@ class Plainly:
     """The results of a computation without Kafka and Spark.
 
     Attributes:
-        flights: Every flight with what was looked up, as a table of `ENRICHED`, in order.
+        flights: All enriched flights, with the columns of `ENRICHED`, in order.
         delays: The final table.
     """
 
@@ -49,7 +49,7 @@ def computed_plainly(limit: int | None) -> Plainly:
     """Read the source files with pandas, join and sum up.
 
     Args:
-        limit: Take only the first so many flights.
+        limit: Use only this many flights, from the start of the file.
     """
     flights = _enriched(_read(FLIGHTS, FLIGHT_COLUMNS, limit))
     table = pa.Table.from_pandas(flights[ENRICHED.names], schema=ENRICHED, preserve_index=False)
@@ -57,7 +57,7 @@ def computed_plainly(limit: int | None) -> Plainly:
 
 
 def in_order(flights: pa.Table) -> pa.Table:
-    """Flights with the columns and types of `ENRICHED`, by their key: equal tables are equal then."""
+    """Return flights with the columns and types of `ENRICHED`, sorted by key, so that tables can be compared."""
     ordered = flights.select(ENRICHED.names).cast(ENRICHED).sort_by([(name, "ascending") for name in FLIGHT_KEY])
     return ordered.replace_schema_metadata(None).combine_chunks()
 
@@ -78,7 +78,7 @@ def _read(table: str, columns: tuple[str, ...], limit: int | None = None) -> pd.
         "dtype": {name: _PANDAS_TYPES[type_of(name)] for name in columns if name != "time_hour"},
         "keep_default_na": False,
         "na_values": ["NA"],
-        "float_precision": "round_trip",  # other ways of reading may differ in the last digit
+        "float_precision": "round_trip",  # other parsers may differ in the last digit
     }
     frame: pd.DataFrame = pd.read_csv(source_file(table), nrows=limit, **options)
     if "time_hour" in columns:

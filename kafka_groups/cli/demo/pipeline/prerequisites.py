@@ -16,7 +16,7 @@ OLDEST_JAVA = 17
 
 _PACKAGES = ("pyspark", "pyarrow", "pandas")
 _GET_JAVA = (
-    "install it with `apt-get install openjdk-17-jre-headless` (Debian, Ubuntu), `dnf install java-17-openjdk-headless`"
+    "Install it with `apt-get install openjdk-17-jre-headless` (Debian, Ubuntu), `dnf install java-17-openjdk-headless`"
     " (Fedora, Red Hat), `brew install openjdk@17` (macOS) or from https://adoptium.net, or run the demo without"
     " Spark: kafka-groups demo --no-spark"
 )
@@ -24,11 +24,11 @@ _TIMEOUT_SECONDS = 30
 
 
 class MissingPrerequisiteError(KafkaGroupsError):
-    """Something that Spark needs is missing or too old; the message says how to install it."""
+    """A requirement of Spark is missing or too old. The message says how to install it."""
 
 
 def check_prerequisites() -> None:
-    """Look for PySpark and for a Java that it can run on.
+    """Check that PySpark and a supported Java are installed.
 
     Raises:
         MissingPrerequisiteError: One of them is missing.
@@ -36,29 +36,29 @@ def check_prerequisites() -> None:
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingPrerequisiteError(
-            f"{', '.join(missing)} is not installed: pip install 'kafka-groups[demo]', or run the demo without Spark:"
+            f"The demo needs {', '.join(missing)}: pip install 'kafka-groups[demo]'. Or run it without Spark:"
             " kafka-groups demo --no-spark"
         )
     command = _java()
     if command is None:
-        raise MissingPrerequisiteError(f"Spark needs Java {OLDEST_JAVA} or newer, and there is none: {_GET_JAVA}")
+        raise MissingPrerequisiteError(f"Spark needs Java {OLDEST_JAVA} or newer, but no Java was found. {_GET_JAVA}")
     version = java_version(_said_by(command))
     if version is None or version < OLDEST_JAVA:
-        found = "says no version" if version is None else f"is Java {version}"
+        found = "prints no version" if version is None else f"is Java {version}"
         raise MissingPrerequisiteError(
-            f"Spark needs Java {OLDEST_JAVA} or newer, and {command} {found}: {_GET_JAVA}; where several are installed,"
-            " JAVA_HOME says which one to take"
+            f"Spark needs Java {OLDEST_JAVA} or newer, but {command} {found}. If you have a newer one, set JAVA_HOME to"
+            f" its directory. {_GET_JAVA}"
         )
 
 
 def java_version(said: str) -> int | None:
-    """The feature release out of what `java -version` says: 8 for 1.8.0_392, 17 for 17.0.9."""
+    """Return the feature release in the output of `java -version`: 8 for 1.8.0_392, 17 for 17.0.9."""
     match = re.search(r'version "(?:1\.)?(\d+)', said)
     return int(match[1]) if match else None
 
 
 def _java() -> str | None:
-    """The command that Spark's launcher would run."""
+    """Return the command that Spark's launcher would run."""
     home = os.environ.get("JAVA_HOME")
     if home:
         command = Path(home) / "bin" / "java"
@@ -68,8 +68,8 @@ def _java() -> str | None:
 
 def _said_by(command: str) -> str:
     try:
-        # On macOS there is a `java` that is none and says where to get one.
-        done = subprocess.run(  # noqa: S603 - what the user runs as Java
+        # Without Java, macOS has a `java` command that only says where to get one.
+        done = subprocess.run(  # noqa: S603 - the user's own Java
             [command, "-version"], capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:

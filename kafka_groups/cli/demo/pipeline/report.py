@@ -1,4 +1,4 @@
-"""The end of a run on paper: delays by airline and by weather, and the tally."""
+"""The report of a run: delays by airline and by weather, and the tally."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ __all__ = ["print_report"]
 
 
 def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
-    """Print the tables, the tally and whether it holds."""
+    """Print the delays, the tally and the verdict."""
     airlines, weather = rolled_up(outcome.delays, 0), rolled_up(outcome.delays, 1)
     console.print(table("Delays by airline, in minutes", ("airline", *DELAY_COLUMNS), delay_rows(airlines)))
     console.print(table("Delays by weather at departure, in minutes", ("weather", *DELAY_COLUMNS), delay_rows(weather)))

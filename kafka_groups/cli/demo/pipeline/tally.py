@@ -1,4 +1,4 @@
-"""The count of what was delivered, stored, killed and lost, and whether it holds."""
+"""Counts records that were delivered, stored, redelivered and lost, and checks the counts."""
 
 import enum
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ class Verdict(enum.Enum):
 
 @define
 class Tally:
-    """What the workers have said so far, and which of the two kills have struck.
+    """The counts of all workers, and which of the two kills have happened.
 
     Attributes:
         total: How many flights there are.
@@ -69,11 +69,11 @@ class Tally:
 
 @frozen
 class Files:
-    """What is in the files of a table.
+    """The size of a table in files.
 
     Attributes:
-        rows: All rows.
-        records: Different records that they are of.
+        rows: Number of rows.
+        records: Number of distinct records in these rows.
     """
 
     rows: int
@@ -81,26 +81,26 @@ class Files:
 
     @property
     def duplicates(self) -> int:
-        """Rows of a record that has another row."""
+        """Number of rows that repeat a record."""
         return self.rows - self.records
 
 
 @frozen(kw_only=True)
 class Outcome:
-    """The end of a run.
+    """The results of a run.
 
     Attributes:
         published: Records that the broker confirmed, of all tables.
-        delivered: Deliveries to workers; a record that came twice counts twice.
+        delivered: Deliveries to workers. A record that was delivered twice counts twice.
         redelivered: Deliveries of records that had been delivered before.
-        killed: How many records a killed worker had stored and not acknowledged, by what was killed.
+        killed: How many records the killed worker had stored but not acknowledged, for each kill.
         reference: The records of the reference tables, as the workers wrote them.
         written: The flights, as the workers wrote them.
-        removed: Rows that the compaction removed, by Spark's count.
+        removed: Rows that the compaction removed, as counted by Spark.
         left: The flights after the compaction.
-        flights_equal: Whether every enriched flight equals the plain computation's.
+        flights_equal: Whether all enriched flights equal those of the plain computation.
         delays: The final table.
-        expected: The final table, computed plainly.
+        expected: The final table of the plain computation.
     """
 
     published: int
@@ -117,7 +117,7 @@ class Outcome:
 
     @property
     def lost(self) -> int:
-        """Published records that are in no table."""
+        """Published records that are missing from the tables."""
         return self.published - self.reference.records - self.left.records
 
     @property
@@ -126,19 +126,21 @@ class Outcome:
         return not any(self.faults())
 
     def faults(self) -> Iterator[str]:
-        """What is wrong, in words."""
-        for verdict, what in ((Verdict.KILL_WORKER, "no Python worker"), (Verdict.KILL_QUERY, "no query")):
+        """Return what is wrong, in words."""
+        for verdict, what in ((Verdict.KILL_WORKER, "Python worker"), (Verdict.KILL_QUERY, "query")):
             if verdict not in self.killed:
-                yield f"{what} was killed, so that the run has shown nothing"
+                yield f"no {what} was killed, so the run proves nothing"
         if self.lost:
-            yield f"{self.lost} records were published and are in no table"
+            yield f"{self.lost:,} published records are missing from the tables"
         if not self.redelivered:
-            yield "no record was delivered again, so that the kills have shown nothing"
+            yield "no record was redelivered, so the kills had no effect"
         if not self.written.duplicates:
-            yield "no row was written twice, so that the deduplication has shown nothing"
-        if self.removed != self.written.duplicates or self.left.duplicates:
-            yield f"{self.removed} duplicates were removed and there were {self.written.duplicates}"
+            yield "no row was written twice, so there was nothing to deduplicate"
+        if self.removed != self.written.duplicates:
+            yield f"{self.removed:,} of {self.written.duplicates:,} duplicates were removed"
+        if self.left.duplicates:
+            yield f"{self.left.duplicates:,} duplicates are left"
         if not self.flights_equal:
-            yield "the enriched flights differ from the plain computation over the source files"
+            yield "the enriched flights differ from those of the plain computation"
         if self.delays != self.expected:
-            yield "the delays differ from the plain computation over the source files"
+            yield "the delays differ from those of the plain computation"

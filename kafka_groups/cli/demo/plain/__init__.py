@@ -1,1 +1,1 @@
-"""The demo without Spark: worker processes of the share consumer itself."""
+"""The demo without Spark: plain worker processes with a share consumer each."""

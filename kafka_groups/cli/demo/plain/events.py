@@ -1,8 +1,8 @@
-"""What a worker process tells the demo on its standard output: one line per event, written at once.
+"""Events that a worker process reports to the demo on its standard output, one per line.
 
-The order is what makes the kill certain to bite: `received` before anything else is done with a batch, `stored` when
-its rows are on disk, `accepted` when the broker has confirmed. A worker that is stopped with `received` as its last
-word has not begun to acknowledge that batch.
+A worker writes `received` before it does anything else with a batch, `stored` when the rows are on disk, and `accepted`
+when the broker has confirmed. If `received` is its last event, it has not started to acknowledge the batch, so a kill
+at that moment is certain to cause redeliveries.
 """
 
 import enum
@@ -13,7 +13,7 @@ __all__ = ["EventKind", "WorkerEvent", "read_event"]
 
 
 class EventKind(enum.Enum):
-    """The step that a worker has just done."""
+    """The step that a worker has just completed."""
 
     JOINED = "joined"
     IDLE = "idle"
@@ -29,8 +29,8 @@ class WorkerEvent:
 
     Attributes:
         kind: The step.
-        records: How many records it was about.
-        redelivered: How many of them had been delivered before, of `received`.
+        records: How many records it covers.
+        redelivered: How many of them had been delivered before (only for `received`).
     """
 
     kind: EventKind
@@ -38,12 +38,12 @@ class WorkerEvent:
     redelivered: int = 0
 
     def line(self) -> str:
-        """The event as a line without its end."""
+        """Return the event as a line, without a line end."""
         return f"{self.kind.value} {self.records} {self.redelivered}"
 
 
 def read_event(line: str) -> WorkerEvent:
-    """The event on a line.
+    """Return the event on a line.
 
     Raises:
         ValueError: The line is not an event.

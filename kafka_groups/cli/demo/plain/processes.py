@@ -1,4 +1,4 @@
-"""The worker processes of the demo: started, listened to, one of them killed while it holds records, all stopped."""
+"""The demo's worker processes: the demo starts them, reads their events, kills one and stops the others."""
 
 import asyncio
 import os
@@ -17,17 +17,17 @@ _CHUNK_BYTES = 65_536
 
 
 class WorkerFailedError(KafkaGroupsError):
-    """A worker process ended by itself."""
+    """A worker process ended unexpectedly."""
 
 
 class WorkerProcess(ChildProcess):
-    """One worker; its events arrive on the event loop, in order.
+    """A worker process. Its events arrive on the event loop, in order.
 
     Args:
         number: The worker's number.
-        command: What to run; it writes events to its standard output.
-        log: Where its standard error goes.
-        on_event: Called with the number and each event.
+        command: The command to run. It writes events to its standard output.
+        log: File for its standard error.
+        on_event: Called with the worker's number and each event.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class WorkerProcess(ChildProcess):
         self._listening = True
 
     def read_events(self) -> None:
-        """Hand over all events that the worker has written so far; never blocks."""
+        """Handle all events that the worker has written so far, without blocking."""
         while self._listening:
             try:
                 chunk = os.read(self._events_fd, _CHUNK_BYTES)
@@ -61,7 +61,7 @@ class WorkerProcess(ChildProcess):
                 self._on_event(self.number, read_event(line.decode()))
 
     def pause(self) -> bool:
-        """Stop the process where it is and wait until it has stopped; `False` if it had ended."""
+        """Suspend the process (SIGSTOP) and wait until it has stopped. Return `False` if it has ended."""
         self._process.send_signal(signal.SIGSTOP)
         if self._process.returncode is not None:
             return False
@@ -69,29 +69,29 @@ class WorkerProcess(ChildProcess):
         return state is not None and state.si_code == os.CLD_STOPPED
 
     def resume(self) -> None:
-        """Let the process go on."""
+        """Let the process continue (SIGCONT)."""
         self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """End the process at once (SIGKILL) and wait until it has ended."""
+        """Kill the process (SIGKILL) and wait until it has ended."""
         self._process.kill()
         self._process.wait()
 
     def terminate(self) -> None:
-        """Ask the process to end (SIGTERM)."""
+        """Ask the process to exit (SIGTERM)."""
         if self.running:
             self._process.terminate()
 
     def close(self) -> None:
-        """End the process if it runs, and give back what it needed."""
+        """Kill the process if it is running, and release its resources."""
         if self.running:
             self.kill()
         self.read_events()
         self._stop_listening()
 
     def failure(self) -> WorkerFailedError:
-        """The error of a worker that ended by itself, with the end of what it wrote to its standard error."""
-        return WorkerFailedError(f"worker {self.number} {self.last_words()}")
+        """Return the error for a worker that ended unexpectedly, with the end of its standard error."""
+        return WorkerFailedError(f"Worker {self.number} {self.last_words()}")
 
     def _stop_listening(self) -> None:
         if self._listening:

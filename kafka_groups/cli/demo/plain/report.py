@@ -1,4 +1,4 @@
-"""The end of a run on paper: delays by carrier and route, and the tally."""
+"""The report of a run: delays by carrier and route, and the tally."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _ROUTES = 8
 
 
 def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
-    """Print the tables, the tally and whether it holds."""
+    """Print the delays, the tally and the verdict."""
     by_carrier, by_route = outcome.computed
     console.print(table("Delays by carrier, in minutes", ("carrier", *DELAY_COLUMNS), delay_rows(by_carrier)))
     worst = delay_rows(by_route)[:_ROUTES]

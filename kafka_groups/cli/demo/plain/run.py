@@ -1,4 +1,4 @@
-"""One run of the demo: broker, topic, workers, the kill, and the reckoning."""
+"""One run of the demo: broker, topic, workers, the kill, and the results."""
 
 import asyncio
 import contextlib
@@ -43,8 +43,8 @@ class DemoOptions(RunOptions):
     """The options of a run without Spark.
 
     Attributes:
-        mode: implicit or explicit acknowledgement.
-        partitions: Partitions of the topic.
+        mode: The acknowledgement mode, `implicit` or `explicit`.
+        partitions: Number of partitions of the topic.
     """
 
     mode: str = "explicit"
@@ -52,7 +52,7 @@ class DemoOptions(RunOptions):
 
 
 class Demo:
-    """A run; `run` may be called once, inside the progress's context."""
+    """One run of the demo. Call `run` once, inside the progress's context."""
 
     def __init__(self, options: DemoOptions, progress: Progress) -> None:
         self._options = options
@@ -71,10 +71,10 @@ class Demo:
         return f"<Demo {self._options.name} {self._tally}>"
 
     async def run(self) -> Outcome:
-        """Publish, work, kill, count.
+        """Run the demo and return its results.
 
         Raises:
-            KafkaGroupsError: Something the run needs is missing or ended by itself, or the run did not end in time.
+            KafkaGroupsError: A requirement is missing, a process ended unexpectedly, or the run timed out.
             KafkaException: The broker refused a topic or a configuration.
         """
         flights = flights_path()
@@ -105,7 +105,7 @@ class Demo:
             log = directory / f"worker-{number}.log"
             self._workers[number] = WorkerProcess(number, command, log, self._on_event)
             stack.callback(self._workers[number].close)
-        self._progress.note(f"{len(self._workers)} workers in share group {name}, {mode} acknowledgement")
+        self._progress.note(f"Started {len(self._workers)} workers in share group {name} ({mode} acknowledgement)")
 
     async def _work(
         self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher, flights: Path
@@ -129,7 +129,7 @@ class Demo:
                 await self._work(stack, servers, publisher, flights)
         except TimeoutError as error:
             done = f"{self._tally.accepted:,} of {publisher.confirmed:,} records were accepted"
-            raise OperationTimeoutError(f"{done} after {self._options.timeout_seconds:.0f} s") from error
+            raise OperationTimeoutError(f"Timed out after {self._options.timeout_seconds:.0f} s. {done}.") from error
 
     async def _tick(self) -> None:
         self._changed.clear()
@@ -163,14 +163,14 @@ class Demo:
         self._killed, held = True, count.in_flight
         count.killed = True
         worker.kill()
-        self._progress.note(f"worker {number} (pid {worker.pid}) killed with SIGKILL while it held {held:,} records")
+        self._progress.note(f"Worker {number} (pid {worker.pid}) killed with SIGKILL while it held {held:,} records")
 
     def _check_workers(self) -> None:
         for number, worker in self._workers.items():
             if not worker.running and not self._tally.worker(number).killed:
                 raise worker.failure()
 
-    # ----------------------------------------------------------------------------------------- the reckoning
+    # ------------------------------------------------------------------------------------------- the results
 
     def _progress_view(self, published: int) -> ProgressView:
         now_ms, accepted = self._clock.now_ms(), self._tally.accepted

@@ -1,7 +1,7 @@
-"""Where the workers put what they computed: one row per record, keyed by (topic, partition, offset), in SQLite.
+"""The workers' results in SQLite: one row per record, keyed by topic, partition and offset.
 
-Every worker has its own connection to the same file. A record that is delivered twice writes its row twice, and the
-second time changes nothing but the count; that is what makes at-least-once delivery safe for the result.
+Every worker has its own connection to the same file. If a record is delivered twice, the second write only increments
+a counter, so at-least-once delivery does not change the result.
 """
 
 import sqlite3
@@ -50,7 +50,7 @@ FROM flight GROUP BY {column}
 
 @frozen
 class StoredFlight:
-    """One record's place and its flight."""
+    """The flight of a record, and the record's topic, partition and offset."""
 
     topic: str
     partition: int
@@ -59,10 +59,10 @@ class StoredFlight:
 
 
 class FlightStore:
-    """The store in one file; `save` returns when the rows are on disk.
+    """A store in one file. `save` returns when the rows are on disk.
 
     Args:
-        path: The file; it is made if it is not there.
+        path: The file. It is created if it does not exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -84,7 +84,7 @@ class FlightStore:
         return f"<FlightStore {self._path}>"
 
     def save(self, rows: Iterable[StoredFlight]) -> None:
-        """Write the rows in one transaction; rows that are there stay as they are."""
+        """Write the rows in one transaction. Existing rows stay as they are."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             self._connection.executemany(_UPSERT, map(_values, rows))
@@ -94,15 +94,15 @@ class FlightStore:
         self._connection.execute("COMMIT")
 
     def count(self) -> int:
-        """How many records have a row."""
+        """Return how many records are stored."""
         return int(self._connection.execute("SELECT count(*) FROM flight").fetchone()[0])
 
     def stored_again(self) -> int:
-        """How many records were stored more than once."""
+        """Return how many records were stored more than once."""
         return int(self._connection.execute("SELECT count(*) FROM flight WHERE times_stored > 1").fetchone()[0])
 
     def delays(self) -> tuple[dict[str, Delays], dict[str, Delays]]:
-        """The delays by carrier and by route."""
+        """Return the delays by carrier and by route."""
         return self._delays("carrier"), self._delays("route")
 
     def close(self) -> None:

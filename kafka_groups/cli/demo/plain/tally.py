@@ -1,4 +1,4 @@
-"""The count of what was delivered, accepted, delivered again and lost, and whether it holds."""
+"""Counts records that were delivered, accepted, redelivered and lost, and checks the counts."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,7 +12,7 @@ __all__ = ["Outcome", "Tally", "WorkerCount"]
 
 @define
 class WorkerCount:
-    """What one worker has said so far."""
+    """The counts of one worker."""
 
     delivered: int = 0
     redelivered: int = 0
@@ -23,12 +23,12 @@ class WorkerCount:
 
     @property
     def in_flight(self) -> int:
-        """Records that the worker holds: delivered, and their acknowledgement not yet settled."""
+        """Records that the worker holds: delivered, but their acknowledgement is not complete."""
         return 0 if self.killed else self.delivered - self.accepted - self.failed
 
     @property
     def holds_unacknowledged(self) -> bool:
-        """Whether the worker has a batch that it has not begun to acknowledge."""
+        """Whether the worker has a batch that it has not started to acknowledge."""
         return self.last is EventKind.RECEIVED
 
     def add(self, event: WorkerEvent) -> None:
@@ -53,12 +53,12 @@ class Tally:
         return f"<Tally delivered={self.delivered} accepted={self.accepted} redelivered={self.redelivered}>"
 
     def worker(self, number: int) -> WorkerCount:
-        """The count of one worker."""
+        """Return the counts of one worker."""
         return self._workers.setdefault(number, WorkerCount())
 
     @property
     def delivered(self) -> int:
-        """Deliveries of records to workers; a record that came twice counts twice."""
+        """Deliveries of records to workers. A record that was delivered twice counts twice."""
         return sum(worker.delivered for worker in self._workers.values())
 
     @property
@@ -73,18 +73,18 @@ class Tally:
 
     @property
     def failed(self) -> int:
-        """Acknowledgements that the broker refused, or whose outcome is not known."""
+        """Acknowledgements that the broker refused, or whose result is unknown."""
         return sum(worker.failed for worker in self._workers.values())
 
     @property
     def in_flight(self) -> int:
-        """Records that living workers hold."""
+        """Records that the running workers hold."""
         return sum(worker.in_flight for worker in self._workers.values())
 
 
 @frozen(kw_only=True)
 class Outcome:
-    """The end of a run: the tally, and the two computations of the delays."""
+    """The results of a run: the counts, and the delays as computed by the workers and as expected."""
 
     published: int
     stored: int
@@ -105,12 +105,12 @@ class Outcome:
         return not any(self.faults())
 
     def faults(self) -> Iterator[str]:
-        """What is wrong, in words."""
+        """Return what is wrong, in words."""
         if self.lost:
-            yield f"{self.lost} records were published and not stored"
+            yield f"{self.lost:,} published records were not stored"
         if self.accepted != self.published:
-            yield f"{self.accepted} records were accepted and not {self.published}"
+            yield f"{self.accepted:,} of {self.published:,} published records were accepted"
         if not self.redelivered:
-            yield "no record was delivered again, so that the kill has shown nothing"
+            yield "no record was redelivered, so the kill had no effect"
         if self.computed != self.expected:
-            yield "the delays differ from the plain computation over the file"
+            yield "the delays differ from those of the plain computation"

@@ -1,9 +1,9 @@
-"""One worker process of the demo: polls, computes, stores, and only then lets the records be accepted.
+"""A worker process of the demo. It polls, computes and stores, and only then accepts the records.
 
-In the explicit mode every record is acknowledged for itself when its row is on disk; in the implicit mode the commit
-accepts all that was delivered. The commit waits for the answer, so that the demo's count is exact: when a worker
-is killed, there is no acknowledgement of which nobody knows whether it arrived. A program that does not count need not
-commit: the next poll takes the acknowledgements along.
+In explicit mode, it acknowledges each record when its row is on disk. In implicit mode, the commit accepts everything
+that was delivered. The commit waits for the response to keep the demo's count exact: when a worker is killed, it is
+known which acknowledgements have arrived. A program that does not count can leave out the commit, because the next poll
+sends the acknowledgements, too.
 """
 
 import signal
@@ -30,13 +30,13 @@ Report = Callable[[WorkerEvent], None]
 
 
 def write_event(event: WorkerEvent) -> None:
-    """Write one event to standard output; the demo that reads them is gone when the pipe breaks."""
+    """Write an event to standard output."""
     sys.stdout.write(f"{event.line()}\n")
     sys.stdout.flush()
 
 
 def report_acknowledgements(report: Report) -> Callable[[Acknowledged], None]:
-    """A callback for acknowledgements that reports how many were accepted, or failed."""
+    """Return an acknowledgement callback that reports how many records were accepted or failed."""
 
     def completed(acknowledged: Acknowledged) -> None:
         records = sum(last - first + 1 for first, last in acknowledged.ranges)
@@ -48,7 +48,7 @@ def report_acknowledgements(report: Report) -> Callable[[Acknowledged], None]:
 def work(
     consumer: KafkaShareConsumer, store: FlightStore, report: Report, stopped: threading.Event, *, explicit: bool
 ) -> None:
-    """Take batches until told to stop."""
+    """Process batches until `stopped` is set."""
     while not stopped.is_set():
         batch = consumer.poll(timeout=_POLL_SECONDS)
         if not batch:

@@ -38,7 +38,7 @@ def test_a_new_java_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("said", "message"), [('java version "11.0.2"', "is Java 11"), ("install me first", "says no version")]
+    ("said", "message"), [('java version "11.0.2"', "is Java 11"), ("install me first", "prints no version")]
 )
 def test_an_old_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, message: str) -> None:
     command = java_that_says(tmp_path, said)
@@ -53,21 +53,21 @@ def test_an_old_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
 def test_no_java_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(MissingPrerequisiteError, match="there is none: install it with"):
+    with pytest.raises(MissingPrerequisiteError, match=r"no Java was found\. Install it with"):
         check_prerequisites()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(MissingPrerequisiteError, match="there is none"):
+    with pytest.raises(MissingPrerequisiteError, match="no Java was found"):
         check_prerequisites()
 
 
 def test_java_that_cannot_be_run_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java_that_says(tmp_path, "").chmod(0o644)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(MissingPrerequisiteError, match="says no version"):
+    with pytest.raises(MissingPrerequisiteError, match="prints no version"):
         check_prerequisites()
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyspark" else name)
-    with pytest.raises(MissingPrerequisiteError, match=r"pyspark is not installed: pip install 'kafka-groups\[demo\]'"):
+    with pytest.raises(MissingPrerequisiteError, match=r"needs pyspark: pip install 'kafka-groups\[demo\]'"):
         check_prerequisites()

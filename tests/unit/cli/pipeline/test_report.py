@@ -39,6 +39,4 @@ def test_tally_and_verdict_are_shown() -> None:
 
 
 def test_faults_are_shown_instead_of_the_verdict() -> None:
-    assert printed(attrs.evolve(GOOD, removed=14))[-1] == (
-        "The run failed: 14 duplicates were removed and there were 15."
-    )
+    assert printed(attrs.evolve(GOOD, removed=14))[-1] == ("The run failed: 14 of 15 duplicates were removed.")

@@ -111,7 +111,7 @@ async def test_terminated_worker_ends(start: Start, events: Events) -> None:
 async def test_failure_says_what_the_worker_said(start: Start) -> None:
     worker = start(FAILING)
     assert await worker.ended() == 1
-    assert str(worker.failure()) == "worker 0 ended with status 1: no such broker"
+    assert str(worker.failure()) == "Worker 0 ended with status 1: no such broker"
 
 
 async def test_close_ends_the_process_and_may_be_repeated(start: Start) -> None:

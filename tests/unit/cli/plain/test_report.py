@@ -43,4 +43,4 @@ def test_tally_and_verdict_are_shown() -> None:
 
 def test_faults_are_shown_instead_of_the_verdict() -> None:
     lines = printed(attrs.evolve(OUTCOME, stored=1_014))
-    assert lines[-1] == "The run failed: 1 records were published and not stored."
+    assert lines[-1] == "The run failed: 1 published records were not stored."
