@@ -15,6 +15,7 @@ from kafka_groups.share.delivery.records import ShareRecord, ShareRecords, deliv
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from tests.simulation.trace import Trace
 from tests.simulation.wire_tap import Place
 
 _KINDS = (AcknowledgeType.ACCEPT,) * 90 + (AcknowledgeType.RELEASE,) * 5 + (AcknowledgeType.REJECT,) * 3
@@ -33,6 +34,7 @@ class Member:
         config: Its configuration.
         lock_ms: How long locks last.
         counts: Counts the times when it was too slow.
+        trace: Where it notes what it gets, does and hears.
 
     Attributes:
         accepted: What the application wanted to be accepted.
@@ -49,12 +51,14 @@ class Member:
         *,
         lock_ms: int,
         counts: Counter[str],
+        trace: Trace,
     ) -> None:
         self.name = name
         self._clock = clock
         self._rng = rng
         self._lock_ms = lock_ms
         self._counts = counts
+        self._trace = trace
         self._is_explicit = config.get("acknowledgement_mode") == "explicit"
         self._is_calm = False
         self._task: asyncio.Task[None] | None = None
@@ -116,11 +120,13 @@ class Member:
             try:
                 records = await self._consumer.poll(self._rng.choice((1.0, 8.0, 20.0)))
                 await self._process(records)
-            except KafkaGroupsError:
+            except KafkaGroupsError as error:
+                self._trace.note(self.name, "met", error)
                 continue  # an error of the background, such as no reachable broker; a real application logs it
 
     async def _process(self, records: ShareRecords) -> None:
         now_ms = self._clock.now_ms()
+        self._trace.note(self.name, "got", [(record.partition, record.offset) for record in records])
         for delivery in deliveries_of(records):
             if delivery.lock_deadline_ms <= now_ms:
                 self._stale.append(f"{self.name} was handed {delivery!r} after its lock had ended")
@@ -154,6 +160,7 @@ class Member:
             self.accepted.add(place)
 
     def _hear(self, fate: Acknowledged) -> None:
+        self._trace.note(self.name, "heard", fate)
         for offset in fate.offsets():
             place = (fate.partition, offset)
             self._told[place] += 1

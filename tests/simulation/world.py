@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicIdPartition
 from tests.simulation.member import Member
 from tests.simulation.seeded_faults import PRODUCER, SeededFaults
+from tests.simulation.trace import Trace, Traced
 from tests.simulation.wire_tap import Place, WireTap
 
 LOCK_MS = 5_000
@@ -53,6 +55,7 @@ class Report:
         produced: How many records there were.
         accepted: How many were accepted, as the wire showed.
         frames_when_quiet: How many frames were sent in the last half minute.
+        digest: Of all events; another run of the seed must have the same.
     """
 
     violations: tuple[str, ...]
@@ -60,6 +63,7 @@ class Report:
     produced: int
     accepted: int
     frames_when_quiet: int
+    digest: str
 
 
 @define
@@ -71,6 +75,7 @@ class World:
     cluster: EmbeddedCluster
     faults: SeededFaults
     tap: WireTap
+    trace: Trace
     topic_id: UUID
     members: list[Member] = field(factory=list)
     departed: list[Member] = field(factory=list)
@@ -87,15 +92,16 @@ class World:
         return self.simulation.clock.now_ms()
 
 
-def run_world(seed: int) -> Report:
-    """Run one seed."""
-    return run_simulated(_run, seed, limit_s=3600)
+def run_world(seed: int, write_event: Callable[[str], object] = lambda _line: None) -> Report:
+    """Run one seed; each event is also written as a line."""
+    return run_simulated(partial(_run, write_event=write_event), seed, limit_s=3600)
 
 
-async def _run(simulation: Simulation) -> Report:
+async def _run(simulation: Simulation, write_event: Callable[[str], object]) -> Report:
+    trace = Trace(asyncio.get_running_loop().time, write_event)
     faults = SeededFaults(random.Random(simulation.rng.random()), simulation.clock, Counter())
     network = MemoryNetwork()
-    tap = WireTap(faults, simulation.clock, network.is_open, LOCK_MS)
+    tap = WireTap(Traced(faults, trace), simulation.clock, network.is_open, LOCK_MS)
     network.plan = tap
     async with EmbeddedCluster(
         BROKERS, network=network, settings=SETTINGS, clock=simulation.clock, seed=simulation.seed
@@ -103,8 +109,9 @@ async def _run(simulation: Simulation) -> Report:
         topic = cluster.create_topic(TOPIC, PARTITIONS)
         cluster.alter_group_configs(GROUP, GROUP_CONFIGS)
         cluster.metadata.on_change(tap.metadata_changed)
+        cluster.metadata.on_change(trace.note)
         faults.arm(cluster)
-        world = World(simulation, network, cluster, faults, tap, topic.topic_id)
+        world = World(simulation, network, cluster, faults, tap, trace, topic.topic_id)
         await _live(world)
         return _report(world, await _quiet_frames(world))
 
@@ -153,6 +160,7 @@ def _hire(world: World, number: int) -> Member:
         {"group_id": GROUP, "max_poll_interval_ms": 60_000, **world.rng.choice(kinds)},
         lock_ms=LOCK_MS,
         counts=world.faults.counts,
+        trace=world.trace,
     )
     member.start(TOPIC)
     world.members.append(member)
@@ -237,7 +245,7 @@ def _report(world: World, frames: int) -> Report:
     for member in world.members:
         violations += member.violations(partial(_may_be_done, world.tap, member.member_id))
     produced = sum(world.produced.values())
-    return Report(tuple(violations), world.faults.counts, produced, len(world.tap.accepted), frames)
+    return Report(tuple(violations), world.faults.counts, produced, len(world.tap.accepted), frames, world.trace.digest)
 
 
 def _unfinished(world: World) -> list[str]:
