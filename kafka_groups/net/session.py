@@ -172,7 +172,7 @@ class _Authenticator:
             self._task = asyncio.get_running_loop().create_task(self._authenticate_again())
 
     async def _authenticate_again(self) -> None:
-        """Reauthenticate, and hold back all other requests meanwhile: the broker accepts only SASL requests."""
+        """Reauthenticate, holding back other requests because the broker accepts only SASL requests until then."""
         connection = self._connection
         try:
             exchange = await self._login.exchange()

@@ -7,6 +7,7 @@ from rich.console import Console
 from kafka_groups.cli.demo.delay_rows import DELAY_COLUMNS, delay_rows
 from kafka_groups.cli.demo.pipeline.delays import rolled_up
 from kafka_groups.cli.demo.pipeline.tally import Outcome, Verdict
+from kafka_groups.cli.demo.verdict import print_verdict
 from kafka_groups.cli.output import table
 
 __all__ = ["print_report"]
@@ -17,10 +18,7 @@ def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
     airlines, weather = rolled_up(outcome.delays, 0), rolled_up(outcome.delays, 1)
     console.print(table("Delays by airline, in minutes", ("airline", *DELAY_COLUMNS), delay_rows(airlines)))
     console.print(table("Delays by weather at departure, in minutes", ("weather", *DELAY_COLUMNS), delay_rows(weather)))
-    console.print(table("Tally", ("records", "number"), list(_tally(outcome))))
-    console.print(f"The run took {elapsed_ms / 1000:.1f} s.")
-    for fault in outcome.faults():
-        console.print(f"The run failed: {fault}.")
+    print_verdict(console, _tally(outcome), outcome.faults(), elapsed_ms)
     if outcome.holds:
         console.print(
             f"Every record is accounted for: {outcome.left.records:,} enriched flights and the delays over them equal"

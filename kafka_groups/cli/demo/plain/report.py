@@ -6,6 +6,7 @@ from rich.console import Console
 
 from kafka_groups.cli.demo.delay_rows import DELAY_COLUMNS, delay_rows
 from kafka_groups.cli.demo.plain.tally import Outcome
+from kafka_groups.cli.demo.verdict import print_verdict
 from kafka_groups.cli.output import table
 
 __all__ = ["print_report"]
@@ -20,10 +21,7 @@ def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
     worst = delay_rows(by_route)[:_ROUTES]
     title = f"The {len(worst)} worst of {len(by_route)} routes, in minutes"
     console.print(table(title, ("route", *DELAY_COLUMNS), worst))
-    console.print(table("Tally", ("records", "number"), list(_tally(outcome))))
-    console.print(f"The run took {elapsed_ms / 1000:.1f} s.")
-    for fault in outcome.faults():
-        console.print(f"The run failed: {fault}.")
+    print_verdict(console, _tally(outcome), outcome.faults(), elapsed_ms)
     if outcome.holds:
         console.print(
             "Every flight is accounted for, and the delays equal those of a plain computation from the same file."
