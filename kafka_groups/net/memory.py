@@ -12,7 +12,7 @@ from typing import Protocol
 from attrs import frozen
 
 from kafka_groups.errors import NameResolutionError, NetworkError
-from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport
+from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport, Listener
 
 __all__ = ["DELIVERED", "FaultPlan", "Link", "MemoryNetwork", "Passage"]
 
@@ -108,7 +108,7 @@ class MemoryNetwork:
             raise self._refusal(host, address)
         return self._connected(address, handler, accept)
 
-    async def listen(self, host: str, port: int, accept: AcceptConnection) -> "MemoryListener":
+    async def listen(self, host: str, port: int, accept: AcceptConnection) -> Listener:
         """Accept connections on an address. Port 0 picks the host's next free port.
 
         Raises:
@@ -119,7 +119,7 @@ class MemoryNetwork:
             raise NetworkError(f"Could not listen on {host}:{port}: the address is in use.")
         self._last_port[host] = max(port, self._last_port.get(host, 0))
         self._listeners[host, port] = accept
-        return MemoryListener(self._listeners, host, port)
+        return Listener(host, port, lambda: self._listeners.pop((host, port), None))
 
     def sever(self, concerned: Callable[[Link], bool] = lambda _link: True) -> int:
         """Break the open connections for which the predicate holds, and return how many.
@@ -153,32 +153,6 @@ class MemoryNetwork:
         ends = self._connections.get(number)
         if ends is not None and all(end.is_lost for end in ends):
             del self._connections[number]
-
-
-class MemoryListener:
-    """A bound address of a `MemoryNetwork`."""
-
-    def __init__(self, listeners: dict[tuple[str, int], AcceptConnection], host: str, port: int) -> None:
-        self._listeners = listeners
-        self._host = host
-        self._port = port
-
-    def __repr__(self) -> str:
-        return f"<MemoryListener {self._host}:{self._port}>"
-
-    @property
-    def host(self) -> str:
-        """Host that was asked for."""
-        return self._host
-
-    @property
-    def port(self) -> int:
-        """Port that is bound."""
-        return self._port
-
-    def close(self) -> None:
-        """Stop accepting connections. Accepted connections stay open."""
-        self._listeners.pop((self._host, self._port), None)
 
 
 class _End:

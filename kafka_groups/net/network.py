@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from attrs import field, frozen
+
 __all__ = ["AcceptConnection", "FrameHandler", "FrameTransport", "Listener", "Network"]
 
 
@@ -60,22 +62,19 @@ AcceptConnection = Callable[[FrameTransport], FrameHandler]
 """Called for every accepted connection. Returns the handler of its frames."""
 
 
-class Listener(Protocol):
-    """A bound address."""
+@frozen(eq=False)
+class Listener:
+    """A bound address.
 
-    @property
-    def host(self) -> str:
-        """Host that clients connect to."""
-        ...
+    Attributes:
+        host: Host that was asked for.
+        port: Port that is bound, even if 0 was asked for.
+        close: Stops accepting connections. Accepted connections stay open.
+    """
 
-    @property
-    def port(self) -> int:
-        """Port that is bound, even if 0 was asked for."""
-        ...
-
-    def close(self) -> None:
-        """Stop accepting connections. Accepted connections stay open."""
-        ...
+    host: str
+    port: int
+    close: Callable[[], object] = field(repr=False)
 
 
 class Network(Protocol):

@@ -14,7 +14,7 @@ from kafka_groups.errors import (
     NetworkError,
 )
 from kafka_groups.net.diagnosis import of_frame_length, of_tls_error, reset_during_tls
-from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport
+from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport, Listener
 from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameBuffer
 
 __all__ = ["TcpNetwork"]
@@ -64,7 +64,7 @@ class TcpNetwork:
             raise _connect_error(error, f"{host}:{port}", uses_tls=self._client_tls is not None) from error
         return connection
 
-    async def listen(self, host: str, port: int, accept: AcceptConnection) -> "TcpListener":
+    async def listen(self, host: str, port: int, accept: AcceptConnection) -> Listener:
         """Accept connections on an address. Port 0 picks a free port.
 
         Raises:
@@ -78,33 +78,7 @@ class TcpNetwork:
             )  # fmt: skip
         except OSError as error:
             raise NetworkError(f"Could not listen on {host}:{port}: {_reason(error)}.") from error
-        return TcpListener(server, host)
-
-
-class TcpListener:
-    """A bound TCP address."""
-
-    def __init__(self, server: asyncio.Server, host: str) -> None:
-        self._server = server
-        self._host = host
-        self._port: int = server.sockets[0].getsockname()[1]
-
-    def __repr__(self) -> str:
-        return f"<TcpListener {self._host}:{self._port}>"
-
-    @property
-    def host(self) -> str:
-        """Host that was asked for."""
-        return self._host
-
-    @property
-    def port(self) -> int:
-        """Port that is bound."""
-        return self._port
-
-    def close(self) -> None:
-        """Stop accepting connections. Accepted connections stay open."""
-        self._server.close()
+        return Listener(host, server.sockets[0].getsockname()[1], server.close)
 
 
 class _TcpConnection(asyncio.BufferedProtocol):
