@@ -1,4 +1,4 @@
-"""The delivery limit of a share group, asked of the brokers when it first matters (DescribeConfigs, KIP-1240)."""
+"""The limits of a share group, asked of the brokers when they first matter (DescribeConfigs, KIP-1240)."""
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.events import Area, Events
@@ -12,24 +12,32 @@ from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 
-__all__ = ["DeliveryLimitManager"]
+__all__ = ["GroupLimitsManager"]
 
 _GROUP_RESOURCE = 32
-_LIMIT = "share.delivery.count.limit"
+_DELIVERIES = "share.delivery.count.limit"
+_RECORD_LOCKS = "share.partition.max.record.locks"
+_LIMITS = (_DELIVERIES, _RECORD_LOCKS)
 _MAX_TRIES = 3
 
 
-class DeliveryLimitManager:
+class GroupLimitsManager:
     """Asks once, when `wanted` is set; a request manager.
 
     A broker that does not tell, because the client may not read the group's configuration or because it is older than
-    Kafka 4.3, leaves the limit unknown.
+    Kafka 4.3, leaves the limits unknown.
 
     Args:
         group_id: The group.
         events: Where it is noted that the limit is not to be had.
         backoff: Pace of the tries.
         timeout_ms: How long a response is waited for.
+
+    Attributes:
+        wanted: Whether the limits matter now.
+        delivery_limit: How many deliveries a record gets (`share.delivery.count.limit`); None while unknown.
+        record_locks: How many records of a partition may be in flight (`share.partition.max.record.locks`); None while
+            unknown.
     """
 
     def __init__(self, group_id: str, events: Events, *, backoff: Backoff, timeout_ms: int) -> None:
@@ -41,10 +49,11 @@ class DeliveryLimitManager:
         self._is_over = False
         self._in_flight = False
         self.wanted = False
-        self.limit: int | None = None
+        self.delivery_limit: int | None = None
+        self.record_locks: int | None = None
 
     def poll(self, now_ms: int) -> PollResult:
-        """A DescribeConfigs request when the limit is wanted and was not asked for yet."""
+        """A DescribeConfigs request when the limits are wanted and were not asked for yet."""
         if not self.wanted or self._is_over or self._in_flight:
             return PollResult()
         wait_ms = self._backoff.remaining_ms(now_ms)
@@ -52,7 +61,7 @@ class DeliveryLimitManager:
             return PollResult(wait_ms=wait_ms)
         self._in_flight = True
         resource = DescribeConfigsResource(
-            resource_type=_GROUP_RESOURCE, resource_name=self._group_id, configuration_keys=(_LIMIT,)
+            resource_type=_GROUP_RESOURCE, resource_name=self._group_id, configuration_keys=_LIMITS
         )
         message = DescribeConfigsRequest(resources=(resource,))
         request = OutgoingRequest(
@@ -61,15 +70,13 @@ class DeliveryLimitManager:
         return PollResult((request,))
 
     def on_response(self, _request: OutgoingRequest, answer: Answer, _now_ms: int) -> None:
-        """Take over the limit, or note why there is none."""
+        """Take over the limits, or note why there are none."""
         response: DescribeConfigsResponse = answer.message
         self._in_flight, self._is_over = False, True
         refused = next((result for result in response.results if result.error_code is not ErrorCode.NONE), None)
         values = {config.name: config.value for result in response.results for config in result.configs}
-        value = values.get(_LIMIT)
-        if value is not None and value.isdecimal():
-            self.limit = int(value)
-        else:
+        self.delivery_limit, self.record_locks = (_number(values.get(name)) for name in _LIMITS)
+        if self.delivery_limit is None or self.record_locks is None:
             self._unknown(
                 "older than Kafka 4.3" if refused is None else refused.error_message or refused.error_code.name
             )
@@ -84,7 +91,12 @@ class DeliveryLimitManager:
             self._unknown(str(error))
 
     def _unknown(self, why: str) -> None:
+        names = " and ".join(_LIMITS)
         text = (
-            f"The brokers do not tell {_LIMIT} of the share group {self._group_id} ({why}); assuming Kafka's default."
+            f"The brokers do not tell {names} of the share group {self._group_id} ({why}); assuming Kafka's defaults."
         )
         self._events.note(Area.GROUP, text)
+
+
+def _number(value: str | None) -> int | None:
+    return int(value) if value is not None and value.isdecimal() else None

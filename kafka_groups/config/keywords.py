@@ -34,8 +34,13 @@ class ShareConsumerKeywords(TypedDict, total=False):
     max.poll.records. record_limit: never returns more than max.poll.records, at a lower rate (KIP-1206)."""
 
     max_poll_records: int
-    """`max.poll.records`: How many records one fetch asks for. A strict limit in record_limit mode, a hint
-    otherwise."""
+    """`max.poll.records`: How many records one poll returns. A strict limit in record_limit mode, a hint otherwise: a
+    poll returns whole batches of the log until it has this many."""
+
+    fetch_max_records: int | Literal["adaptive"]
+    """`fetch.max.records`: How many records one fetch asks for. adaptive: max.poll.records at first, and more while
+    your program waits for records. A number is used as it is; max.poll.records' value is what Kafka's Java client asks
+    for. In record_limit mode a fetch asks for max.poll.records."""
 
     fetch_min_bytes: int
     """`fetch.min.bytes`: The broker responds to a fetch when it has this much, or when fetch.max.wait.ms has passed."""

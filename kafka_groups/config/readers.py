@@ -11,6 +11,7 @@ __all__ = [
     "read_boolean",
     "read_callable",
     "read_endpoint_identification",
+    "read_fetch_records",
     "read_host_ports",
     "read_integer",
     "read_list",
@@ -20,6 +21,7 @@ __all__ = [
     "read_upper_case",
 ]
 
+ADAPTIVE = "adaptive"
 BY_DURATION = "by_duration:"
 
 _DURATION = re.compile(
@@ -54,6 +56,16 @@ def read_integer(value: object) -> int:
     if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip()):
         return int(value)
     raise UnfitError("not a whole number")
+
+
+def read_fetch_records(value: object) -> int | str:
+    """Read a number of records that a fetch may ask for, or `adaptive`."""
+    if isinstance(value, str) and value.strip().lower() == ADAPTIVE:
+        return ADAPTIVE
+    try:
+        return read_integer(value)
+    except UnfitError:
+        raise UnfitError(f"neither a whole number nor {ADAPTIVE!r}") from None
 
 
 def read_text(value: object) -> str:

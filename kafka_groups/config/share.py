@@ -13,7 +13,7 @@ from attrs import frozen
 from kafka_groups.config import client, security
 from kafka_groups.config.foreign import advice
 from kafka_groups.config.keys import INT_MAX, Key, KeyType
-from kafka_groups.config.readers import read_callable
+from kafka_groups.config.readers import ADAPTIVE, read_callable, read_fetch_records
 from kafka_groups.config.sasl import sasl_settings
 from kafka_groups.config.settings import (
     KeyTable,
@@ -75,8 +75,24 @@ class ShareConsumerConfig:
     max_poll_records: int = _int(
         "max.poll.records",
         500,
-        "How many records one fetch asks for. A strict limit in record_limit mode, a hint otherwise.",
+        "How many records one poll returns. A strict limit in record_limit mode, a hint otherwise: a poll returns "
+        "whole batches of the log until it has this many.",
         minimum=1,
+    )
+    fetch_max_records: int | str = setting(
+        Key(
+            name="fetch.max.records",
+            type=KeyType.INT,
+            default=ADAPTIVE,
+            minimum=1,
+            maximum=100_000,
+            reader=read_fetch_records,
+            form=f"{ADAPTIVE}, or a whole number from 1 to 100000",
+            annotation=f'int | Literal["{ADAPTIVE}"]',
+            doc="How many records one fetch asks for. adaptive: max.poll.records at first, and more while your program "
+            "waits for records. A number is used as it is; max.poll.records' value is what Kafka's Java client asks "
+            "for. In record_limit mode a fetch asks for max.poll.records.",
+        )
     )
     fetch_min_bytes: int = _int(
         "fetch.min.bytes",

@@ -34,7 +34,7 @@ from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
 from kafka_groups.share.delivery.decoding import Decoder
-from kafka_groups.share.delivery.inbox import Inbox
+from kafka_groups.share.delivery.inbox import Fetched, Inbox
 from kafka_groups.share.delivery.reading import Loops
 from kafka_groups.share.delivery.records import (
     AnyRecord,
@@ -204,37 +204,59 @@ class Application:
                 deserialised.
         """
         self._loops.forget_rest()
-        for fetched in self._inbox.take(self._clock.now_ms()):
-            if fetched.blob is None:
-                self._decoded.append(fetched.acquired)
-            else:
-                self._decoded.extend(self._decoder.decode(fetched.acquired, fetched.blob))
+        now_ms = self._clock.now_ms()
         try:
-            deliveries = [delivery for delivery in self._up_to_error() if len(delivery)]
+            deliveries = self._next_deliveries(now_ms)
         finally:
             self._publish_in_hand()
+        if not deliveries:
+            self.send_acknowledged()  # gaps alone: nothing that the application will ever see
+            return ShareRecords()
         for delivery in deliveries:
             self._inbox.records_handed_over += 0 if delivery.was_handed_over else len(delivery)
             delivery.was_handed_over = True
-        if not deliveries:
-            self.send_acknowledged()  # gaps alone: nothing that the application will ever see
-        return ShareRecords(deliveries)
+        records: AnyRecords = ShareRecords(deliveries)
+        self._inbox.handed_over(len(records), now_ms)
+        return records
 
-    def _up_to_error(self) -> list[AcquiredRecords]:
+    def _next_deliveries(self, now_ms: int) -> list[AcquiredRecords]:
+        """As many deliveries as a poll returns; an error among them ends it, or is raised if it stands first."""
         deliveries: list[AcquiredRecords] = []
-        while self._decoded and (isinstance(self._decoded[0], AcquiredRecords) or not any(map(len, deliveries))):
-            item = self._decoded.popleft()
-            if isinstance(item, AcquiredRecords):
-                self._take_in_hand(item, deliveries)
-            else:
+        missing = self._config.max_poll_records
+        while missing > 0 and (self._decoded or self._decode_next(now_ms)):
+            item = self._decoded[0]
+            if not isinstance(item, AcquiredRecords):
+                if deliveries:
+                    break
+                self._decoded.popleft()
                 self._take_what_failed()
                 raise item
+            self._decoded.popleft()
+            self._take_in_hand(item, deliveries)
+            missing -= len(item)
         return deliveries
+
+    def _decode_next(self, now_ms: int) -> bool:
+        """Make deliveries of the next one that waits; whether there was one."""
+        fetched = self._inbox.take(now_ms)
+        if fetched is None:
+            return False
+        first, error = fetched.acquired, fetched.error
+        if fetched.blob is not None:
+            (first, *rest), error = self._decoder.split(first, fetched.blob, self._config.max_poll_records)
+            if rest:
+                self._inbox.put_back([*map(_left_over, rest[:-1]), _left_over(rest[-1], error)])
+                error = None
+        self._decoded.extend(self._decoder.deserialize(first))
+        if error is not None:
+            self._decoded.append(error)
+        return True
 
     def _take_in_hand(self, item: AcquiredRecords, deliveries: list[AcquiredRecords]) -> None:
         if item.lock_deadline_ms > self._clock.now_ms():  # else it waited behind an error, and its locks are gone
             self._in_hand.append(item)
-            deliveries.append(item)
+            if len(item):
+                deliveries.append(item)
 
     def _take_what_failed(self) -> None:
         """The record that an error is about: the application may acknowledge its offset, or leave it released."""
@@ -270,8 +292,6 @@ class Application:
     def end_loop(self) -> None:
         """Settle what a loop moved past, and put what it never reached before all that waits."""
         rest = self._loops.end(is_explicit=self.is_explicit)
-        if not rest:  # as in every poll without a loop
-            return
         if rest:
             self._in_hand = [part for part in self._in_hand if part not in rest]
             self._decoded.extendleft(reversed(rest))
@@ -279,8 +299,10 @@ class Application:
 
     def run_callback(self) -> None:
         """Pass new results of acknowledgements to the callback."""
-        self._tell_all(self._inbox.fates, self.callback)
-        self._tell_all(self.archives.found, self.archive_callback)
+        if self._inbox.fates:
+            self._tell_all(self._inbox.fates, self.callback)
+        if self.archives.found:
+            self._tell_all(self.archives.found, self.archive_callback)
 
     def _tell_all(self, news: deque[T], callback: Callable[[T], object] | None) -> None:
         while news:
@@ -362,6 +384,8 @@ class Application:
 
     def send_acknowledged(self, ticket: CommitTicket | None = None) -> bool:
         """Pass on what was acknowledged; whether there was anything."""
+        if not self._in_hand:
+            return self._send([], ticket)
         self._report_undecodable()
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
         pending: list[PendingAcknowledgement] = []
@@ -374,10 +398,12 @@ class Application:
                 holds = True
             taken = delivery.take_acknowledged()
             batches = m.encode_batches(taken, delivery.first_offset)
+            if m.RELEASE in taken or m.REJECT in taken:
+                self._inbox.had_setback()
             if batches:
                 pending.append(PendingAcknowledgement(delivery, batches, taken, deadline_ms, ticket))
         self._in_hand = [delivery for delivery in self._in_hand if not delivery.is_done]
-        self._publish_in_hand()
+        self._inbox.in_hand = tuple(self._in_hand)
         return self._send(pending, ticket) or holds
 
     def commit(self, ticket: CommitTicket | None) -> bool:
@@ -386,7 +412,9 @@ class Application:
         self.end_loop()
         if not self.is_explicit:
             self._accept_all()
-        return self.send_acknowledged(ticket)
+        has_sent = self.send_acknowledged(ticket)
+        self._hurry()
+        return has_sent
 
     def renew(self, target: AnyRecord | AnyRecords | None, ticket: CommitTicket) -> bool:
         """Ask for new locks on records in hand that are not acknowledged yet; whether there are any.
@@ -399,7 +427,9 @@ class Application:
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
         renewals = ((delivery, _renewal_batches(delivery, target)) for delivery in self._targets(target))
         pending = [PendingAcknowledgement(d, batches, None, deadline_ms, ticket) for d, batches in renewals if batches]
-        return self._send(pending, ticket)
+        has_sent = self._send(pending, ticket)
+        self._hurry()
+        return has_sent
 
     def _targets(self, target: AnyRecord | AnyRecords | None) -> list[AcquiredRecords]:
         if target is None:
@@ -412,6 +442,11 @@ class Application:
         self._inbox.outbox.extend(pending)
         return bool(pending)
 
+    def _hurry(self) -> None:
+        """Somebody waits for results, or wants no more records: acknowledgements do not wait for a fetch."""
+        self._inbox.is_urgent = True
+        self._inbox.is_attended = False
+
     def pause(self) -> None:
         """Want nothing until the next poll, and give back what the application has not seen.
 
@@ -423,7 +458,9 @@ class Application:
             delivery.mark_open(delivery.first_offset, delivery.last_offset, AcknowledgeType.RELEASE)
             self._decoded.remove(delivery)
             self._in_hand.append(delivery)
+        self._publish_in_hand()
         self.send_acknowledged()
+        self._hurry()
 
     def begin_leaving(self) -> None:
         """Pass on what was acknowledged, and what a loop moved past; the end of the session releases the rest."""
@@ -442,6 +479,10 @@ class Application:
     def _publish_in_hand(self) -> None:
         self._inbox.in_hand = tuple(self._in_hand)
         self._inbox.set_aside = tuple(item for item in self._decoded if isinstance(item, AcquiredRecords))
+
+
+def _left_over(delivery: AcquiredRecords, error: KafkaGroupsError | None = None) -> Fetched:
+    return Fetched(delivery, None, error)
 
 
 def _renewal_batches(

@@ -9,7 +9,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.engine import Engine
-from kafka_groups.client.group_limit import DeliveryLimitManager
+from kafka_groups.client.group_limit import GroupLimitsManager
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
@@ -81,7 +81,7 @@ class ShareClient:
             timeout_ms=config.request_timeout_ms,
             max_poll_interval_ms=config.max_poll_interval_ms,
         )
-        self._limit = DeliveryLimitManager(
+        self._limits = GroupLimitsManager(
             config.group_id, inbox.events, backoff=self._backoff(), timeout_ms=config.request_timeout_ms
         )
         around = Surroundings(self.membership, self._metadata, errors, inbox, self._metrics, rng)
@@ -91,7 +91,7 @@ class ShareClient:
         self._logbook = router.logbook
         self._reachability = router.reachability
         self._engine = Engine(
-            (self.fetcher, self.membership, self._coordinator, self._metadata, self._limit),
+            (self.fetcher, self.membership, self._coordinator, self._metadata, self._limits),
             router,
             clock,
             errors=errors,
@@ -216,13 +216,19 @@ class ShareClient:
         if isinstance(self._errors.fatal, ClientFailureError):
             self.fetcher.give_up()  # a commit that waits fails now, and not at its timeout
         self._write_log()
-        self._limit.wanted = self._metrics.redelivered_total > 0
-        if self._limit.limit is not None:
-            self._inbox.delivery_limit, self._inbox.knows_delivery_limit = self._limit.limit, True
+        self._follow_limits()
         if self._changed is not None:
             self._changed()
         if self._errors or self._inbox.fates:
             self._inbox.notify()
+
+    def _follow_limits(self) -> None:
+        limits, inbox = self._limits, self._inbox
+        limits.wanted = limits.wanted or self._metrics.redelivered_total > 0 or self.fetcher.has_grown
+        if limits.delivery_limit is not None:
+            inbox.delivery_limit, inbox.knows_delivery_limit = limits.delivery_limit, True
+        if limits.record_locks is not None:
+            inbox.record_locks = limits.record_locks
 
 
 _STATES = {

@@ -96,8 +96,8 @@ def _rows(case: Case, decoder: Decoder, number: int, response: bytes) -> int:
     first = number * _RECORDS_PER_RESPONSE
     acquired = AcquiredRange(first_offset=first, last_offset=first + _RECORDS_PER_RESPONSE - 1, delivery_count=1)
     delivery = AcquiredRecords(_PARTITION, SessionId(1, 0), [acquired], 1 << 62)
-    decoder.decode(delivery, response)
-    rows: int = to_table(ShareRecords([delivery]), case.columns).num_rows
+    parts, _ = decoder.split(delivery, response, _RECORDS_PER_RESPONSE)
+    rows: int = to_table(ShareRecords(parts), case.columns).num_rows
     return rows
 
 

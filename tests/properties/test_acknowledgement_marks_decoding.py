@@ -11,7 +11,7 @@ from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.types import AcknowledgeType
-from tests.unit.share.deliveries import acquired, batch
+from tests.unit.share.deliveries import acquired, batch, decoded
 
 PIECES = st.lists(
     st.tuples(
@@ -81,7 +81,7 @@ def test_every_acquired_offset_is_delivered_or_decided(pieces: list[tuple[int, s
     if not wanted:
         return
     delivery = acquired(*ranges_of(wanted))
-    result = Decoder().decode(delivery, blob)
+    result = decoded(Decoder(), delivery, blob)
 
     for position, mark in enumerate(delivery.marks):
         offset = delivery.first_offset + position
@@ -102,7 +102,7 @@ def test_raising_deserialisers_split_without_losing_an_offset(
     wanted = [offset for offset in range(end) if offset not in holes]
     if not wanted:
         return
-    result = _failing(bad).decode(acquired(*ranges_of(wanted)), blob)
+    result = decoded(_failing(bad), acquired(*ranges_of(wanted)), blob)
     marks: dict[int, int] = {}
     delivered: list[int] = []
     for part in result:
@@ -125,7 +125,7 @@ def test_a_cut_within_a_batch_loses_nothing(pieces: list[tuple[int, str, int]], 
     whole = set(itertools.accumulate(len(piece.data) for piece in iter_batches(blob)))
     cut = data.draw(st.integers(1, len(blob) - 1).filter(lambda at: at not in whole))
     delivery = acquired((0, end - 1))
-    Decoder().decode(delivery, blob[:cut])
+    decoded(Decoder(), delivery, blob[:cut])
     readable = [record.offset for record in delivery]
     for offset, mark in enumerate(delivery.marks):
         if at.get(offset) == "record" and offset not in readable:

@@ -21,7 +21,7 @@ from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, ShareRecords
 from kafka_groups.spark.arrow import to_table
 from kafka_groups.spark.schema import RECORD_SCHEMA
-from tests.unit.share.deliveries import acquired, batch
+from tests.unit.share.deliveries import acquired, batch, decoded
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 YEAR_9999_MS = 253_402_300_799_000
@@ -103,7 +103,7 @@ def acquired_ranges(draw: st.DrawFn, first: int, after: int) -> Ranges:
 def delivered(log: Log, **decoder: Any) -> tuple[list[AcquiredRecords], list[str]]:
     """The deliveries of one fetch and the errors between them."""
     blob, ranges = log
-    items = Decoder(**decoder).decode(acquired(*ranges), blob)
+    items = decoded(Decoder(**decoder), acquired(*ranges), blob)
     errors = [str(item) for item in items if isinstance(item, KafkaGroupsError)]
     return [item for item in items if isinstance(item, AcquiredRecords)], errors
 

@@ -156,6 +156,11 @@ class AcquiredRecords:
         self._records = records
         self._size = len(records)
 
+    @property
+    def is_deserialized(self) -> bool:
+        """Whether deserialisers went through its records."""
+        return self._records is not None
+
     def __iter__(self) -> Iterator[AnyRecord]:
         return self._made() if self._records is None else iter(self._records)
 
@@ -275,6 +280,11 @@ class AcquiredRecords:
         """Whether an offset of the batch was acquired; between ranges there may be batches that were not."""
         start, end = self._positions(batch.header.base_offset, batch.header.last_offset)
         return self.marks.count(m.NOT_ACQUIRED, start, end) < end - start
+
+    def open_within(self, batch: RecordBatch) -> int:
+        """How many offsets of the batch were not acknowledged yet."""
+        start, end = self._positions(batch.header.base_offset, batch.header.last_offset)
+        return self.marks.count(m.OPEN, start, end)
 
     def mark_batch(self, batch: RecordBatch, kind: AcknowledgeType) -> None:
         """Acknowledge the offsets of a batch that are still open."""

@@ -46,19 +46,31 @@ class Decoder:
     def _of_values(self) -> bool:
         return takes_context(self.value_deserializer)
 
-    def decode(self, acquired: AcquiredRecords, blob: bytes | None) -> list[AcquiredRecords | KafkaGroupsError]:
-        """The deliveries that an application gets, in order, with the errors to raise between them.
+    def split(
+        self, acquired: AcquiredRecords, blob: bytes | None, records: int
+    ) -> tuple[list[AcquiredRecords], CorruptRecordError | None]:
+        """The deliveries to hand out one by one, and the error to raise after them.
 
-        Offsets without a record are marked as gaps, corrupt batches as rejected, and records that cannot be
-        deserialised as released.
+        Offsets without a record are marked as gaps, and corrupt batches as rejected.
+
+        Args:
+            acquired: What was acquired.
+            blob: Its record batches.
+            records: A delivery ends with the batch that completes this number.
         """
         batches, error = self._readable(acquired, blob)
-        acquired.hand_out(batches)
-        deliveries: list[AcquiredRecords | KafkaGroupsError] = [acquired]
-        if self.key_deserializer is not None or self.value_deserializer is not None:
-            raws = [record._raw for record in acquired]
-            error, acquired.undecodable = error or acquired.undecodable, None
-            deliveries = list(self._deserialize(acquired, raws))
+        return list(_pieces(acquired, batches, records)), error
+
+    def deserialize(self, acquired: AcquiredRecords) -> list[AcquiredRecords | KafkaGroupsError]:
+        """The same delivery with its records deserialised, in parts with the errors to raise between them.
+
+        Records that cannot be deserialised are marked as released.
+        """
+        if acquired.is_deserialized or (self.key_deserializer is None and self.value_deserializer is None):
+            return [acquired]
+        raws = [record._raw for record in acquired]
+        error, acquired.undecodable = acquired.undecodable, None
+        deliveries = list(self._deserialize(acquired, raws))
         return deliveries if error is None else [*deliveries, error]
 
     # ------------------------------------------------------------------------------------- batches
@@ -162,6 +174,23 @@ class Decoder:
             except Exception as cause:
                 value, error = None, error or _deserialization_error("value", raw, acquired, cause)
         return DeserializedRecord(raw, acquired, key, value, error)
+
+
+def _pieces(acquired: AcquiredRecords, batches: Sequence[RecordBatch], records: int) -> Iterator[AcquiredRecords]:
+    """The delivery in parts of whole batches."""
+    start, count = 0, 0
+    for number, batch in enumerate(batches[:-1], start=1):
+        count += acquired.open_within(batch)
+        if count < records:
+            continue
+        rest = acquired.split_after(batch.header.last_offset)
+        if rest is None:
+            break
+        acquired.hand_out(batches[start:number])
+        yield acquired
+        acquired, start, count = rest, number, 0
+    acquired.hand_out(batches[start:])
+    yield acquired
 
 
 def _deserialization_error(

@@ -17,6 +17,7 @@ from kafka_groups.client.membership.share import ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
 from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
+from kafka_groups.config.readers import ADAPTIVE
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import (
     DisconnectedError,
@@ -28,6 +29,7 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delayed import DelayedRelease, DelayedReleases
+from kafka_groups.share.delivery.fetch_size import FetchSize, Situation
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.leader import Exchange, FetchLimits, Leader, Purpose
 from kafka_groups.share.delivery.metrics import ShareMetrics
@@ -39,6 +41,9 @@ __all__ = ["ShareFetchManager", "Surroundings"]
 
 _SHORT_WAIT_MS = 100
 """An application that polls in short steps does not make a request of each step."""
+
+_OFTEN = 2
+"""What was delivered more often than this may be the reason why the consumers before did not finish."""
 
 _ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
 
@@ -74,6 +79,7 @@ class ShareFetchManager:
         self._search = self._backoff()
         self._closing = False
         self._noted_poll_ms: int | None = None
+        self._noted_setbacks = 0
         self._noted_assignment: frozenset[TopicIdPartition] = frozenset()
         self._settlement = Settlement(config, around.metadata, around.errors, around.inbox, around.metrics)
         self._renewer = Renewer(config, around.errors, around.inbox, around.metrics)
@@ -86,6 +92,11 @@ class ShareFetchManager:
     def lock_timeout_ms(self) -> int | None:
         """How long acquisition locks last; None before the first fetch was answered."""
         return self._settlement.lock_timeout_ms
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether the application can use more records than a fetch asks for at first."""
+        return any(leader.size.has_grown for leader in self._leaders.values())
 
     @property
     def held_records(self) -> int:
@@ -131,6 +142,7 @@ class ShareFetchManager:
         """The next request to each leader that can take one."""
         self._inbox.is_attended = False  # before looking at what the application did, so that nothing is overlooked
         self._note_application(now_ms)
+        self._note_urgency()
         self._around.metrics.turned(now_ms)
         self._accept_outbox(now_ms)
         self._follow_assignment()
@@ -142,8 +154,23 @@ class ShareFetchManager:
             if request is not None:
                 requests.append(request)
         self._inbox.records_held = self._delayed.records
-        self._inbox.is_attended = bool(self._leaders) and all(x.exchange is not None for x in self._leaders.values())
+        if self._attend(now_ms):
+            wait_ms = 0
         return PollResult(tuple(requests), wait_ms)
+
+    def _attend(self, now_ms: int) -> bool:
+        """Tell the application whether it must make the loop look; returns whether to look again at once."""
+        inbox = self._inbox
+        gathering = [leader for leader in self._leaders.values() if self._gathers(leader, now_ms)]
+        busy = sum(leader.exchange is not None for leader in self._leaders.values())
+        inbox.is_attended = bool(self._leaders) and busy + len(gathering) == len(self._leaders)
+        # The application may have taken the answer while this was found out, and have seen `is_attended` as it was.
+        return inbox.is_attended and (inbox.is_urgent or not all(inbox.unclaimed(x.node_id) for x in gathering))
+
+    def _gathers(self, leader: Leader, now_ms: int) -> bool:
+        """Whether acknowledgements wait a moment for a fetch: one is due when the application takes what came."""
+        is_early = leader.exchange is None and now_ms < leader.gathers_until_ms and not self._closing
+        return is_early and self._inbox.unclaimed(leader.node_id) > 0
 
     def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
         """Take over what a leader answered."""
@@ -168,6 +195,12 @@ class ShareFetchManager:
             return  # given up
         exchange.leader.exchange = None
         self._settlement.lost(exchange, error, now_ms)
+
+    def _note_urgency(self) -> None:
+        if self._inbox.is_urgent:
+            self._inbox.is_urgent = False
+            for leader in self._leaders.values():
+                leader.gathers_until_ms = 0
 
     def _note_application(self, now_ms: int) -> None:
         """Tell the membership that the application is alive: it polled, or waits in a poll right now."""
@@ -228,7 +261,9 @@ class ShareFetchManager:
     def _leader(self, node_id: int) -> Leader:
         leader = self._leaders.get(node_id)
         if leader is None:
-            leader = self._leaders[node_id] = Leader(node_id, self._backoff())
+            fixed = self._config.fetch_max_records
+            size = FetchSize(self._config.max_poll_records, fixed if isinstance(fixed, int) else None)
+            leader = self._leaders[node_id] = Leader(node_id, self._backoff(), size)
         return leader
 
     def _backoff(self) -> Backoff:
@@ -292,6 +327,8 @@ class ShareFetchManager:
         if max_wait_ms is not None:
             # The leader takes no other request meanwhile, so that a lock or a delayed release would wait.
             return self._fetch(leader, min(max_wait_ms, renewal_wait_ms), now_ms), NEVER_MS
+        if self._gathers(leader, now_ms):
+            return None, min(renewal_wait_ms, leader.gathers_until_ms - now_ms)
         if leader.pending:
             return self._acknowledge(leader, now_ms), NEVER_MS
         return None, renewal_wait_ms
@@ -352,22 +389,55 @@ class ShareFetchManager:
         since_ms = inbox.processing_since_ms
         current_ms = 0 if since_ms is None else now_ms - since_ms
         is_slow = max(inbox.processing_ms, current_ms) * 4 > lock_timeout_ms
-        return 0 if is_slow or not inbox.fetches_ahead or inbox.is_suspicious else self._config.prefetch_batches
+        if is_slow or not inbox.fetches_ahead or self._is_wary:
+            return 0
+        return self._config.prefetch_batches
+
+    @property
+    def _is_wary(self) -> bool:
+        """Whether what is in hand may be what ends the application, or is more than it can handle."""
+        if self._config.fetch_max_records != ADAPTIVE:
+            return self._inbox.was_delivered_more_than(_OFTEN)
+        return self._inbox.is_wary or self._inbox.was_delivered_more_than(1)
+
+    def _max_records(self, leader: Leader, now_ms: int) -> int:
+        config, inbox, lock_timeout_ms = self._config, self._inbox, self._settlement.lock_timeout_ms
+        if self._is_limited or lock_timeout_ms is None:
+            limit = inbox.fetch_limit
+            return config.max_poll_records if limit is None else min(limit, config.max_poll_records)
+        self._note_setbacks()
+        if not leader.size.has_grown:
+            return leader.size.least
+        situation = Situation(
+            lock_timeout_ms=lock_timeout_ms,
+            pace_ms=inbox.record_ms(now_ms),
+            leaders=len(self._wanted),
+            record_locks=inbox.record_locks * len(self._wanted[leader.node_id]),
+            held=inbox.held_of(leader.node_id),
+        )
+        return leader.size.ask(situation)
+
+    def _note_setbacks(self) -> None:
+        if self._inbox.setbacks != self._noted_setbacks:
+            self._noted_setbacks = self._inbox.setbacks
+            for leader in self._leaders.values():
+                leader.size.reset()
 
     def _fetch(self, leader: Leader, max_wait_ms: int, now_ms: int) -> OutgoingRequest:
-        config, identity, limit = self._config, self._around.membership.identity, self._inbox.fetch_limit
+        config, identity = self._config, self._around.membership.identity
         limits = FetchLimits(
             max_wait_ms=max_wait_ms,
             min_bytes=config.fetch_min_bytes,
             max_bytes=config.fetch_max_bytes,
-            max_records=config.max_poll_records if limit is None else min(limit, config.max_poll_records),
+            max_records=self._max_records(leader, now_ms),
+            batch_size=config.max_poll_records,
             acquire_mode=_ACQUIRE_MODES["record_limit" if self._is_limited else "batch_optimized"],
         )
         taken = leader.take_pending()
         wanted = self._wanted[leader.node_id]
         leader.last_fetch_ms = now_ms
         request = leader.fetch_request(identity.group_id, identity.member_id, wanted, taken, limits)
-        exchange = Exchange(Purpose.FETCH, leader, taken, now_ms, max_wait_ms)
+        exchange = Exchange(Purpose.FETCH, leader, taken, now_ms, max_wait_ms, limits.max_records)
         return self._outgoing(ApiKey.SHARE_FETCH, request, exchange)
 
     def _acknowledge(self, leader: Leader, now_ms: int, *, closing: bool = False) -> OutgoingRequest:

@@ -5,11 +5,12 @@ interpreter makes atomic, so that handing over a delivery needs no lock.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from attrs import frozen
+from attrs import define
 
 from kafka_groups.client.events import Area, Events, counted
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
 from kafka_groups.share.delivery.poll_figures import PollFigures
@@ -19,21 +20,28 @@ __all__ = ["DEFAULT_DELIVERY_LIMIT", "Fetched", "Inbox"]
 DEFAULT_DELIVERY_LIMIT = 5
 """Kafka's `group.share.delivery.count.limit`, taken while the group's own is not known."""
 
-_OFTEN = 2
-"""What was delivered more often than this may be the reason why the consumers before did not finish."""
+DEFAULT_RECORD_LOCKS = 2000
+"""Kafka's `group.share.partition.max.record.locks`, taken while the group's own is not known."""
+
+_FORGET_PACE_IN = 8
+"""After so many quicker deliveries the greater part of a slow one is forgotten."""
 
 
-@frozen(eq=False)
+@define(eq=False)
 class Fetched:
-    """A delivery that is not decoded yet.
+    """A delivery that waits for the application.
 
     Attributes:
         acquired: What was acquired.
-        blob: Its record batches; None for a redelivery, whose records are there already.
+        blob: Its record batches; None if the records are there already: renewed ones, and what was left over by a poll.
+        error: What to raise after its records, or None.
+        is_untouched: Whether it begins a response that came while the application was busy, which has not taken it yet.
     """
 
     acquired: AcquiredRecords
     blob: bytes | None
+    error: KafkaGroupsError | None = None
+    is_untouched: bool = False
 
 
 class Inbox:
@@ -46,13 +54,18 @@ class Inbox:
         waits_until_ms: Until when it waits; None for as long as it takes.
         last_poll_ms: When the application last called poll; None before.
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
-        is_attended: Whether each leader has a request under way, so that its answer makes the loop look here anyway.
+        is_attended: Whether the loop looks here soon anyway: when the answer comes that each leader still owes, or when
+            the application takes the next one.
+        is_urgent: Whether acknowledgements are to go at once, as somebody waits for their results.
         is_paused: Whether the application wants nothing until its next poll.
         fetches_ahead: Whether the application wants the next batch to be fetched while it works.
         fetch_limit: The most records that one fetch may acquire, exactly; None for what is configured.
         set_aside: Deliveries that the application decoded but did not get yet, because an error must be raised first.
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
+        pace_ms: How long it takes for a record; a slow delivery counts at once, and is forgotten slowly.
+        setbacks: How often a lock was lost, or records were released or rejected.
+        is_wary: Whether that happened with the last delivery.
         records_handed_over: How many records the application has been given.
         bytes_handed_over: Bytes of the batches that they came in.
         polls: Figures of the polls.
@@ -61,6 +74,7 @@ class Inbox:
         delayed: What it wants released later: the records, and when by position.
         delivery_limit: How many deliveries the group allows; Kafka's default until it is known.
         knows_delivery_limit: Whether the brokers told it.
+        record_locks: How many records of a partition the group may have in flight; Kafka's default until it is known.
     """
 
     def __init__(self, events: Events | None = None) -> None:
@@ -74,12 +88,16 @@ class Inbox:
         self.is_waiting = False
         self.waits_until_ms: int | None = None
         self.is_attended = False
+        self.is_urgent = False
         self.is_paused = False
         self.fetches_ahead = True
         self.fetch_limit: int | None = None
         self.last_poll_ms: int | None = None
         self.processing_since_ms: int | None = None
         self.processing_ms: int | None = None
+        self.pace_ms = 0.0
+        self.setbacks = 0
+        self.is_wary = False
         self.records_handed_over = 0
         self.bytes_handed_over = 0
         self.polls = PollFigures()
@@ -88,7 +106,10 @@ class Inbox:
         self.delayed: deque[tuple[AcquiredRecords, dict[int, int]]] = deque()
         self.delivery_limit = DEFAULT_DELIVERY_LIMIT
         self.knows_delivery_limit = False
-        self._unclaimed: dict[int, int] = {}
+        self.record_locks = DEFAULT_RECORD_LOCKS
+        self._in_process = 0
+        self._had_setback = False
+        self._answers: list[tuple[int, Fetched]] = []
 
     # ------------------------------------------------------------------------------- the loop's side
 
@@ -97,24 +118,42 @@ class Inbox:
         """Whether the application waits and there is nothing for it."""
         return self.is_waiting and not self.ready
 
-    @property
-    def is_suspicious(self) -> bool:
-        """Whether a record that waits or is in hand was delivered often before.
+    def was_delivered_more_than(self, times: int) -> bool:
+        """Whether a record that waits or is in hand was delivered more often than that.
 
         It may be what ended the consumers before, and this one next: prefetched records would share its
-        fate, and come nearer to its delivery limit without having been looked at.
+        fate, and come nearer to their delivery limit without having been looked at.
         """
         held = (*self.in_hand, *(fetched.acquired for fetched in list(self.ready)))
-        return any(delivery.max_delivery_count > _OFTEN for delivery in held)
+        return any(delivery.max_delivery_count > times for delivery in held)
+
+    @property
+    def records_waiting(self) -> int:
+        """How many fetched records the application has still to take."""
+        return sum(fetched.acquired.open_count for fetched in list(self.ready))
+
+    def held_of(self, node_id: int) -> int:
+        """How many records of a leader are locked for this consumer, in hand or waiting."""
+        waiting = (fetched.acquired for fetched in list(self.ready))
+        held = (*self.in_hand, *self.set_aside, *waiting)
+        return sum(delivery.open_count for delivery in held if delivery.session.node_id == node_id)
+
+    def record_ms(self, now_ms: int) -> float:
+        """How long the application takes for a record: by its pace, or by what it works on now if that is slower."""
+        if self.processing_since_ms is None:
+            return self.pace_ms
+        return max(self.pace_ms, (now_ms - self.processing_since_ms) / max(1, self._in_process))
 
     def unclaimed(self, node_id: int) -> int:
-        """How many responses of a leader came since the application last took what was there."""
-        return self._unclaimed.get(node_id, 0)
+        """How many responses of a leader came while the application was busy, and were not touched since."""
+        self._answers = [(node, first) for node, first in self._answers if first.is_untouched]
+        return sum(node == node_id for node, _ in self._answers)
 
     def deliver(self, node_id: int, fetched: list[Fetched]) -> None:
         """A response with records came."""
         if not self.is_waiting:
-            self._unclaimed[node_id] = self._unclaimed.get(node_id, 0) + 1
+            fetched[0].is_untouched = True
+            self._answers.append((node_id, fetched[0]))
         self.ready.extend(fetched)
         self.notify()
 
@@ -129,34 +168,49 @@ class Inbox:
             self.ready.remove(fetched)
         except ValueError:
             return False
+        fetched.is_untouched = False
+        if fetched.error is not None:
+            self.events.warn(Area.RECORDS, f"unread {fetched.acquired.topic_partition}", str(fetched.error))
         return True
 
     # ------------------------------------------------------------------------ the application's side
 
-    def take(self, now_ms: int) -> list[Fetched]:
-        """All waiting deliveries, without those that have lost their locks."""
-        taken: list[Fetched] = []
+    def take(self, now_ms: int) -> Fetched | None:
+        """The next delivery that has not lost its locks; None when there is none."""
         while self.ready:
             fetched = self.ready.popleft()
+            if fetched.is_untouched:
+                fetched.is_untouched = False
+                self.is_attended = False  # the loop may fetch the next one
             if fetched.acquired.lock_deadline_ms > now_ms:
-                taken.append(fetched)
                 self.bytes_handed_over += len(fetched.blob or b"")
-            else:
-                self.lost(fetched.acquired, "they waited for a poll for longer than the acquisition lock")
-        self._unclaimed = {}
-        if taken:
-            self.processing_since_ms = now_ms
-        return taken
+                return fetched
+            self.lost(fetched.acquired, "they waited for a poll for longer than the acquisition lock")
+        return None
+
+    def put_back(self, rest: Sequence[Fetched]) -> None:
+        """What a poll leaves for the next one."""
+        self.ready.extendleft(reversed(rest))
+
+    def handed_over(self, records: int, now_ms: int) -> None:
+        """The application begins to work on that many records."""
+        self.processing_since_ms, self._in_process = now_ms, records
 
     def lost(self, delivery: AcquiredRecords, why: str) -> None:
         """The locks of records were lost that were neither acknowledged nor given back."""
         records = delivery.open_count
         if records:
+            self.had_setback()
             text = (
                 f"Lost the locks of {counted(records, 'record')} of {delivery.topic_partition} (offsets"
                 f" {delivery.first_offset} to {delivery.last_offset}): {why}. They will be delivered again."
             )
             self.events.warn(Area.RECORDS, f"lost locks {delivery.topic_partition}", text)
+
+    def had_setback(self) -> None:
+        """Something went wrong with what was delivered: fetch no more than needed until a delivery goes well."""
+        self.setbacks += 1
+        self.is_wary = self._had_setback = True
 
     def polled(self, now_ms: int) -> None:
         """The application came back for more."""
@@ -166,3 +220,6 @@ class Inbox:
         if self.processing_since_ms is not None:
             self.processing_ms = now_ms - self.processing_since_ms
             self.processing_since_ms = None
+            record_ms = self.processing_ms / max(1, self._in_process)
+            self.pace_ms = max(record_ms, self.pace_ms + (record_ms - self.pace_ms) / _FORGET_PACE_IN)
+            self.is_wary, self._had_setback = self._had_setback, False

@@ -18,6 +18,7 @@ from kafka_groups.protocol.messages.share_acknowledge import (
 from kafka_groups.protocol.messages.share_fetch import FetchPartition, FetchTopic, ForgottenTopic, ShareFetchRequest
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.marks import NOT_ACQUIRED, encode_batches
 from kafka_groups.share.delivery.session import CLOSING_EPOCH, SessionChange, ShareSession
 from kafka_groups.types import TopicIdPartition
@@ -43,6 +44,7 @@ class Exchange:
         acknowledgements: What it carries.
         sent_ms: When it left; locks count from here, as the broker cannot have acquired anything earlier.
         max_wait_ms: How long the leader may wait for records.
+        max_records: How many records a fetch asks for.
     """
 
     purpose: Purpose
@@ -50,6 +52,7 @@ class Exchange:
     acknowledgements: tuple[PendingAcknowledgement, ...]
     sent_ms: int
     max_wait_ms: int = 0
+    max_records: int = 0
 
 
 @frozen
@@ -60,6 +63,7 @@ class FetchLimits:
     min_bytes: int
     max_bytes: int
     max_records: int
+    batch_size: int
     acquire_mode: int
 
 
@@ -75,9 +79,11 @@ class Leader:
         dry: Whether the last fetch brought nothing, so that fetching ahead is of no use.
         last_fetch_ms: When it was last asked for records.
         ending: Whether to close the session, even if another one follows.
+        size: How much a fetch asks for.
+        gathers_until_ms: Until when acknowledgements wait for the next fetch instead of going alone.
     """
 
-    def __init__(self, node_id: int, backoff: Backoff) -> None:
+    def __init__(self, node_id: int, backoff: Backoff, size: FetchSize) -> None:
         self.session = ShareSession(node_id)
         self.backoff = backoff
         self.pending: deque[PendingAcknowledgement] = deque()
@@ -86,6 +92,8 @@ class Leader:
         self.dry = False
         self.last_fetch_ms = 0
         self.ending = False
+        self.size = size
+        self.gathers_until_ms = 0
 
     def __repr__(self) -> str:
         under_way = self.exchange.purpose.value if self.exchange else "nothing"
@@ -141,7 +149,7 @@ class Leader:
             min_bytes=limits.min_bytes,
             max_bytes=limits.max_bytes,
             max_records=limits.max_records,
-            batch_size=limits.max_records,
+            batch_size=limits.batch_size,
             share_acquire_mode=limits.acquire_mode,
             topics=_fetch_topics(change, _batches(acknowledgements)),
             forgotten_topics_data=_forgotten_topics(change),

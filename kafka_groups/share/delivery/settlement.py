@@ -28,7 +28,7 @@ from kafka_groups.share.delivery.leader import Exchange, Leader, Purpose
 from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["Settlement"]
+__all__ = ["GATHER_MS", "Settlement"]
 
 _SESSION_LOST = frozenset({
     ErrorCode.SHARE_SESSION_NOT_FOUND,
@@ -51,6 +51,9 @@ _REFRESH = _LEADER_CHANGED | {
 }
 _ONLY_LOGGED = frozenset({ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_SERVER_ERROR})
 _FATAL = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.GROUP_AUTHORIZATION_FAILED})
+
+GATHER_MS = 20
+"""For so long acknowledgements wait for the application to take an answer, so that they go with the next fetch."""
 
 Condition = Callable[[Fetched], bool]
 Results = dict[TopicIdPartition, tuple[ErrorCode, str | None]]
@@ -116,11 +119,20 @@ class Settlement:
             return  # closing the session releases them
         fetched = [self._fetched_part(exchange, tip, data) for tip, data in parts if data.acquired_records]
         exchange.leader.dry = not fetched
+        records, size_bytes = sum(f.acquired.open_count for f in fetched), sum(len(f.blob or b"") for f in fetched)
+        redelivered = sum(f.acquired.max_delivery_count > 1 for f in fetched)
+        self._metrics.redelivered_total += redelivered
+        inbox, size = self._inbox, exchange.leader.size
+        if redelivered:
+            size.reset()
+        else:
+            size.answered(
+                exchange.max_records, records, size_bytes, is_awaited=inbox.is_hungry, waiting=inbox.records_waiting
+            )
         if fetched:
-            self._inbox.deliver(exchange.leader.node_id, fetched)
-            records = sum(f.acquired.open_count for f in fetched)
-            self._metrics.delivered(records, sum(len(f.blob or b"") for f in fetched), now_ms)
-            self._metrics.redelivered_total += sum(f.acquired.max_delivery_count > 1 for f in fetched)
+            inbox.deliver(exchange.leader.node_id, fetched)
+            exchange.leader.gathers_until_ms = now_ms + GATHER_MS
+            self._metrics.delivered(records, size_bytes, now_ms)
 
     def _fetched_part(self, exchange: Exchange, tip: TopicIdPartition, data: PartitionData) -> Fetched:
         named = TopicIdPartition(tip.topic_id, tip.partition, self._metadata.metadata.name_of(tip.topic_id))

@@ -1,13 +1,16 @@
 """Deliveries made by hand, for the tests of what becomes of them."""
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 from kafka_groups.share.delivery.acquired import AcquiredRecords, SessionId
+from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.types import TopicIdPartition
 
 TOPIC = UUID(int=77)
@@ -29,6 +32,15 @@ def batch(first: int, last: int, *, missing: Iterable[int] = (), **options: Any)
         if offset not in gone
     ]
     return build_batch(records, first, BatchOptions(last_offset_delta=last - first, **options))
+
+
+def decoded(
+    decoder: Decoder, delivery: AcquiredRecords, blob: bytes | None
+) -> list[AcquiredRecords | KafkaGroupsError]:
+    """What an application gets of a delivery if it takes all of it at once, with the error that stands behind it."""
+    (whole,), error = decoder.split(delivery, blob, sys.maxsize)
+    items = decoder.deserialize(whole)
+    return items if error is None else [*items, error]
 
 
 def types_of(batches: Iterable[AcknowledgementBatch]) -> dict[int, int]:

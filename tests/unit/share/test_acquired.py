@@ -7,7 +7,7 @@ from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.records import delivery_of
 from kafka_groups.types import AcknowledgeType
-from tests.unit.share.deliveries import acquired, batch, types_of
+from tests.unit.share.deliveries import acquired, batch, decoded, types_of
 
 ACCEPT, RELEASE, REJECT, RENEW = (
     AcknowledgeType.ACCEPT,
@@ -23,7 +23,7 @@ def offsets(delivery: object) -> list[int]:
 
 def test_ranges_with_holes_deliver_only_what_was_acquired() -> None:
     delivery = acquired((14, 15, 3), (10, 11, 1))
-    Decoder().decode(delivery, batch(8, 20))
+    decoded(Decoder(), delivery, batch(8, 20))
     assert (delivery.first_offset, delivery.last_offset, len(delivery)) == (10, 15, 4)
     assert offsets(delivery) == [10, 11, 14, 15]
     assert [record.delivery_count for record in delivery] == [1, 1, 3, 3]
@@ -55,7 +55,7 @@ def test_the_last_type_before_the_commit_counts_and_none_after_it() -> None:
 
 def test_a_range_counts_what_is_in_hand_and_is_clipped() -> None:
     delivery = acquired((10, 19))
-    Decoder().decode(delivery, batch(10, 19, missing=[12]))
+    decoded(Decoder(), delivery, batch(10, 19, missing=[12]))
     delivery.acknowledge(11, REJECT)
     assert delivery.acknowledge_range(0, 14, ACCEPT) == 4
     delivery.take_acknowledged()
@@ -68,7 +68,7 @@ def test_a_range_leaves_alone_what_was_never_delivered() -> None:
     delivery = acquired((0, 5))
     corrupt = bytearray(batch(2, 3))
     corrupt[-1] ^= 1
-    Decoder().decode(delivery, batch(0, 1) + bytes(corrupt) + batch(4, 5)[:-10])
+    decoded(Decoder(), delivery, batch(0, 1) + bytes(corrupt) + batch(4, 5)[:-10])
     assert delivery.acknowledge_range(0, 5, ACCEPT) == 2
     assert types_of(m.encode_batches(delivery.take_acknowledged(), 0)) == {
         0: ACCEPT, 1: ACCEPT, 2: REJECT, 3: REJECT, 4: RELEASE, 5: RELEASE,
@@ -100,7 +100,7 @@ def test_splitting_keeps_marks_delivery_counts_and_holes() -> None:
 
 def test_records_renewed_come_back_as_a_delivery_of_their_own() -> None:
     delivery = acquired((0, 4))
-    Decoder().decode(delivery, batch(0, 4))
+    decoded(Decoder(), delivery, batch(0, 4))
     for offset in (1, 2, 4):
         delivery.acknowledge(offset, RENEW)
     taken = delivery.take_acknowledged()
@@ -115,7 +115,7 @@ def test_records_renewed_come_back_as_a_delivery_of_their_own() -> None:
 
 def test_deserialised_records_renewed_come_back_deserialised() -> None:
     delivery = acquired((0, 2))
-    Decoder(value_deserializer=bytes.decode).decode(delivery, batch(0, 2))
+    decoded(Decoder(value_deserializer=bytes.decode), delivery, batch(0, 2))
     delivery.acknowledge(1, RENEW)
     again = delivery.redelivery(m.runs_of(delivery.take_acknowledged(), m.RENEW))
     assert [(record.offset, record.value, delivery_of(record)) for record in again] == [(1, "v1", again)]

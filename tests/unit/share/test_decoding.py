@@ -17,7 +17,7 @@ from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.deserializers import DeserializationContext, takes_context
 from kafka_groups.types import AcknowledgeType
-from tests.unit.share.deliveries import acquired, batch, types_of
+from tests.unit.share.deliveries import acquired, batch, decoded, types_of
 
 GAP, ACCEPT, RELEASE, REJECT = (
     AcknowledgeType.GAP,
@@ -48,7 +48,7 @@ def values(delivery: AcquiredRecords) -> list[Any]:
 
 
 def decode_one(delivery: AcquiredRecords, blob: bytes | None, **decoder: Any) -> AcquiredRecords:
-    assert Decoder(**decoder).decode(delivery, blob) == [delivery]
+    assert decoded(Decoder(**decoder), delivery, blob) == [delivery]
     return delivery
 
 
@@ -95,7 +95,7 @@ def test_a_part_of_a_batch_can_be_acquired() -> None:
 
 def test_a_corrupt_batch_is_rejected_whole_and_the_others_are_delivered() -> None:
     delivery = acquired((0, 8))
-    result = Decoder().decode(delivery, batch(0, 2) + corrupted(batch(3, 5)) + batch(6, 8))
+    result = decoded(Decoder(), delivery, batch(0, 2) + corrupted(batch(3, 5)) + batch(6, 8))
     assert result[0] is delivery
     assert isinstance(result[1], CorruptRecordError)
     assert "offset 3" in str(result[1])
@@ -128,7 +128,7 @@ def test_bytes_of_an_older_format_are_released_with_an_error() -> None:
     old = bytearray(batch(3, 5))
     old[16] = 1
     delivery = acquired((0, 5))
-    result = Decoder().decode(delivery, batch(0, 2) + bytes(old))
+    result = decoded(Decoder(), delivery, batch(0, 2) + bytes(old))
     assert isinstance(result[1], CorruptRecordError)
     assert values(delivery) == [b"v0", b"v1", b"v2"]
     assert decided(delivery) == dict.fromkeys((3, 4, 5), RELEASE)
@@ -191,7 +191,7 @@ def outline(result: list[AcquiredRecords | KafkaGroupsError]) -> list[object]:
 
 def test_raising_gives_the_records_before_then_the_error_then_the_rest() -> None:
     delivery = acquired((0, 7, 2))
-    result = Decoder(value_deserializer=picky, raise_errors=True).decode(delivery, batch(0, 7))
+    result = decoded(Decoder(value_deserializer=picky, raise_errors=True), delivery, batch(0, 7))
     # An empty delivery after each error is the record in question: its offset can still be acknowledged.
     assert outline(result) == [[0, 1], 2, [], 3, [], [4, 5], 6, [], [7]]
     parts = [item for item in result if isinstance(item, AcquiredRecords)]
@@ -208,13 +208,13 @@ def test_raising_at_the_first_and_the_last_record() -> None:
     def no(raw: bytes) -> int:
         raise ValueError(raw)
 
-    result = Decoder(value_deserializer=no, raise_errors=True).decode(acquired((5, 6)), batch(5, 6))
+    result = decoded(Decoder(value_deserializer=no, raise_errors=True), acquired((5, 6)), batch(5, 6))
     assert outline(result) == [5, [], 6, []]
 
 
 def test_raising_with_a_corrupt_batch_behind() -> None:
     blob = batch(0, 3) + corrupted(batch(4, 5))
-    result = Decoder(value_deserializer=picky, raise_errors=True).decode(acquired((0, 5)), blob)
+    result = decoded(Decoder(value_deserializer=picky, raise_errors=True), acquired((0, 5)), blob)
     assert outline(result) == [[0, 1], 2, [], 3, [], [], "corrupt"]
     assert isinstance(result[-2], AcquiredRecords)
     assert decided(result[-2]) == {4: REJECT, 5: REJECT}
@@ -222,7 +222,7 @@ def test_raising_with_a_corrupt_batch_behind() -> None:
 
 def test_an_unreadable_batch_with_deserialisers_is_an_error_after_the_good_records() -> None:
     delivery = acquired((0, 4))
-    result = Decoder(value_deserializer=number).decode(delivery, unreadable(0, 1) + batch(2, 4))
+    result = decoded(Decoder(value_deserializer=number), delivery, unreadable(0, 1) + batch(2, 4))
     assert outline(result) == [[2, 3, 4], "corrupt"]
     assert decided(delivery) == {0: REJECT, 1: REJECT}
 

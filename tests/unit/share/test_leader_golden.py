@@ -12,6 +12,7 @@ from kafka_groups.protocol.messages.share_fetch import ShareFetchRequest
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords, SessionId
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.leader import FetchLimits, Leader
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 from tests.support.golden import golden
@@ -20,7 +21,7 @@ from tests.unit.share.deliveries import types_of
 
 def leader_in(message: Any) -> tuple[Leader, list[TopicIdPartition]]:
     """A leader whose session is where it was when the message was sent."""
-    leader = Leader(1, Backoff(1, 1, random.Random(1)))
+    leader = Leader(1, Backoff(1, 1, random.Random(1)), FetchSize(500))
     listed = [TopicIdPartition(t.topic_id, p.partition_index) for t in message.topics for p in t.partitions]
     if message.share_session_epoch != 0:
         leader.session.change_to(listed)
@@ -52,7 +53,9 @@ def acknowledgements_of(message: Any) -> list[PendingAcknowledgement]:
 def test_fetches(name: str) -> None:
     message: ShareFetchRequest = golden(name).message()
     leader, listed = leader_in(message)
-    limits = FetchLimits(message.max_wait_ms, message.min_bytes, message.max_bytes, message.max_records, 0)
+    limits = FetchLimits(
+        message.max_wait_ms, message.min_bytes, message.max_bytes, message.max_records, message.batch_size, 0
+    )
     built = leader.fetch_request(
         message.group_id or "", message.member_id or "", listed, acknowledgements_of(message), limits
     )

@@ -8,6 +8,7 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
 from kafka_groups.share.delivery.acquired import AcquiredRecords, SessionId
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.leader import Leader
 from kafka_groups.share.delivery.marks import encode_batches
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
@@ -25,7 +26,7 @@ def test_what_was_acknowledged_while_its_renewal_waited_is_named_once() -> None:
     taken = delivery.take_acknowledged()
     accepted = PendingAcknowledgement(delivery, encode_batches(taken, delivery.first_offset), taken, 10_000)
 
-    leader = Leader(1, Backoff(1, 1, random.Random(0)))
+    leader = Leader(1, Backoff(1, 1, random.Random(0)), FetchSize(500))
     request = leader.acknowledge_request("g", "m", [renewal, accepted], closing=False)
 
     batches = request.topics[0].partitions[0].acknowledgement_batches

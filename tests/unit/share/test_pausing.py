@@ -91,11 +91,14 @@ def test_nothing_is_fetched_ahead_where_the_application_wants_none() -> None:
     assert wire(bench.fetch()).max_wait_ms == 0
 
 
-@pytest.mark.parametrize(("delivery_count", "fetches_ahead"), [(2, True), (3, False)])
-def test_nothing_is_fetched_ahead_beside_records_that_were_delivered_often(
-    delivery_count: int, fetches_ahead: bool
+@pytest.mark.parametrize(
+    ("fetch_max_records", "delivery_count", "fetches_ahead"),
+    [("adaptive", 1, True), ("adaptive", 2, False), (500, 2, True), (500, 3, False)],
+)
+def test_nothing_is_fetched_ahead_beside_records_that_were_delivered_before(
+    fetch_max_records: int | str, delivery_count: int, fetches_ahead: bool
 ) -> None:
-    bench = explicit().warm()
+    bench = explicit(fetch_max_records=fetch_max_records).warm()
     assert not bench.begin()
     often = (AcquiredRange(first_offset=0, last_offset=0, delivery_count=delivery_count),)
     bench.fetched(bench.fetch(), parts=(PartitionData(partition_index=0, records=batch(0, 0), acquired_records=often),))

@@ -15,7 +15,7 @@ from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.types import AcknowledgeType, TopicPartition
-from tests.unit.share.deliveries import acquired, batch
+from tests.unit.share.deliveries import acquired, batch, decoded
 from tests.unit.share.fetching import Bench
 
 PUBLIC = (
@@ -25,7 +25,7 @@ PUBLIC = (
 
 
 def batch_of(delivery: AcquiredRecords, blob: bytes, **decoder: Any) -> ShareRecords[Any, Any]:
-    Decoder(**decoder).decode(delivery, blob)
+    decoded(Decoder(**decoder), delivery, blob)
     return ShareRecords([delivery])
 
 

@@ -9,7 +9,7 @@ from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.records import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.types import ConsumerState
-from tests.unit.share.deliveries import acquired, batch
+from tests.unit.share.deliveries import acquired, batch, decoded
 
 Range = tuple[int, int, int]
 
@@ -20,7 +20,7 @@ def polled(*ranges: Range) -> AnyRecords:
 
 
 def delivery(*ranges: Range) -> AcquiredRecords:
-    (made,) = Decoder().decode(acquired(*ranges), b"".join(batch(first, last) for first, last, _ in ranges))
+    (made,) = decoded(Decoder(), acquired(*ranges), b"".join(batch(first, last) for first, last, _ in ranges))
     assert isinstance(made, AcquiredRecords)
     return made
 

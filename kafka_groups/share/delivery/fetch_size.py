@@ -1,0 +1,100 @@
+"""How many records a fetch asks for: as many as a fast application can use, and no more than a slow one had before."""
+
+from attrs import frozen
+
+__all__ = ["FetchSize", "Situation"]
+
+MOST_RECORDS = 4_000
+"""What an adaptive fetch never exceeds: beyond it, round trips are not the bottleneck any more."""
+
+_MOST_BYTES = 4 << 20
+"""The same for the bytes of an answer."""
+
+_PART_OF_LOCK = 8
+"""The application should finish what a fetch brings within this part of the acquisition lock."""
+
+_ONE_OF_TWO = 4
+"""An answer in hand and one under way take a quarter each of what the group may have in flight: half in all.
+
+Other members of the group find the other half.
+"""
+
+
+@frozen
+class Situation:
+    """What bounds a fetch at this moment.
+
+    Attributes:
+        lock_timeout_ms: How long acquisition locks last.
+        pace_ms: How long the application takes for a record.
+        leaders: How many leaders are asked at the same time.
+        record_locks: How many records of the leader's partitions the group may have in flight.
+        held: How many of them this consumer holds.
+    """
+
+    lock_timeout_ms: int
+    pace_ms: float
+    leaders: int
+    record_locks: int
+    held: int
+
+
+class FetchSize:
+    """The size of the fetches to one leader.
+
+    It doubles when an answer is full and the application already waits for it: then the round trip is the bottleneck.
+    It shrinks by a quarter when the application has most of the answer before still to do, and falls to what came when
+    an answer is not full, as there is no more, or somebody else has it. After a setback it starts anew.
+
+    Args:
+        start: What a fetch asks for at first, and at least: `max.poll.records`.
+        fixed: What every fetch asks for; None to adapt.
+
+    Attributes:
+        least: What a fetch asks for at least.
+    """
+
+    def __init__(self, start: int, fixed: int | None = None) -> None:
+        self.least = start if fixed is None else fixed
+        self._most_records = max(start, MOST_RECORDS) if fixed is None else fixed
+        self._records = self.least
+        self._record_bytes = 0.0
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether the application could use more than the least."""
+        return self._records > self.least
+
+    def reset(self) -> None:
+        """Something went wrong, or may: a lock was lost, the application failed, or records were delivered before."""
+        self._records = self.least
+
+    def answered(self, asked: int, brought: int, size_bytes: int, *, is_awaited: bool, waiting: int) -> None:
+        """A fetch was answered.
+
+        Args:
+            asked: How many records it asked for.
+            brought: How many it brought.
+            size_bytes: Bytes of their batches.
+            is_awaited: Whether the application waits for them.
+            waiting: Records of earlier answers that the application has still to take.
+        """
+        self._record_bytes = size_bytes / max(1, brought)
+        if brought < asked:
+            self._records = max(self.least, min(self._records, brought))
+        elif is_awaited:
+            self._records = min(2 * self._records, self._most_records)
+        elif 2 * waiting > asked:
+            self._records = max(self.least, self._records * 3 // 4)
+
+    def ask(self, situation: Situation) -> int:
+        """How many records to ask for now."""
+        return max(self.least, min(self._records, self._most(situation)))
+
+    def _most(self, situation: Situation) -> int:
+        time_ms = situation.lock_timeout_ms / _PART_OF_LOCK / situation.leaders
+        in_time = time_ms / situation.pace_ms if situation.pace_ms else self._most_records
+        quarter = situation.record_locks // _ONE_OF_TWO
+        of_partitions = min(quarter, 2 * quarter - situation.held)
+        in_bytes = _MOST_BYTES / self._record_bytes if self._record_bytes else self._most_records
+        return int(min(in_time, of_partitions, in_bytes))
