@@ -40,8 +40,8 @@ async def test_36_all_records_are_consumed_though_connections_are_cut_on_fetches
     try:
         seen: set[bytes] = set()
         async with target.consumer(
-            group_id, bootstrap_servers=cut.bootstrap_servers, max_poll_records=10, fetch_max_records=10, fetch_max_wait_ms=100,
-            prefetch_batches=prefetch_batches, **QUICK_RETRIES,
+            group_id, bootstrap_servers=cut.bootstrap_servers, max_poll_records=10, fetch_max_records=10,
+            fetch_max_wait_ms=100, prefetch_batches=prefetch_batches, **QUICK_RETRIES,
         ) as consumer:  # fmt: skip
             await consumer.subscribe([topic.name])
             time = Countdown()
