@@ -1,4 +1,4 @@
-"""The limits of a share group, asked of the brokers when they first matter (DescribeConfigs, KIP-1240)."""
+"""Asks the brokers for the limits of a share group when they first matter (DescribeConfigs, KIP-1240)."""
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.events import Area, Events
@@ -22,16 +22,16 @@ _MAX_TRIES = 3
 
 
 class GroupLimitsManager:
-    """Asks once, when `wanted` is set; a request manager.
+    """A request manager that asks for the limits once, when `wanted` is set.
 
-    A broker that does not tell, because the client may not read the group's configuration or because it is older than
-    Kafka 4.3, leaves the limits unknown.
+    The limits stay unknown if the client may not read the group's configuration, or if the broker is older than
+    Kafka 4.3.
 
     Args:
         group_id: The group.
-        events: Where it is noted that the limit is not to be had.
-        backoff: Pace of the tries.
-        timeout_ms: How long a response is waited for.
+        events: Receives an event if a limit stays unknown.
+        backoff: Delays attempts after failures.
+        timeout_ms: How long to wait for a response.
 
     Attributes:
         wanted: Whether the limits matter now.
@@ -53,7 +53,7 @@ class GroupLimitsManager:
         self.record_locks: int | None = None
 
     def poll(self, now_ms: int) -> PollResult:
-        """A DescribeConfigs request when the limits are wanted and were not asked for yet."""
+        """Return a DescribeConfigs request if the limits are wanted and have not been requested yet."""
         if not self.wanted or self._is_over or self._in_flight:
             return PollResult()
         wait_ms = self._backoff.remaining_ms(now_ms)
@@ -70,7 +70,7 @@ class GroupLimitsManager:
         return PollResult((request,))
 
     def on_response(self, _request: OutgoingRequest, answer: Answer, _now_ms: int) -> None:
-        """Take over the limits, or note why there are none."""
+        """Store the limits, or note why they are unknown."""
         response: DescribeConfigsResponse = answer.message
         self._in_flight, self._is_over = False, True
         refused = next((result for result in response.results if result.error_code is not ErrorCode.NONE), None)
@@ -78,11 +78,11 @@ class GroupLimitsManager:
         self.delivery_limit, self.record_locks = (_number(values.get(name)) for name in _LIMITS)
         if self.delivery_limit is None or self.record_locks is None:
             self._unknown(
-                "older than Kafka 4.3" if refused is None else refused.error_message or refused.error_code.name
+                "they are older than Kafka 4.3" if refused is None else refused.error_message or refused.error_code.name
             )
 
     def on_failure(self, _request: OutgoingRequest, error: Exception, now_ms: int) -> None:
-        """Try again after the back-off, a few times."""
+        """Retry a few times, after the back-off."""
         self._in_flight = False
         self._tries += 1
         self._backoff.failed(now_ms)
@@ -93,7 +93,8 @@ class GroupLimitsManager:
     def _unknown(self, why: str) -> None:
         names = " and ".join(_LIMITS)
         text = (
-            f"The brokers do not tell {names} of the share group {self._group_id} ({why}); assuming Kafka's defaults."
+            f"Could not read {names} of the share group {self._group_id} from the brokers ({why.removesuffix('.')});"
+            " assuming Kafka's defaults."
         )
         self._events.note(Area.GROUP, text)
 
