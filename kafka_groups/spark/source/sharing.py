@@ -61,4 +61,17 @@ class SharedReading:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False
-        return True
+        return self._is_current() or self._locks_anew()
+
+    def _is_current(self) -> bool:
+        """Whether the locked file is the one that others find: whoever held it before removed it at the end."""
+        try:
+            return self._file is not None and os.path.samestat(self._path.stat(), os.fstat(self._file))
+        except FileNotFoundError:
+            return False
+
+    def _locks_anew(self) -> bool:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        return self._locks()

@@ -69,6 +69,7 @@ class ShareSource:
         self._questions = GroupQuestions(options.consumer, options.subscribe, environment)
         self._last_deliveries = LastDeliveries(self.counts, dead_letters_of(options))
         self._shared = shared
+        self._is_split = False
         self._notes: Sequence[str] | None = None
         self._skips_backlog = False
         self._ends: Mapping[TopicPartition, int] | None = None
@@ -277,8 +278,8 @@ class ShareSource:
         return within
 
     def _look_for_others(self) -> None:
-        if self._shared is not None and self._shared.is_shared(self._clock.now_ms()):
-            self._shared = None
+        if self._shared is not None and self._shared.is_shared(self._clock.now_ms()) and not self._is_split:
+            self._is_split = True
             note = (
                 "Two queries of this application read the share group"
                 f" {self.options.consumer.group_id} with the same options, so each of them gets a part of the records."

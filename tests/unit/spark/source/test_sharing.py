@@ -29,3 +29,17 @@ def test_a_second_source_with_the_same_options_is_noticed_once_an_ended_one_woul
         other.communicate()
     assert not second.is_shared(20_000), "the other one has ended"
     second.close()
+
+
+def test_a_source_that_stays_when_the_first_has_ended_is_noticed_by_the_next() -> None:
+    options = {**OPTIONS, "subscribe": "successors"}
+    first, second = SharedReading(options, os.getpid(), 0), SharedReading(options, os.getpid(), 0)
+    assert second.is_shared(10_000)
+    first.close()
+    assert not second.is_shared(20_000)
+    third = SharedReading(options, os.getpid(), 20_000)
+    assert third.is_shared(30_000), "the file that the first removed is not the one that counts"
+    assert not second.is_shared(30_000), "the one that was there first is not at fault"
+    second.close()
+    assert not third.is_shared(40_000)
+    third.close()
