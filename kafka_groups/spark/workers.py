@@ -27,6 +27,7 @@ __all__ = ["ShareWorkers", "ShareWorkersError"]
 
 _LOG = logging.getLogger(__name__)
 _DESCRIPTION = "spark.job.description"
+_RECENT_RUNS = 100
 
 
 class ShareWorkersError(KafkaGroupsError):
@@ -78,6 +79,7 @@ class ShareWorkers:
         self._switch = StopSwitch()
         self._is_prepared = False
         self._told: set[str] = set()
+        self._recent: tuple[ShareRunResult, ...] = ()
 
     def __repr__(self) -> str:
         return f"<ShareWorkers group {self._spec.config.group_id} topics {', '.join(sorted(self._spec.topics))}>"
@@ -148,6 +150,21 @@ class ShareWorkers:
         """
         self._switch.stop(query)
 
+    @property
+    def recent_progress(self) -> tuple[ShareRunResult, ...]:
+        """The results of the last 100 runs, oldest first, like `recentProgress` of a Spark query.
+
+        A micro-batch is a run, and so is each round of `run_until`. Runs that raised `ShareWorkersError` are included;
+        a run that Spark itself ended with an error has no result. You can read this from any thread while a query runs.
+        With Spark Connect, micro-batches run on the server, so their results are not here.
+        """
+        return self._recent
+
+    @property
+    def last_progress(self) -> ShareRunResult | None:
+        """The result of the last run, like `lastProgress` of a Spark query; None before the first run has ended."""
+        return self._recent[-1] if self._recent else None
+
     # ---------------------------------------------------------------------------------------- one job
 
     def task(self, drained_ms: int | None = None) -> WorkerTask:
@@ -196,6 +213,7 @@ class ShareWorkers:
         _LOG.info("%s of %r:\n%s", what, self, result)
         for note in result.notes:
             self._tell(note)
+        self._recent = (*self._recent, result)[-_RECENT_RUNS:]  # replaced as a whole, for readers in other threads
         if self._options.on_result is not None:
             self._options.on_result(result)
         if result.failed:

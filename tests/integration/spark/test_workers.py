@@ -115,9 +115,11 @@ def test_nothing_is_lost_when_a_worker_is_killed_and_the_query_starts_again(
     store = Store(tmp_path / "stored.db").create()
     workers = ShareWorkers(config, topics=[name], process=store, max_seconds=1.0, max_records=600)
     results: list[ShareRunResult] = []
+    all_results: list[ShareRunResult] = []
 
     def on_batch(df: "DataFrame", batch_id: int) -> None:
         results.append(workers.run(df, batch_id))
+        all_results.append(results[-1])
 
     def start() -> "StreamingQuery":
         ticks = worker_ticks(spark, workers=2).writeStream.foreachBatch(on_batch)
@@ -135,6 +137,7 @@ def test_nothing_is_lost_when_a_worker_is_killed_and_the_query_starts_again(
         workers.stop_gracefully(query)
     assert query.exception() is None
     assert str(results[0]) in caplog.text
+    assert list(workers.recent_progress) == all_results[-100:], "with classic Spark, micro-batches run in this process"
     assert sum(result.total.lock_lost for result in results) == 0
     assert max(result.total.max_delivery_count for result in results) <= 3
     assert workers.run(spark.range(1), 0) == ShareRunResult()

@@ -140,6 +140,28 @@ def test_the_figures_of_each_run_go_to_a_function_also_when_the_run_raises() -> 
         made(on_result=3)
 
 
+def test_the_figures_of_the_last_runs_can_be_looked_up_without_a_function() -> None:
+    told: list[ShareRunResult | None] = []
+    workers: ShareWorkers = made(on_result=lambda _: told.append(workers.last_progress))
+    assert (workers.recent_progress, workers.last_progress) == ((), None)
+    results = [result(accepted=1), result(error="ValueError: boom", failed=True), result(accepted=2, empty_ms=99)]
+    session = Session(*results)
+    workers.run(session, 1)  # type: ignore[arg-type]
+    with pytest.raises(ShareWorkersError):
+        workers.run(session, 2)  # type: ignore[arg-type]
+    workers.run_until(session, workers=1, drained_for=0.05)  # type: ignore[arg-type]
+    assert workers.recent_progress == tuple(results)
+    assert workers.last_progress == results[-1]
+    assert told == results, "the function that is called with a result finds it there"
+
+
+def test_only_the_last_hundred_runs_are_kept() -> None:
+    session, workers = Session(*[result(accepted=number) for number in range(103)]), made()
+    for number in range(103):
+        workers.run(session, number)  # type: ignore[arg-type]
+    assert [one.total.accepted for one in workers.recent_progress] == list(range(3, 103))
+
+
 def test_run_until_after_a_stop_is_no_success() -> None:
     session = Session()
     workers = made()
