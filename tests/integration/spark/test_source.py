@@ -4,6 +4,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,22 +207,23 @@ def test_available_now_fails_if_the_broker_goes_away_before_everything_is_read(
     sessions = {"group.share.min.session.timeout.ms": 1_000, "group.share.session.timeout.ms": 3_000}
     with EmbeddedCluster(settings={**SETTINGS, **sessions}) as own:
         world, sink = World(own), Sink()
-        world.produce(range(100))
+        world.produce(range(400))
 
         def stop_and_sink(df: "DataFrame", batch_id: int) -> None:
             sink(df, batch_id)
             if len(sink.batches) == 1:
                 own.stop_broker(1)
 
-        options = {"maxRecordsPerBatch": 10, "availableNowTimeoutMs": 3_000, "deliveryBackoffMs": 0}
+        options = {"maxRecordsPerBatch": 100, "availableNowTimeoutMs": 3_000, "deliveryBackoffMs": 0}
         query = available_now(spark, world, stop_and_sink, tmp_path, **options)
         with pytest.raises(Exception, match=r"OperationTimeoutError: .* do not answer"):
             query.awaitTermination(PATIENCE_S)
-        assert 0 < len(sink.numbers) < 100
+        assert sink.numbers, "the records that it held when the broker went away"
         own.start_broker(1)
+        world.produce(range(400, 500))
         query = available_now(spark, world, sink, tmp_path, deliveryBackoffMs=0)
         assert query.awaitTermination(PATIENCE_S)
-        assert sink.numbers.keys() == set(range(100)), "the next run reads the rest"
+        assert sink.numbers.keys() == set(range(500)), "the next run reads the rest"
 
 
 def available_now(
@@ -230,6 +232,50 @@ def available_now(
     df = spark.readStream.format("kafka-share").options(**options_of(world, **options)).load()
     writer = df.writeStream.foreachBatch(sink).option("checkpointLocation", str(path))
     return writer.trigger(availableNow=True).start()
+
+
+def test_two_queries_on_one_load_each_get_a_part_and_are_told(
+    spark: "SparkSession", cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
+    world = World(cluster)
+    frame = spark.readStream.format("kafka-share").options(**options_of(world)).load()
+    alone = spark.readStream.format("kafka-share").options(**options_of(World(cluster))).load()
+    first, second, other = Sink(), Sink(), Sink()
+    with ExitStack() as stopped:
+        queries = [stopped.enter_context(running(frame, first, tmp_path / "first"))]
+        until_reported(queries[0], bool)
+        queries.append(stopped.enter_context(running(frame, second, tmp_path / "second")))
+        queries.append(stopped.enter_context(running(alone, other, tmp_path / "other")))
+        group = cluster.group(world.group)
+        group.wait_until_members(2, timeout=PATIENCE_S)
+        until_reported(queries[1], lambda share: any(map(is_on_two_queries, share["notes"])))
+        assert not any(map(is_on_two_queries, until_reported(queries[0], bool)["notes"])), "the first is not at fault"
+        assert not any(map(is_on_two_queries, until_reported(queries[2], bool)["notes"])), "another group"
+
+        world.produce(range(400))
+        group.wait_until_accepted(400, timeout=PATIENCE_S)
+        assert first.numbers + second.numbers == Counter(range(400)), "every record once"
+        assert first.numbers, "a part of them"
+        assert second.numbers, "and the rest"
+
+        queries[0].stop()
+        world.produce(range(400, 500))
+        group.wait_until_accepted(500, timeout=PATIENCE_S)
+        assert set(range(400, 500)) <= second.numbers.keys(), "the one that stays gets all of them"
+        assert all(query.isActive for query in queries[1:])
+
+
+def is_on_two_queries(note: str) -> bool:
+    return note.startswith("Two queries of this application read the share group")
+
+
+@contextmanager
+def running(frame: "DataFrame", sink: Sink, checkpoint: Path) -> Iterator["StreamingQuery"]:
+    query = frame.writeStream.foreachBatch(sink).option("checkpointLocation", str(checkpoint)).start()
+    try:
+        yield query
+    finally:
+        query.stop()
 
 
 def test_what_cannot_work_is_refused_and_secrets_do_not_show(
