@@ -1,4 +1,4 @@
-"""Acknowledgements of one worker: sent, confirmed by the brokers partition by partition, and only then counted."""
+"""Send the acknowledgements of one worker and count those that the brokers confirm for each partition."""
 
 import logging
 import traceback
@@ -24,7 +24,7 @@ _COUNTED = {m.ACCEPT: "accepted", m.RELEASE: "released", m.REJECT: "rejected"}
 
 @define
 class Tally:
-    """The figures of a task while it runs; see `WorkerMetrics`."""
+    """The metrics of a running task; see `WorkerMetrics`."""
 
     polls: int = 0
     acquired: int = 0
@@ -41,7 +41,7 @@ class Tally:
     failed: bool = False
 
     def note_error(self, error: Exception, *, failed: bool) -> None:
-        """Record an error to report; `failed` if it must be raised where the run was started."""
+        """Record an error to report; `failed` if the caller of the run must raise it."""
         text = "".join(traceback.format_exception(error))
         self.error = text[-_ERROR_CHARACTERS:]
         self.failed = self.failed or failed
@@ -57,15 +57,15 @@ class Tally:
 
 
 class Committer(Protocol):
-    """What sends acknowledgements; `Poller`."""
+    """Sends acknowledgements; `Poller` is one."""
 
     def commit(self) -> CommitResult | None:
-        """Send what was acknowledged, and wait; None if the answer is not known."""
+        """Send the acknowledgements and wait; None if the result is unknown."""
         ...
 
 
 class Acknowledger:
-    """Sends what was decided about records, and counts what the brokers took.
+    """Sends acknowledgements and counts those that the brokers confirm.
 
     Args:
         committer: Sends and waits.
@@ -79,9 +79,9 @@ class Acknowledger:
         self._clock = clock
 
     def send(self, records: AnyRecords) -> None:
-        """Send what was decided about the records of a poll.
+        """Send the acknowledgements of a poll.
 
-        A refusal (the lock was lost, the leader moved) is counted and nothing else: the broker redelivers the records.
+        If a broker refuses them (lock lost, leader moved), they are only counted: it redelivers the records.
         """
         decided = _decided(records)
         if not decided:
@@ -106,7 +106,7 @@ _UNANSWERED = OperationTimeoutError("the broker's answer is not known")
 
 
 def _decided(records: AnyRecords) -> dict[TopicIdPartition, Counter[str]]:
-    """How many records of each partition to acknowledge with each kind."""
+    """Count the records of each partition to acknowledge with each type."""
     decided: dict[TopicIdPartition, Counter[str]] = {}
     for delivery in deliveries_of(records):
         counts = {name: delivery.marks.count(mark) for mark, name in _COUNTED.items()}

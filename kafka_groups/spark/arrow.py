@@ -1,4 +1,4 @@
-"""Records of a share group as Arrow tables, straight from the batches of the log."""
+"""Records of a share group as Arrow tables, read directly from the batches of the log."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -31,19 +31,19 @@ Integers = Any
 
 
 def to_table(records: AnyRecords, columns: Sequence[str] | None = None) -> pa.Table:
-    """The records of a poll as a table, one row for each record, in the order of iterating.
+    """Convert the records of a poll to a table with one row per record, in iteration order.
 
-    Keys and values are the bytes on the wire, whatever deserialisers the consumer has. A batch of the log that turns
-    out to be unreadable has no row; it is rejected, and the consumer's next poll raises the error. A timestamp beyond
-    what microseconds can say is null, as one that the producer did not give.
+    Keys and values are the bytes from the wire, even if the consumer has deserialisers. A batch of the log that cannot
+    be read has no rows; it is rejected, and the consumer's next poll raises the error. A timestamp is null if the
+    producer did not set it, or if it does not fit into microseconds.
 
     Args:
         records: What a poll returned.
-        columns: Names of the columns, in the order wanted; None for all of `RECORD_SCHEMA`. Other columns are not
-            made, and as far as possible not read.
+        columns: Names of the columns, in the order you want; None for all of `RECORD_SCHEMA`. Other columns are not
+            created and, where possible, not read.
 
     Returns:
-        A table with the types of `RECORD_SCHEMA`, in chunks of some thousand rows.
+        A table with the types of `RECORD_SCHEMA`, in chunks of a few thousand rows.
 
     Raises:
         ConfigurationError: A column is unknown or named twice.
@@ -72,7 +72,7 @@ def _schema_of(columns: Sequence[str] | None) -> pa.Schema:
 
 
 class _Block(Protocol):
-    """Records of one delivery; each of these is asked for at most once."""
+    """The records of one delivery; each method is called at most once."""
 
     @property
     def size(self) -> int: ...
@@ -92,7 +92,7 @@ def _blocks_of(delivery: AcquiredRecords, wanted: frozenset[str]) -> Iterator[_B
 
 
 def _is_ordinary(delivery: AcquiredRecords, batches: Sequence[RecordBatch]) -> bool:
-    """Whether it is worthwhile to parse the batches all at once: enough records, one for each offset, all delivered."""
+    """Whether parsing whole batches is worthwhile: enough records, one for each offset, all delivered."""
     if sum(batch.header.record_count for batch in batches) < FEWEST_RECORDS:
         return False
     return all(batch.header.is_dense and delivery.delivers_all_of(batch) for batch in batches)
@@ -182,7 +182,7 @@ def _timestamps_of(milliseconds: Integers) -> pa.Array:
 
 
 def _timestamp_types_of(batches: Sequence[RecordBatch], block: _Block) -> pa.Array:
-    """The type is one for all records of a batch, so batches are looked at and not records."""
+    """Read the types from the batches: all records of a batch have the same one."""
     types = [int(batch.header.is_log_append_time) for batch in batches]
     if len(set(types)) == 1:
         return pa.repeat(pa.scalar(types[0], pa.int32()), block.size)

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["Mask", "ShareBatch"]
 
 Mask = Any
-"""Which records of a batch are meant: one boolean for each row of `to_arrow()` (a pyarrow BooleanArray, a numpy array
+"""Selects records of a batch: one boolean for each row of `to_arrow()` (a pyarrow BooleanArray, a numpy array
 or a sequence), or the records themselves."""
 
 
 @define(eq=False)
 class _Poll:
-    """The records of one poll, and what was made of them so far, for all batches that show parts of them."""
+    """The records of one poll and the decisions about them, shared by all batches that are parts of it."""
 
     records: AnyRecords
     renew: Callable[[AnyRecords], CommitResult] | None
@@ -64,21 +64,21 @@ class _Poll:
         return list(self._offsets)
 
     def acknowledge(self, rows: Any, kind: AcknowledgeType) -> int:
-        """Acknowledge the records at these rows, whatever was decided before; local. How many were in hand."""
+        """Acknowledge the records at these rows locally, replacing earlier decisions. Returns how many were in hand."""
         return sum(delivery.acknowledge_range(first, last, kind) for delivery, first, last in self._runs(rows))
 
     def accept_open(self, rows: Any) -> None:
-        """Accept the records at these rows that nothing else was decided about."""
+        """Accept the records at these rows that have no decision yet."""
         for delivery, first, last in self._runs(rows):
             delivery.mark_open(first, last, AcknowledgeType.ACCEPT)
 
     def reopen(self, rows: Any) -> None:
-        """Take back what was decided about the records at these rows, as far as it was not sent."""
+        """Undo the decisions about the records at these rows that were not sent yet."""
         for delivery, first, last in self._runs(rows):
             delivery.reopen_range(first, last)
 
     def _runs(self, rows: Any) -> Iterator[tuple[AcquiredRecords, int, int]]:
-        """The runs of neighbouring offsets among these rows, which ascend: delivery, first and last offset."""
+        """Yield the runs of consecutive offsets in these ascending rows: delivery, first and last offset."""
         before = 0
         for delivery, offsets in zip(deliveries_of(self.records), self.offsets, strict=True):
             start, end = np.searchsorted(rows, (before, before + len(offsets)))
@@ -108,16 +108,17 @@ def _runs_of(offsets: Any) -> Iterator[tuple[int, int]]:
 
 
 class ShareBatch:
-    """Records that were acquired for this worker and are its own until `deadline`.
+    """Records that this worker has acquired, locked until `deadline`.
 
-    When `process` returns, what it did not reject or release is accepted. Sized, and iterable as `ShareRecord`s.
+    When `process` returns, the records that it did not reject or release are accepted. `len(batch)` is the number of
+    records, and iterating gives a `ShareRecord` for each.
 
     Args:
         records: What a poll returned.
         renew: Renews the locks of records in hand.
 
     Attributes:
-        records: What the poll returned, of which a batch may be a part (see `to_arrow`).
+        records: All records of the poll; a batch may be a part of them (see `to_arrow`).
     """
 
     def __init__(self, records: AnyRecords, renew: Callable[[AnyRecords], CommitResult] | None = None) -> None:
@@ -140,11 +141,11 @@ class ShareBatch:
 
     @property
     def records(self) -> AnyRecords:
-        """All that the poll returned, also where this batch is a part of it."""
+        """All records of the poll, even if this batch is only a part of them."""
         return self._poll.records
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """The records as a table, one row each; decoded once and kept.
+        """Return the records as a table with one row per record. The table is decoded once and kept.
 
         Args:
             columns: Names of the columns, None for all of `RECORD_SCHEMA`. Other columns are not read.
@@ -160,19 +161,19 @@ class ShareBatch:
         return table if columns is None else table.select(list(columns))
 
     def to_pandas(self, columns: Sequence[str] | None = None) -> "pd.DataFrame":
-        """The records as a DataFrame of pandas, with the columns of `to_arrow`."""
+        """Return the records as a pandas DataFrame with the columns of `to_arrow`."""
         frame: pd.DataFrame = self.to_arrow(columns).to_pandas()
         return frame
 
     @property
     def delivery_counts(self) -> Any:
-        """How often each record was delivered, this time included: a numpy array in the order of `to_arrow`."""
+        """The delivery count of each record, including this delivery: a numpy array in the order of `to_arrow`."""
         counts = to_table(self._poll.records, ["delivery_count"]).column(0).to_numpy()
         return counts if self._rows is None else counts[self._rows]
 
     @property
     def max_delivery_count(self) -> int:
-        """The highest of the delivery counts; 0 without records."""
+        """The highest delivery count; 0 if there are no records."""
         if self._rows is not None:
             return int(self.delivery_counts.max(initial=0))
         return max((part.max_delivery_count for part in deliveries_of(self._poll.records)), default=0)
@@ -180,7 +181,7 @@ class ShareBatch:
     # ------------------------------------------------------------------------------ what becomes of them
 
     def reject(self, mask: Mask = None) -> int:
-        """Never deliver these records again: they are dead letters.
+        """Reject records: they are never redelivered.
 
         Args:
             mask: Which records (see `Mask`); None means all.
@@ -195,7 +196,7 @@ class ShareBatch:
         return self._decide(mask, AcknowledgeType.REJECT)
 
     def release(self, mask: Mask = None) -> int:
-        """Give these records back, to be delivered again, to this worker or another.
+        """Release records: they are redelivered, to this worker or another.
 
         Args:
             mask: Which records (see `Mask`); None means all.
@@ -233,21 +234,22 @@ class ShareBatch:
 
     @property
     def deadline_ms(self) -> int:
-        """When the first lock ends unless it is renewed, in milliseconds on the monotonic clock."""
+        """When the first lock expires if it is not renewed, in milliseconds on the monotonic clock."""
         return min((part.lock_deadline_ms for part in deliveries_of(self._poll.records)), default=0)
 
     @property
     def deadline(self) -> float:
-        """When the first lock ends unless it is renewed, in seconds as `time.monotonic()` counts."""
+        """When the first lock expires if it is not renewed, in seconds on the clock of `time.monotonic()`."""
         return self.deadline_ms / 1000
 
     def renew(self) -> bool:
-        """Extend the locks of what is not decided yet; workers do that by themselves when half of a lock is spent.
+        """Extend the locks of the records that have no decision yet.
 
-        Blocks until the brokers have answered. The records stay in hand and do not come again.
+        Workers do this automatically after half of the lock duration. Blocks until the brokers have answered. You keep
+        the records, and they are not redelivered.
 
         Returns:
-            Whether all locks were extended; if not, some records will be delivered to others too.
+            Whether all locks were extended. If not, some records will also be delivered to other consumers.
 
         Raises:
             IllegalStateError: `process` has returned.
@@ -260,7 +262,7 @@ class ShareBatch:
     # ----------------------------------------------------------------------------- for the worker's side
 
     def part(self, rows: Any) -> "ShareBatch":
-        """A batch of some of the records.
+        """Return a batch of some of the records.
 
         Args:
             rows: Positions in `to_arrow()`, in ascending order.
@@ -271,7 +273,7 @@ class ShareBatch:
         return part
 
     def accept_open(self) -> None:
-        """Accept what nothing else was decided about."""
+        """Accept the records that have no decision yet."""
         if self._rows is not None:
             self._poll.accept_open(self._rows)
             return
@@ -279,7 +281,7 @@ class ShareBatch:
             delivery.mark_open(delivery.first_offset, delivery.last_offset, AcknowledgeType.ACCEPT)
 
     def reopen(self) -> None:
-        """Take back what `process` decided before it raised."""
+        """Undo what `process` decided before it raised."""
         if self._rows is not None:
             self._poll.reopen(self._rows)
             return
@@ -296,7 +298,7 @@ class ShareBatch:
         ]
 
     def end(self) -> None:
-        """The decisions are final: the records can still be read."""
+        """Make the decisions final. The records can still be read."""
         self._poll.is_over = True
 
 

@@ -9,13 +9,13 @@ __all__ = ["BudgetLimits", "PollBudget"]
 
 @frozen
 class BudgetLimits:
-    """What ends a task.
+    """The limits that end a task.
 
     Attributes:
-        max_records: No further poll once this many records came; the last poll may bring more.
-        max_ms: No further poll after this time.
-        drained_ms: Once nothing comes, with partitions to fetch from, end after this time and not before; None for
-            `max_ms` in any case.
+        max_records: The task stops polling after this many records; the last poll may return more.
+        max_ms: The task stops polling after this time.
+        drained_ms: End when no records have arrived for this time while the worker had partitions, and not before; None
+            to end after `max_ms` in any case.
     """
 
     max_records: int
@@ -26,7 +26,7 @@ class BudgetLimits:
 class PollBudget:
     """Decides whether there is another poll, and how long it may wait.
 
-    When the budget is spent, what was fetched ahead is still taken, as giving it back would cost it a delivery.
+    When the budget is used up, prefetched records are still polled, because releasing them would cost each a delivery.
 
     Args:
         limits: What ends the task.
@@ -51,7 +51,7 @@ class PollBudget:
         return 0 if self._last_taken else None
 
     def spend(self) -> None:
-        """Only poll once more, for available records."""
+        """Poll only once more, for available records."""
         self._is_over = True
 
     def _is_spent(self, now_ms: int) -> bool:
@@ -63,28 +63,28 @@ class PollBudget:
         return self._idleness.since_ms + self._limits.drained_ms - now_ms
 
     def polled(self, count: int, *, is_answered: bool) -> None:
-        """A poll returned.
+        """Note that a poll returned.
 
         Args:
             count: How many records came.
-            is_answered: Whether the worker has partitions, and leaders have answered its fetches: else, that nothing
-                came means nothing.
+            is_answered: Whether the worker has partitions and leaders have answered its fetches. If not, an empty poll
+                does not show that there are no records.
         """
         self._taken += count
         self._last_taken = count
         self._idleness.polled(count, self._polled_ms, is_answered=is_answered)
 
     def expects_another(self, now_ms: int) -> bool:
-        """Whether a poll after the next one is likely, so that fetching ahead is of use."""
+        """Whether a poll after the next one is likely, so that prefetching is useful."""
         if self._last_taken is None:
             return True
         is_enough = self._is_over or self._taken + self._last_taken >= self._limits.max_records
         return not is_enough and self._remaining_ms(now_ms) > self._last_cycle_ms
 
     def is_drained(self, empty_ms: int) -> bool:
-        """Whether nothing came for as long as it takes to call the group drained."""
+        """Whether no records have arrived for long enough to consider the group drained."""
         return self._limits.drained_ms is not None and empty_ms >= self._limits.drained_ms
 
     def empty_ms(self, now_ms: int) -> int:
-        """How long nothing has come, with partitions to fetch from."""
+        """How long no records have arrived while there were partitions to fetch from."""
         return 0 if self._idleness.since_ms is None else now_ms - self._idleness.since_ms

@@ -14,13 +14,13 @@ __all__ = ["KeyRules", "options_and_keys", "positive", "topic_or_none", "topics_
 
 _KEYS = KeyTable(ShareConsumerConfig)
 _OURS: Final[Mapping[str, object]] = {"acknowledgement_mode": "explicit", "auto_renew": True}
-"""Keys that are set here, as what workers and drains promise rests on them."""
+"""Keys with fixed values: the guarantees of workers and drains depend on them."""
 _DEFAULTS: Final[Mapping[str, object]] = {
     "allow_auto_create_topics": False,
     "max_poll_records": 2_000,
     "max_poll_interval_ms": 2**31 - 1,
 }
-"""Other defaults than a consumer's.
+"""Defaults that differ from those of a consumer.
 
 A misspelt topic is not created and read as empty. Long work is not a reason to take its records away: they
 would be delivered to another consumer, which takes as long, until their deliveries are used up. Spark shows what hangs.
@@ -32,21 +32,21 @@ Kind = TypeVar("Kind", bound=AttrsInstance)
 
 @frozen(kw_only=True)
 class KeyRules:
-    """Which keys of a consumer a user may give, told in the words of who makes the consumer.
+    """The keys that a user may set, and the words in which the others are refused.
 
     Attributes:
-        refuse_bytes: Why there are no deserialisers, and what to do instead.
-        refuse_ours: Who sets a key to `{value}` and what to do, for keys that may not differ.
+        refuse_bytes: Why deserialisers are refused, and what to do instead.
+        refuse_ours: Who sets a fixed key to `{value}`, and what to do.
     """
 
     refuse_bytes: str
     refuse_ours: str
 
     def consumer_config(self, given: Mapping[str, object]) -> ShareConsumerConfig:
-        """The configuration of the consumer.
+        """Return the configuration of the consumer.
 
         Raises:
-            ConfigurationError: A key is unknown, forbidden or set here, or a value is bad.
+            ConfigurationError: A key is unknown, forbidden or fixed, or a value is invalid.
         """
         for name, value in given.items():
             self._check(name, value)
@@ -66,7 +66,7 @@ class KeyRules:
 
 
 def options_and_keys(kind: type[Kind], keywords: Mapping[str, Any]) -> tuple[Kind, dict[str, object]]:
-    """The options of that kind among keywords, and the rest, which are keys of the consumer.
+    """Split keywords into the options of that class and the keys of the consumer.
 
     Raises:
         ConfigurationError: A value of an option is bad.
@@ -77,10 +77,10 @@ def options_and_keys(kind: type[Kind], keywords: Mapping[str, Any]) -> tuple[Kin
 
 
 def topics_of(topics: Iterable[object]) -> frozenset[str]:
-    """The topics to subscribe to.
+    """Check the topics to subscribe to.
 
     Raises:
-        ConfigurationError: None, or something else than names.
+        ConfigurationError: There are no topics, or they are not a list of names.
     """
     wanted = checked_topics(topics)
     if not wanted:
@@ -89,12 +89,12 @@ def topics_of(topics: Iterable[object]) -> frozenset[str]:
 
 
 def positive(_instance: object, attribute: Any, value: object) -> None:
-    """The validator of an option that is a number above 0."""
+    """Validate an option that must be a number above 0."""
     if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
         raise ConfigurationError(f"{attribute.name}={value!r}: give a number above 0")
 
 
 def topic_or_none(_instance: object, attribute: Any, value: object) -> None:
-    """The validator of an option that names a topic, or is None."""
+    """Validate an option that must be the name of a topic, or None."""
     if value is not None and (not isinstance(value, str) or not value):
         raise ConfigurationError(f"{attribute.name}={value!r}: give the name of a topic, or None")

@@ -1,7 +1,7 @@
-"""The share consumers of this process: kept from task to task, closed when no task has come for a while.
+"""The share consumers of this process: kept between tasks, and closed when no task has used them for a while.
 
-Joining a group takes seconds, and Spark gives the same Python workers one task after the other. It ends those that are
-idle for a minute by a signal that nothing can answer; so a consumer that is idle leaves its group before that.
+Joining a group takes seconds, and Spark runs one task after another in the same Python workers. It kills a worker that
+was idle for a minute, so an idle consumer leaves its group before that.
 """
 
 import logging
@@ -34,14 +34,14 @@ Process = Callable[[ShareBatch], object]
 
 @frozen(kw_only=True)
 class ConsumerSpec:
-    """What a worker's consumer is made of; equal ones share a consumer in each process.
+    """How to create a worker's consumer. Equal specifications share one consumer in each process.
 
     Attributes:
         config: The consumer's configuration.
         given: The keys as the user gave them, for a producer to the same cluster.
         topics: What it subscribes to.
-        process: The pickled function; unpickled once in each process, so that what it opens stays open.
-        dead_letter_topic: Where copies of records go that may not be delivered again, or None.
+        process: The pickled function; unpickled once in each process, so that the connections it opens stay open.
+        dead_letter_topic: The topic for copies of records that may not be redelivered, or None.
         idle_close_seconds: How long it waits for another task.
         key: Digest of all of this.
     """
@@ -56,10 +56,10 @@ class ConsumerSpec:
 
 
 class HeldConsumer:
-    """A consumer with what else outlives a task.
+    """A consumer, with everything else that outlives a task.
 
     Args:
-        spec: What it is made of.
+        spec: How it was created.
 
     Attributes:
         consumer: The consumer, subscribed.
@@ -86,18 +86,18 @@ class HeldConsumer:
         return f"<HeldConsumer {self.consumer!r}>"
 
     def start_timer(self, on_idle: Callable[["HeldConsumer"], None]) -> None:
-        """Have a function called unless another task comes in time."""
+        """Call a function later, unless another task starts in time."""
         self._timer = threading.Timer(self.spec.idle_close_seconds, on_idle, [self])
         self._timer.daemon = True
         self._timer.start()
 
     def stop_timer(self) -> None:
-        """A task came."""
+        """Cancel the timer, because a task has started."""
         if self._timer is not None:
             self._timer.cancel()
 
     def close(self) -> None:
-        """Leave the group, and close what the function opened, if it has a method for that."""
+        """Leave the group, and call the function's method `close` if it has one."""
         try:
             self.consumer.close(_CLOSE_SECONDS)
         except KafkaGroupsError as error:
@@ -113,7 +113,7 @@ _LOCK = threading.Lock()
 
 @contextmanager
 def leased(spec: ConsumerSpec) -> Iterator[HeldConsumer]:
-    """A consumer for one task; what an exception ends is closed, as Spark ends the process then."""
+    """Lease a consumer for one task. It is closed after an exception, because Spark then ends the process."""
     held = _taken(spec) or HeldConsumer(spec)
     held.is_broken = True
     try:

@@ -1,4 +1,4 @@
-"""Copies of records that may not be delivered again, in a topic of their own."""
+"""Copies of records that may not be redelivered, in a dead-letter topic."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -20,14 +20,14 @@ class LetterBox(Protocol):
     """Where copies go; `DurableProducer`."""
 
     def produce(self, topic: str, *, key: bytes | None, value: bytes | None, headers: list[Header]) -> None:
-        """Hand a record over."""
+        """Queue a record."""
         ...
 
     def flush(self, timeout_s: float) -> None:
-        """Wait until all are written.
+        """Wait until all records are written.
 
         Raises:
-            DeliveryFailedError: Some are not known to be.
+            DeliveryFailedError: Some were not confirmed.
         """
         ...
 
@@ -35,7 +35,7 @@ class LetterBox(Protocol):
 class DeadLetters:
     """Writes copies of records to a dead-letter topic, with headers that say where they came from.
 
-    A record is copied once by each process; others may copy it again, under the same headers.
+    Each process copies a record once. Other processes may copy it again, with the same headers.
 
     Args:
         topic: The dead-letter topic.
@@ -64,7 +64,7 @@ class DeadLetters:
             How many were written.
 
         Raises:
-            DeliveryFailedError: Some are not known to be written.
+            DeliveryFailedError: Some were not confirmed.
         """
         new = {_place(record): record for record in records if _place(record) not in self._copied}
         for record in new.values():

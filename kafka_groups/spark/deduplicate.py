@@ -1,18 +1,18 @@
-"""One row per record out of the files of an at-least-once sink: when they are read, or by rewriting them.
+"""Remove duplicate rows from the files of an at-least-once sink, when you read them or by rewriting them.
 
-Both work on files that carry the columns topic, partition and offset, as `ParquetSink` writes them, and use nothing
-but DataFrames, so that they work on classic Spark and on Spark Connect.
+Both need files with the columns topic, partition and offset, as `ParquetSink` writes them. They use only DataFrames, so
+they work with classic Spark and with Spark Connect.
 
-`compact` follows one rule, from which everything else comes: a file is deleted only when every row of it is in files
-that are complete, durable and in their place. Readers therefore see a row once or more often, never not at all, and
-`read_deduplicated` makes that once. What may go on at the same time:
+`compact` follows one rule: it deletes a file only when each of its rows is in files that are complete, durable and in
+place. Readers therefore see every row at least once, and `read_deduplicated` removes the duplicates. This may happen
+during a compaction:
 
-- Writers. Files that appear after the compaction has begun are left alone.
-- Readers. One that has listed the files before they are deleted fails with a missing file and has to be repeated; with
-  `spark.sql.files.ignoreMissingFiles` it would pass over rows instead, so that setting must be off.
-- A crash. Until the deletion nothing is lost but work; after it there may be rows more than once, and the next
-  compaction removes them.
-- Another compaction. Nothing is lost, but the work of one may be undone by an error or done twice: run one at a time.
+- Writers add files. Files that appear after the compaction has begun are not touched.
+- Readers. A read that listed the files before they were deleted fails with a missing file; repeat it. Keep
+  `spark.sql.files.ignoreMissingFiles` off: with it, such a read would skip rows.
+- A crash. Before the deletion, only work is lost. After it, there may be duplicate rows, which the next compaction
+  removes.
+- Another compaction. Nothing is lost, but one may fail or repeat the work of the other, so run one at a time.
 """
 
 import secrets
@@ -36,7 +36,7 @@ __all__ = ["Compaction", "compact", "read_deduplicated"]
 
 @frozen
 class Compaction:
-    """What a compaction did.
+    """The result of a compaction.
 
     Attributes:
         files_before: Files that were replaced.
@@ -52,14 +52,14 @@ class Compaction:
 
     @property
     def duplicates_removed(self) -> int:
-        """Rows that were of a record that had another row."""
+        """How many duplicate rows were removed."""
         return self.rows_before - self.rows_after
 
 
 def read_deduplicated(spark: "SparkSession", path: str) -> "DataFrame":
-    """The Parquet files under a path with one row for each record, by topic, partition and offset.
+    """Read the Parquet files under a path with one row per record, by topic, partition and offset.
 
-    Which of several rows of a record is kept is not defined: they should differ only in the delivery count.
+    If a record has several rows, any one of them is kept. They should differ only in the delivery count.
 
     Args:
         spark: The session, classic or Connect.
@@ -71,13 +71,13 @@ def read_deduplicated(spark: "SparkSession", path: str) -> "DataFrame":
 def compact(spark: "SparkSession", path: str, *, files: int | None = None) -> Compaction:
     """Rewrite the Parquet files under a path as fewer files with one row for each record; see the module for the rule.
 
-    Blocks until the files are replaced. The rows go through Spark; files are renamed and deleted by a task, which
-    needs to reach the storage through pyarrow as the sink does.
+    Blocks until the files are replaced. Spark reads and writes the rows. A task renames and deletes files, so it
+    must be able to reach the storage through pyarrow, as the sink does.
 
     Args:
         spark: The session, classic or Connect.
         path: The directory, as Spark writes it.
-        files: How many files to write (in each directory of `partition_by`, at most); Spark's choice without it.
+        files: How many files to write, at most, in each directory of `partition_by`; None lets Spark decide.
 
     Raises:
         pyspark.errors.AnalysisException: There is no Parquet file under the path.

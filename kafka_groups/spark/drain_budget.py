@@ -1,4 +1,4 @@
-"""How long a drain keeps acquiring, and what ended it."""
+"""How long a drain keeps acquiring records, and why it stopped."""
 
 from typing import Literal
 
@@ -9,18 +9,18 @@ from kafka_groups.spark.idleness import Idleness
 __all__ = ["DrainBudget", "DrainLimits", "StoppedBy"]
 
 StoppedBy = Literal["idle", "records", "bytes", "time"]
-"""Why a drain acquires no more: nothing came any more, or one of its limits was reached."""
+"""Why a drain stopped: no more records arrived, or it reached a limit."""
 
 
 @frozen
 class DrainLimits:
-    """What ends the acquiring.
+    """The limits of a drain.
 
     Attributes:
-        max_records: Once this many records came.
-        max_bytes: Once this much was fetched.
-        idle_ms: When nothing came for this long, with partitions to fetch from.
-        max_ms: After this time.
+        max_records: The drain stops after this many records.
+        max_bytes: The drain stops after it has fetched this many bytes.
+        idle_ms: The drain stops when no records have arrived for this long while it had partitions.
+        max_ms: The drain stops after this time.
     """
 
     max_records: int
@@ -30,12 +30,12 @@ class DrainLimits:
 
 
 class DrainBudget:
-    """Decides whether a drain polls once more, and how long that may wait.
+    """Decides whether a drain polls again, and how long the poll may wait.
 
-    When a limit is reached, what was fetched ahead is still taken, as giving it back would cost it a delivery.
+    When a limit is reached, prefetched records are still polled, because releasing them would cost each a delivery.
 
     Args:
-        limits: What ends it.
+        limits: When it stops.
         now_ms: When it began.
     """
 
@@ -62,13 +62,13 @@ class DrainBudget:
         return self._records >= self._limits.max_records or self._bytes >= self._limits.max_bytes
 
     def polled(self, count: int, fetched_bytes: int, *, is_ready: bool) -> None:
-        """A poll returned.
+        """Note that a poll returned.
 
         Args:
             count: How many records came.
-            fetched_bytes: How much was fetched since the drain began.
-            is_ready: Whether there were partitions to fetch from when it began, and a leader had answered: else
-                nothing coming means nothing.
+            fetched_bytes: Bytes fetched since the drain began.
+            is_ready: Whether there were partitions to fetch from when it began, and a leader had answered. If not, an
+                empty poll does not show that there are no records.
         """
         self._records += count
         self._bytes = fetched_bytes
@@ -77,12 +77,12 @@ class DrainBudget:
 
     @property
     def expects_another(self) -> bool:
-        """Whether a poll after the next one is likely, so that fetching ahead is of use."""
+        """Whether a poll after the next one is likely, so that prefetching is useful."""
         is_near = self._bytes > self._limits.max_bytes // 2 or self._records > self._limits.max_records // 2
         return not is_near
 
     def stopped_by(self, now_ms: int) -> StoppedBy:
-        """What ended it."""
+        """Why the drain stopped."""
         if self._records >= self._limits.max_records:
             return "records"
         if self._bytes >= self._limits.max_bytes:

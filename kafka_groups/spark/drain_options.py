@@ -1,4 +1,4 @@
-"""What `drain` takes: how much, how long, and which keys of a consumer."""
+"""The options of `drain`: how much it takes, how long it waits, and which keys of a consumer it accepts."""
 
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ DRAIN_RULES: Final = KeyRules(
     refuse_bytes="a drain hands out bytes, as Arrow tables do; decode them in Spark",
     refuse_ours="a drain sets it to {value} itself; remove it",
 )
-"""Which keys of a consumer a drain takes."""
+"""The keys of a consumer that a drain accepts."""
 _ON_LOCK_LOST: Final = ("warn", "raise")
 _LONGEST_BACKOFF_S: Final = 300
 
@@ -33,15 +33,15 @@ class DrainOptions:
     """The options of `drain` in addition to the keys of a consumer.
 
     Attributes:
-        max_records: The drain stops acquiring once this many records came; the last fetch may bring more.
-        max_bytes: The drain stops acquiring once it has fetched this many bytes, as they were on the wire. All of it,
-            and what Spark makes of it, is in the driver's memory.
-        idle_seconds: The drain is complete when nothing came for this long while the brokers answered.
+        max_records: The drain stops acquiring after this many records; the last fetch may return more.
+        max_bytes: The drain stops acquiring after it has fetched this many bytes, counted as they are on the wire. The
+            driver holds all of them in memory, and Spark's copy too.
+        idle_seconds: The drain is complete when no records have arrived for this long while the brokers answered.
         max_seconds: The drain stops acquiring after this time. If no fetch was answered by then, it raises
             `OperationTimeoutError`.
-        on_lock_lost: What happens if the brokers refuse to accept records at the end, or do not answer. Their locks
-            were lost, and they are redelivered although they were processed. "warn" logs and counts them; "raise"
-            raises `LockLostError` after everything else was accepted.
+        on_lock_lost: What happens if the brokers refuse to accept records at the end, or do not answer. The locks of
+            these records were lost, and they are redelivered although they were processed. "warn" logs and counts them;
+            "raise" raises `LockLostError` after all other records were accepted.
         dead_letter_topic: The topic for copies of records that are on one of their last two deliveries, written before
             the drain hands them out; None for no copies.
         backoff_seconds: How long the drain waits before it acquires records if its last two blocks failed: a sixth of

@@ -1,4 +1,4 @@
-"""A drain: the records of a share group that are there now, as one DataFrame of a batch job."""
+"""A drain: the available records of a share group as one DataFrame of a batch job."""
 
 import logging
 import os
@@ -44,9 +44,9 @@ _CLOSE_SECONDS = 10.0
 
 
 class LockLostError(KafkaGroupsError):
-    """The brokers did not take the acceptance of records that were processed: these will be delivered again.
+    """The brokers did not confirm that processed records were accepted, so these will be redelivered.
 
-    Nothing is lost; what was stored of them may be stored twice.
+    Nothing is lost, but records that you stored may be stored twice.
 
     Attributes:
         result: What the drain did.
@@ -68,7 +68,7 @@ def drain(
     environment: Environment | None = None,
     **keywords: Unpack[DrainKeywords],
 ) -> "Drain":
-    """Take the records of a share group that are there now into a DataFrame, for a batch job.
+    """Take the available records of a share group into a DataFrame, for a batch job.
 
         with drain(spark, config, topics=["orders"]) as batch:
             batch.df.write.mode("append").parquet(path)
@@ -76,7 +76,7 @@ def drain(
     The driver acquires the records when the block begins, and renews their locks while it runs. When the block ends, it
     accepts all records that you did not reject or release. If the block ends with an exception, `KeyboardInterrupt`
     included, it releases all of them, which costs each a delivery. A record is stored before it is accepted, so it may
-    be processed more than once: all of them if the driver dies.
+    be processed more than once. If the driver dies, all records of the block are redelivered.
 
     Brokers lock a limited number of records of a partition at a time (`share.partition.max.record.locks`), and a block
     gets no more. Enter the same drain again until a batch is empty. After a block that failed, it first waits for a
@@ -91,11 +91,11 @@ def drain(
             by their Python names.
 
     Returns:
-        A context manager which gives a `DrainedBatch`; you can enter it again after the block has ended.
+        A context manager that gives a `DrainedBatch`. You can enter it again after the block has ended.
 
     Raises:
-        ConfigurationError: A key or a value is bad. Entering the block raises `OperationTimeoutError` if no fetch was
-            answered within `max_seconds`, because then nobody knows whether there are records.
+        ConfigurationError: A key or a value is invalid. Entering the block raises `OperationTimeoutError` if no fetch
+            was answered within `max_seconds`, because it is then unknown whether there are records.
     """
     options, keys = options_and_keys(DrainOptions, keywords)
     given = {**(config or {}), **keys}
@@ -119,11 +119,11 @@ class _Source:
 
 
 class DrainedBatch:
-    """The records of a drain, in the driver's hands until the `with` block ends. Sized: how many rows there are.
+    """The records of a drain, which the driver holds until the `with` block ends. `len(batch)` is the number of rows.
 
     Attributes:
         table: The records as an Arrow table with the columns of `RECORD_SCHEMA`.
-        stopped_by: Why no more were acquired: "idle" when nothing came any more (because nothing was there, or
+        stopped_by: Why the drain stopped acquiring: "idle" if no more records arrived (because there were none, or
             because the brokers lock no more at a time), or the limit "records", "bytes" or "time".
     """
 
@@ -142,12 +142,12 @@ class DrainedBatch:
 
     @property
     def records(self) -> AnyRecords:
-        """The records one by one, as the share consumer has them."""
+        """The records one by one, as the share consumer returns them."""
         return self._batch.records
 
     @property
     def df(self) -> "DataFrame":
-        """The records as a DataFrame with the columns of `RECORD_DDL`; the same whatever actions are run on it."""
+        """The records as a DataFrame with the columns of `RECORD_DDL`. Every action on it sees the same records."""
         if self._frame is None:
             # Spark Connect needs the schema of an empty table; an empty list would need a Python worker.
             given = (self.table,) if len(self) else (self.table, RECORD_DDL)
@@ -156,16 +156,16 @@ class DrainedBatch:
 
     @property
     def deadline(self) -> float:
-        """When the first lock ends unless it is renewed, as it is, in seconds as `time.monotonic()` counts."""
+        """When the first lock expires if it is not renewed, in seconds on the clock of `time.monotonic()`."""
         return self._batch.deadline
 
     @property
     def delivery_counts(self) -> Any:
-        """How often each record was delivered, this time included: a numpy array in the order of `table`."""
+        """The delivery count of each record, including this delivery: a numpy array in the order of `table`."""
         return self.table["delivery_count"].to_numpy()
 
     def reject(self, which: object = None) -> int:
-        """Have these records never delivered again, when the block ends without an exception.
+        """Reject records: they are never redelivered if the block ends without an exception.
 
         Args:
             which: Records of this drain: a DataFrame, a table or tuples of topic, partition and offset; or one boolean
@@ -175,13 +175,13 @@ class DrainedBatch:
             How many records those are.
 
         Raises:
-            ConfigurationError: Not of this drain.
+            ConfigurationError: A record is not part of this drain.
             IllegalStateError: The block has ended.
         """
         return self._batch.reject(self._mask(which))
 
     def release(self, which: object = None) -> int:
-        """Give these records back, to be delivered again, when the block ends without an exception.
+        """Release records: they are redelivered after the block has ended, even without an exception.
 
         Args:
             which: As for `reject`.
@@ -190,7 +190,7 @@ class DrainedBatch:
             How many records those are.
 
         Raises:
-            ConfigurationError: Not of this drain.
+            ConfigurationError: A record is not part of this drain.
             IllegalStateError: The block has ended.
         """
         return self._batch.release(self._mask(which))
@@ -201,7 +201,7 @@ class DrainedBatch:
 
 
 class Drain:
-    """Takes records of a share group in one `with` block after the other; made by `drain`.
+    """Takes the records of a share group in one `with` block after another; `drain` creates it.
 
     Each block has its own consumer, which acquires records at the start and settles them at the end.
 
@@ -227,7 +227,7 @@ class Drain:
         self._forget()
 
     def _forget(self) -> None:
-        """Begin a block: nothing of the last one is left."""
+        """Reset the state of the last block."""
         self._tally = Tally()
         self._consumer: KafkaShareConsumer | None = None
         self._poller: Poller | None = None
@@ -240,7 +240,7 @@ class Drain:
 
     @property
     def result(self) -> ShareRunResult:
-        """What the drain did in the last block; complete when that has ended."""
+        """What the drain did in the last block; complete after the block has ended."""
         worker = WorkerMetrics(worker=0, host=socket.gethostname(), pid=os.getpid(), notes=self._notes,
                                **self._figures, **self._tally.values())  # fmt: skip
         return ShareRunResult((worker,))
@@ -301,7 +301,7 @@ class Drain:
         self._note_end(error)
 
     def _note_end(self, error: BaseException | None) -> None:
-        """A block ended: whether it failed decides how long the next one waits."""
+        """Note how a block ended, which decides how long the next one waits."""
         if error is None:
             self._backoff.succeeded()
         elif isinstance(error, Exception):  # an interrupted block says nothing about the job
@@ -362,7 +362,7 @@ class Drain:
         self._tally.note_error(error, failed=False)
 
     def _note_unreadable(self, poller: Poller, records: AnyRecords) -> None:
-        """Making the table showed which batches of the log cannot be read; their records are rejected."""
+        """Report the batches of the log that could not be read into the table; their records are rejected."""
         for delivery in deliveries_of(records):
             if delivery.undecodable is not None:
                 poller.survive(delivery.undecodable)
@@ -370,7 +370,7 @@ class Drain:
     # -------------------------------------------------------------------------------------- deliveries
 
     def _learn_about_the_group(self) -> int:
-        """Say what the group's configuration makes worth saying; after how many deliveries a record is given up."""
+        """Warn about the group's configuration, and return its delivery limit."""
         if self._source.environment is not None:
             return DEFAULT_DELIVERY_LIMIT  # no broker of a test's own network can be asked
         found = preflight(self._source.config, self._source.topics, self._options.dead_letter_topic)
@@ -378,7 +378,7 @@ class Drain:
         return found.settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
 
     def _look_after_last_deliveries(self, batch: ShareBatch, policy: DeliveryPolicy) -> None:
-        """Copy records that the broker is about to give up, before a failure of the job makes it do so."""
+        """Copy records near their delivery limit to the dead-letter topic, before a failing job archives them."""
         self._tally.max_delivery_count = often = batch.max_delivery_count
         if often < policy.copy_from:
             return

@@ -1,4 +1,4 @@
-"""What a share group's configuration says that decides whether records are lost."""
+"""The settings of a share group that decide whether records may be lost."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from kafka_groups.spark.group_queries import asked
 __all__ = ["DEFAULT_DELIVERY_LIMIT", "GroupSettings", "group_settings", "notes_on"]
 
 DEFAULT_DELIVERY_LIMIT = 5
-"""Kafka's `group.share.delivery.count.limit`, taken where the group's own is not to be had."""
+"""Kafka's `group.share.delivery.count.limit`, used if the group's own value is unknown."""
 
 _LIMIT = "share.delivery.count.limit"
 _RESET = "share.auto.offset.reset"
@@ -20,12 +20,12 @@ _DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 
 @frozen
 class GroupSettings:
-    """What a group says of itself; None where it is not known.
+    """The settings of a group; None if they are unknown.
 
     Attributes:
-        delivery_limit: After how many deliveries a record is given up.
+        delivery_limit: After how many deliveries a record is archived.
         auto_offset_reset: Where the group starts on a partition that it has not read yet.
-        dead_letter_topic: Where the brokers put what they give up; empty for nowhere.
+        dead_letter_topic: The brokers' dead-letter topic for archived records; empty if there is none.
     """
 
     delivery_limit: int | None = None
@@ -34,7 +34,7 @@ class GroupSettings:
 
 
 def group_settings(config: ShareConsumerConfig) -> GroupSettings:
-    """The configuration of a consumer's group; blocks for some milliseconds, at worst some seconds a broker."""
+    """Ask for the settings of a consumer's group; blocks for milliseconds, at worst some seconds per broker."""
     configs = asked(config, lambda brokers: config_of(brokers, config.group_id)) or {}
     limit = configs.get(_LIMIT)
     return GroupSettings(int(limit) if limit else None, configs.get(_RESET), configs.get(_DEAD_LETTERS))
@@ -43,13 +43,13 @@ def group_settings(config: ShareConsumerConfig) -> GroupSettings:
 def notes_on(
     settings: GroupSettings, group_id: str, dead_letter_topic: str | None, *, key: str = "dead_letter_topic"
 ) -> Sequence[str]:
-    """What a user should know before records are missed; empty if all is well, or nothing is known.
+    """Return warnings about settings that may lose records; empty if there are none, or the settings are unknown.
 
     Args:
-        settings: What the group says.
+        settings: The group's settings.
         group_id: The group.
         dead_letter_topic: The reader's own dead-letter topic.
-        key: How that is called where the reader is configured.
+        key: The name of its option, for the warnings.
     """
     notes = []
     if settings.auto_offset_reset == "latest":

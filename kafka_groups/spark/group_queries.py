@@ -1,7 +1,7 @@
-"""Questions about a share group that its members are not told: asked of the brokers over connections of their own.
+"""Questions about a share group that members cannot ask, sent to the brokers over separate connections.
 
-What cannot be had, because the brokers do not allow it, do not know it (before Kafka 4.3) or cannot be reached, is
-None: the consumer itself will say what is wrong.
+The answer is None if the brokers do not allow the question, do not support it (before Kafka 4.3) or cannot be reached.
+The consumer itself reports such problems.
 """
 
 import logging
@@ -23,16 +23,16 @@ T = TypeVar("T")
 
 
 def group_lag(config: ShareConsumerConfig, topics: Iterable[str]) -> int | None:
-    """How many records of these topics the group has still to accept, reject or give up.
+    """Return how many records of these topics the group still has to process.
 
-    Blocks for some milliseconds, at worst some seconds a broker.
+    Blocks for milliseconds, at worst some seconds per broker.
     """
     wanted = frozenset(topics)
     return asked(config, lambda brokers: _lag(brokers, config.group_id, wanted))
 
 
 def asked(config: ShareConsumerConfig, question: Callable[[Brokers], Awaitable[T]]) -> T | None:
-    """The answer to a question that is put to the bootstrap servers in turn until one answers; None if none does."""
+    """Ask the bootstrap servers in turn and return the first answer; None if no server answers."""
     thread = LoopThread(f"share-group-state-{config.group_id}")
     thread.start()
     try:

@@ -1,8 +1,8 @@
 """What a worker does with the records of a poll: process them, hold what fails, and try again.
 
-A failure says that records are bad or that the sink is away, and not which. The next success tells: if other records
-succeed, the sink works, and what fails again is bad. Until then the records are held, their locks are renewed and
-`process` is called again, less and less often: releasing them would spend one of their deliveries at each try.
+A failure does not show whether the records are bad or the sink is down. The next success does: if other records
+succeed, the sink works, and records that fail again are bad. Until then the worker holds the records, renews their
+locks and calls `process` again, less and less often. Releasing them would cost each a delivery at every try.
 """
 
 import logging
@@ -25,14 +25,14 @@ __all__ = ["Handling", "Pausing", "PollHandler"]
 
 _LOG = logging.getLogger(__name__)
 _TELLING_FAILURES = 3
-"""After so many failures in a row, without a success between them, the sink is taken to be away."""
+"""After this many failures in a row, the sink is considered down."""
 _FEW_ROWS = 64
 _MOST_POLLS_HELD = 20
 _TRIES_BEFORE_SAMPLES = 3
 _SAMPLE_STRIDE = 7_919
 _TRIES_OF_A_LAST_RECORD = 5
 _SHARE_OF_A_LONE_RECORD = 5
-"""A record that came alone, and not for the first time, is held for a fifth of the time: it may well be bad."""
+"""A redelivered record that arrives alone is held for a fifth of the time, because it is probably bad."""
 
 
 class Pausing(Protocol):
@@ -49,11 +49,11 @@ class Handling:
 
     Attributes:
         process: The user's function.
-        on_error: What happens to records that fail for good.
-        policy: What delivery counts call for.
-        retry_ms: For how long failing records are held and tried again.
+        on_error: What happens to records that still fail after the retries.
+        policy: The rules for delivery counts.
+        retry_ms: How long failing records are held and retried.
         pause: Waits between two tries.
-        backoff: How long.
+        backoff: How long to wait.
     """
 
     process: Callable[[ShareBatch], object]
@@ -65,10 +65,10 @@ class Handling:
 
 
 class PollHandler:
-    """Handles the records of polls, one after the other.
+    """Handles the records of one poll after another.
 
     Args:
-        handling: How.
+        handling: How records are handled.
         settler: Accepts, releases and rejects.
         tally: The figures.
         clock: Time.
@@ -87,7 +87,7 @@ class PollHandler:
         self._has_given_up = False
 
     def handle(self, batch: ShareBatch) -> bool:
-        """Process and acknowledge a poll, and records polled in the meantime; False if time was up with failures."""
+        """Process and acknowledge a poll and the records polled during it; False if records still failed at the end."""
         self._has_given_up = self._has_succeeded = False
         self._failing_since_ms = None
         try:
@@ -106,7 +106,7 @@ class PollHandler:
         return not self._has_given_up
 
     def _take_on(self, batch: ShareBatch) -> list[ShareBatch]:
-        """Begin with the records of a poll: the portions that they go in."""
+        """Take the records of a poll, and return the portions in which they are processed."""
         self._polls.append(batch)
         often = batch.max_delivery_count
         self._tally.max_delivery_count = max(self._tally.max_delivery_count, often)
@@ -135,7 +135,7 @@ class PollHandler:
     # --------------------------------------------------------------------------------- after a success
 
     def _succeeded(self, portion: ShareBatch) -> None:
-        """Accept a portion; it shows that the sink works, so records that fail again are bad."""
+        """Accept a portion. It shows that the sink works, so records that fail again are bad."""
         self._settler.accept(portion)
         self._has_succeeded = True
         self._failing_since_ms = None
@@ -204,7 +204,7 @@ class PollHandler:
             self._try(first)
 
     def _succeeds_with_a_sample(self) -> bool:
-        """Whether one record of a portion that fails succeeds on its own: then it is not the sink."""
+        """Whether one record of a failing portion succeeds on its own, which shows that the sink works."""
         portion = next((suspect for suspect in self._suspects if len(suspect) > 1), None)
         if portion is None:
             return False
@@ -217,9 +217,9 @@ class PollHandler:
         return True
 
     def _is_probably_bad(self) -> bool:
-        """Whether single records are all that is left of a poll in which others succeeded, after some tries.
+        """Whether only single records are left, after some tries, of a poll in which others succeeded.
 
-        The sink may also have gone away at that moment. Then each of them has lost a delivery; not the last one.
+        The sink may also have failed at that moment. Then each of them loses a delivery, but not its last one.
         """
         is_all = not self._waiting and all(len(suspect) == 1 for suspect in self._suspects)
         if not is_all or not self._has_succeeded or self._how.retry_ms == 0:
@@ -228,12 +228,12 @@ class PollHandler:
         return self._how.backoff.failures >= _TRIES_OF_A_LAST_RECORD and often < self._how.policy.limit
 
     def _may_poll(self) -> bool:
-        """Whether to take other records, to see whether they fail too; only a few are held while the sink is away."""
+        """Whether to poll other records to see whether they fail too; only a few are held while the sink is down."""
         held = sum(map(len, self._polls))
         return len(self._polls) < 2 or (held < _FEW_ROWS and len(self._polls) < _MOST_POLLS_HELD)
 
     def _deadline_ms(self, now_ms: int) -> int:
-        """Until when to try: as long as was configured, and not beyond locks that cannot be renewed."""
+        """When to stop trying: after the configured time, or before locks expire that cannot be renewed."""
         since_ms = now_ms if self._failing_since_ms is None else self._failing_since_ms
         is_lone = sum(map(len, self._polls)) == 1 and self._polls[0].max_delivery_count > 1
         retry_ms = self._how.retry_ms // (_SHARE_OF_A_LONE_RECORD if is_lone else 1)

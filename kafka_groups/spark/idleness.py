@@ -1,4 +1,4 @@
-"""Since when nothing has come, and how long the next poll may wait for it."""
+"""Since when no records have arrived, and how long the next poll may wait."""
 
 from attrs import define
 
@@ -11,11 +11,11 @@ _EARLY_POLL_MS = 100
 
 @define
 class Idleness:
-    """Whether nothing comes, as seen by who polls again and again.
+    """Notices when repeated polls return nothing.
 
     Attributes:
-        since_ms: When the first poll of those began that nothing came of; None when something came, or when nothing
-            coming means nothing.
+        since_ms: When the first of the empty polls began; None if the last poll returned records, or if its being empty
+            does not show that there are none.
         longest_poll_ms: How long the next poll may wait at most.
     """
 
@@ -23,13 +23,13 @@ class Idleness:
     longest_poll_ms: int = _EARLY_POLL_MS
 
     def polled(self, count: int, began_ms: int, *, is_answered: bool) -> None:
-        """A poll returned.
+        """Note that a poll returned.
 
         Args:
             count: How many records came.
             began_ms: When it began.
-            is_answered: Whether there were partitions to fetch from, and leaders have answered fetches: else nothing
-                coming means nothing.
+            is_answered: Whether there were partitions to fetch from, and leaders have answered fetches. If not, an
+                empty poll does not show that there are no records.
         """
         self.longest_poll_ms = _LONGEST_POLL_MS if is_answered else _EARLY_POLL_MS
         if count or not is_answered:

@@ -1,7 +1,7 @@
 """The Python that Spark starts for its tasks and its sources: it must have this package.
 
-PySpark starts what `PYSPARK_PYTHON` names, or else whatever `python3` is on the path, and not the interpreter of the
-program. In an environment that is not activated that is another Python, without the package.
+PySpark does not start the interpreter of your program. It starts the one that `PYSPARK_PYTHON` names, or else `python3`
+from the path. If your environment is not activated, that is another Python, without this package.
 """
 
 import functools
@@ -29,9 +29,9 @@ _REMEDY: Final = (
 
 
 def use_driver_python(spark: "SparkSession") -> None:
-    """Have a local session start this program's interpreter, unless the user chose one; check the one it starts.
+    """Make a local session start this program's interpreter, unless the user chose another, and check it.
 
-    Sessions on a cluster are left alone: their executors run on other hosts, where the path may not exist.
+    Sessions on a cluster are not changed: their executors run on other hosts, where the path may not exist.
 
     Raises:
         ConfigurationError: The interpreter does not exist or lacks the package.
@@ -66,7 +66,7 @@ def _check(python: str) -> None:
 
 
 def explained(error: Exception) -> ConfigurationError | None:
-    """The error to raise instead of Spark's, if it says that an executor's Python lacks the package."""
+    """Return the error to raise instead of Spark's, if an executor's Python lacks the package."""
     text = str(error)
     missing = next((missing for missing in _MISSING if missing in text), None)
     if missing is None:

@@ -1,9 +1,9 @@
-"""Records of one size as arrays, a whole block at once.
+"""Parse a block of records of equal size into arrays, all at once.
 
-Reading one record after the other takes some 300 ns for each. Where neighbours have the same size (numbers, codes,
-fixed layouts), it is known where each begins, and all else is arithmetic on arrays. What is out of the ordinary
-(sizes that differ, headers, offsets that are missing, bytes that are not records) is not dealt with: the answer is
-None then, and the caller reads record by record, which also finds out what is wrong.
+Reading records one by one takes about 300 ns per record. If neighbouring records have the same size (numbers, codes,
+fixed layouts), their positions are known, and the rest is arithmetic on arrays. This module does not handle unusual
+batches (different sizes, headers, missing offsets, invalid bytes). It returns None, and the caller reads record by
+record, which also finds out what is wrong.
 """
 
 from collections.abc import Sequence
@@ -37,11 +37,11 @@ _END_OF_RECORD: Final = 1  # the number of headers, which is 0
 
 @frozen(eq=False)
 class ParsedBlock:
-    """Records of batches that have one for each offset, and no headers.
+    """Records of batches that have a record for each offset and no headers.
 
     Attributes:
-        offsets: Of each record.
-        timestamps_ms: Of each record; -1 where the producer gave none.
+        offsets: The offset of each record.
+        timestamps_ms: The timestamp of each record; -1 if the producer did not set one.
         payloads: Keys and values as an array of bytes: at position 4n the key of record n, at 4n + 2 its value.
         has_key: Whether each record has a key; None if all have one.
         has_value: Whether each record has a value; None if all have one.
@@ -59,11 +59,11 @@ class ParsedBlock:
         return len(self.offsets)
 
     def keys(self) -> pa.Array:
-        """The keys, null where there is none."""
+        """The keys; null for a record without one."""
         return self._taken(0, self.has_key)
 
     def values(self) -> pa.Array:
-        """The values, null where there is none."""
+        """The values; null for a record without one."""
         return self._taken(2, self.has_value)
 
     def _taken(self, first: int, there: Any) -> pa.Array:
@@ -72,14 +72,14 @@ class ParsedBlock:
 
 
 class _UnusualError(Exception):
-    """Records to read one by one."""
+    """The records must be read one by one."""
 
 
 def parse(batches: Sequence[RecordBatch]) -> ParsedBlock | None:
-    """The records of batches that have one for each offset.
+    """Parse the records of batches that have a record for each offset.
 
     Returns:
-        None if a batch is out of the ordinary, or unreadable; else what reading record by record gives.
+        None if a batch is unusual or unreadable; otherwise the same as reading record by record.
     """
     try:
         return _parsed(batches)

@@ -1,8 +1,8 @@
-"""How records are treated whose processing failed before, and what happens to those that fail for good.
+"""How redelivered records are processed, and what happens to records that keep failing.
 
-A record fails for one of two reasons. It is bad itself: it makes `process` raise, or the whole worker die. Or it was
-next to one that is, or the sink was away. The delivery count does not tell which. So records that were delivered before
-are processed in small portions, each acknowledged before the next: then only the bad ones come nearer to their limit.
+A record may fail because it is bad: it makes `process` raise or kills the worker. Or it was in one batch with a bad
+record, or the sink was down. The delivery count does not show the reason. So redelivered records are processed in small
+portions, each acknowledged before the next. Then only the bad ones get closer to their limit.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _BACKOFF_FACTOR = 6
 
 
 def wait_after_failures_ms(failures: int, backoff_ms: int) -> int:
-    """How long to wait before anything is acquired again after failures in a row: longer each time, 5 minutes at most.
+    """Return how long to wait after failures in a row before acquiring again: longer each time, 5 minutes at most.
 
     Args:
         failures: How many runs of a query, or blocks of a drain, failed in a row.
@@ -40,7 +40,7 @@ def wait_after_failures_ms(failures: int, backoff_ms: int) -> int:
 
 @frozen
 class DeliveryPolicy:
-    """What a delivery count calls for, given after how many deliveries the broker gives a record up.
+    """How to treat a record with a certain delivery count, given the group's delivery limit.
 
     Attributes:
         limit: The group's `share.delivery.count.limit`.
@@ -50,14 +50,14 @@ class DeliveryPolicy:
 
     @property
     def singles_from(self) -> int:
-        """From this delivery on each record is processed on its own; two deliveries are needed for that."""
+        """The first delivery on which each record is processed on its own; this takes two deliveries."""
         return max(2, self.limit - 1)
 
     def portions(self, counts: Sequence[int]) -> list[list[int]]:
-        """The rows of a poll in the portions and the order in which they are processed.
+        """Split the rows of a poll into portions, in the order in which they are processed.
 
-        New records go first and together. Where one of the others kills the worker, those after it have not had their
-        turn, and next time neither if the order were the same. So every other delivery goes backwards.
+        New records go first, in one portion. If a redelivered record kills the worker, the records after it are not
+        processed, and in the same order they would never be. So every other delivery reverses the order.
 
         Args:
             counts: The delivery count of each row.
@@ -75,26 +75,26 @@ class DeliveryPolicy:
 
     @property
     def copy_from(self) -> int:
-        """From this delivery on a record is copied to the dead-letter topic before it is processed.
+        """The first delivery on which a record is copied to the dead-letter topic before it is processed.
 
-        The last delivery alone would be too late: it may end without anybody having looked at the record, in a worker
-        that is killed by another record or by the cluster, and the broker then archives it.
+        The last delivery would be too late: another record or the cluster may kill the worker before it looks at the
+        record, and the broker then archives it.
         """
         return max(2, self.limit - 1)
 
     def verdict(self, on_error: OnError, delivery_count: int) -> AcknowledgeType:
-        """What to do with a record that failed on its own.
+        """Return how to acknowledge a record that failed on its own.
 
-        On the last delivery to give back and to reject come to the same, and rejecting says so.
+        On the last delivery, releasing and rejecting have the same effect, and rejecting states it.
         """
         if on_error == "reject" or delivery_count >= self.limit:
             return AcknowledgeType.REJECT
         return AcknowledgeType.RELEASE
 
     def wait_ms(self, max_delivery_count: int) -> int:
-        """How long to wait before records that were delivered often are processed: a crash loop is slowed down.
+        """Return how long to wait before processing records that were delivered often, to slow down a crash loop.
 
-        Not on the last delivery: a worker that is stopped while it waits would lose them.
+        There is no wait on the last delivery: a worker that is stopped while it waits would lose the records.
         """
         if not self.singles_from <= max_delivery_count < self.limit:
             return 0

@@ -1,7 +1,7 @@
-"""One consumer that is polled again and again: the rules that workers, drains and sources share.
+"""Polling a consumer repeatedly: the rules that workers, drains and sources share.
 
-They are: which errors end the work and which pass, when a commit is tried again, and whether a broker has ever answered
-a fetch, so that an empty poll means something.
+They decide which errors end the work, when a commit is retried, and whether an empty poll shows that there are no
+records, which needs a broker that has answered a fetch.
 """
 
 import logging
@@ -42,7 +42,7 @@ Notice = Callable[[KafkaGroupsError], None]
 
 
 class Polled(Protocol):
-    """What is polled; `KafkaShareConsumer`."""
+    """The consumer that is polled; `KafkaShareConsumer` is one."""
 
     @property
     def has_fetched(self) -> bool:
@@ -68,12 +68,12 @@ class Polled(Protocol):
 
 
 def is_passing(error: KafkaGroupsError, *, has_fetched: bool) -> bool:
-    """Whether polling can go on after an error.
+    """Whether polling can continue after an error.
 
     Args:
         error: What a poll or a commit raised.
-        has_fetched: Whether a broker has answered a fetch before. If none has, unreachable brokers are a mistake in the
-            configuration rather than an outage.
+        has_fetched: Whether a broker has answered a fetch before. If not, unreachable brokers are considered a mistake
+            in the configuration and not an outage.
     """
     if isinstance(error, BootstrapError):
         return has_fetched
@@ -81,7 +81,7 @@ def is_passing(error: KafkaGroupsError, *, has_fetched: bool) -> bool:
 
 
 def is_answered(consumer: Polled) -> bool:
-    """Whether an empty poll means that nothing was there.
+    """Whether an empty poll means that there were no records.
 
     It does not before a broker has answered a fetch, without partitions, or during an outage.
     """
@@ -90,7 +90,7 @@ def is_answered(consumer: Polled) -> bool:
 
 
 class Poller:
-    """Polls a consumer and commits for it, across the errors that pass.
+    """Polls a consumer and commits for it, and continues after temporary errors.
 
     Args:
         consumer: The consumer.
@@ -103,10 +103,10 @@ class Poller:
         self._ending: KafkaGroupsError | None = None
 
     def poll(self, timeout_ms: int, *, hold: bool = False) -> AnyRecords:
-        """Wait for records; empty after an error that passes.
+        """Wait for records; empty after a temporary error.
 
         Raises:
-            KafkaGroupsError: The group cannot be read any more.
+            KafkaGroupsError: The group can no longer be read.
         """
         self._raise_ending()
         try:
@@ -118,11 +118,11 @@ class Poller:
     def commit(self) -> CommitResult | None:
         """Send the acknowledgements, and wait until the brokers have confirmed or refused them.
 
-        An error of the background comes before anything is sent, so the commit is tried again. If it is one that ends
-        the work, the next poll raises it: the acknowledgements are of records that are done, and go first.
+        A background error is raised before anything is sent, so the commit is retried. If the error ends the work, the
+        next poll raises it: the acknowledgements are for processed records, so they are sent first.
 
         Returns:
-            An error or None for each partition; None if the answer is not known.
+            An error or None for each partition; None if the result is unknown.
         """
         for _ in range(_COMMIT_TRIES):
             try:
@@ -135,10 +135,10 @@ class Poller:
         return None
 
     def survive(self, error: KafkaGroupsError) -> None:
-        """Notice an error that passes.
+        """Report a temporary error.
 
         Raises:
-            KafkaGroupsError: It does not pass.
+            KafkaGroupsError: The error is not temporary.
         """
         if not is_passing(error, has_fetched=self._consumer.has_fetched):
             raise error
@@ -156,11 +156,11 @@ class Poller:
 
 
 def no_fetch_answered(config: ShareConsumerConfig, seconds: float, *, is_assigned: bool) -> OperationTimeoutError:
-    """The error to raise when the brokers do not answer, so that nobody takes that for an empty topic.
+    """Return the error to raise if the brokers do not answer, so that it does not look like an empty topic.
 
     Args:
-        config: Of the consumer.
-        seconds: For how long it tried.
+        config: The configuration of the consumer.
+        seconds: How long it tried.
         is_assigned: Whether the group gave it partitions.
     """
     servers = ", ".join(f"{host}:{port}" for host, port in config.bootstrap_servers)

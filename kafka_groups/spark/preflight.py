@@ -1,4 +1,4 @@
-"""What is looked at before the first record: topics that do not exist, and a group that would miss or lose records."""
+"""Checks before the first record: missing topics, and settings of the group that may lose records."""
 
 import logging
 import threading
@@ -24,10 +24,10 @@ _PAUSE_S: Final = 0.5
 
 @frozen
 class Preflight:
-    """What was found.
+    """The result of the checks.
 
     Attributes:
-        settings: What the group's configuration says.
+        settings: The settings of the group.
         notes: What the user should know; logged as warnings already.
     """
 
@@ -38,15 +38,15 @@ class Preflight:
 def preflight(
     config: ShareConsumerConfig, topics: Iterable[str], dead_letter_topic: str | None, *, key: str = "dead_letter_topic"
 ) -> Preflight:
-    """Look at the topics and the group, and warn; blocks for some milliseconds, at worst some seconds a broker.
+    """Check the topics and the group, and log warnings; blocks for milliseconds, at worst some seconds per broker.
 
-    What the brokers do not tell is left to the consumer, which says what is wrong.
+    Problems with reaching the brokers are left to the consumer, which reports them.
 
     Args:
-        config: Of the consumer.
+        config: The configuration of the consumer.
         topics: What it subscribes to.
         dead_letter_topic: The reader's own dead-letter topic.
-        key: How that is called where the reader is configured.
+        key: The name of its option, for the warnings.
 
     Raises:
         UnknownTopicOrPartitionError: A topic does not exist.

@@ -1,4 +1,4 @@
-"""TLS and SASL of a share consumer, in the words of librdkafka's producer."""
+"""Translate TLS and SASL keys of a share consumer into those of librdkafka's producer."""
 
 import asyncio
 import inspect
@@ -95,10 +95,10 @@ class Tokens:
 
 @frozen
 class UnsecuredTokens:
-    """Makes tokens that nobody signs, as Java's client does by default.
+    """Creates unsigned tokens, as the Java client does by default.
 
     Attributes:
-        subject: The user that they are for.
+        subject: The user of the tokens.
     """
 
     subject: str

@@ -1,7 +1,7 @@
-"""Writing to Kafka from Spark's processes: for dead letters and the Kafka sink, and on top of confluent-kafka.
+"""Write to Kafka from Spark's processes, for dead letters and the Kafka sink; uses confluent-kafka.
 
-A `DurableProducer` is a light value that is made anywhere and travels to the process that writes. The librdkafka
-producer behind it is made there, on first use, once per process and configuration: its connections and its thread
+A `DurableProducer` is a light value that you can create anywhere and send to the process that writes. That process
+creates the librdkafka producer behind it on first use, once for each configuration. Its connections and its thread
 outlive a task, as Spark's Python workers do.
 """
 
@@ -52,28 +52,28 @@ _SHARED: Mapping[str, str] = {
     "ssl.key.password": "ssl.key.password",
     "ssl.key.pem": "ssl.key.pem",
 }
-"""The consumer's keys that mean the same to a producer, and librdkafka's names for them."""
+"""The consumer's keys that a producer has too, with librdkafka's names."""
 
 _DURABLE: Mapping[str, object] = {"acks": "all", "enable.idempotence": True}
-"""What makes a confirmed record one that is kept, once and in order; not for users to change."""
+"""Settings that keep each confirmed record once and in order; users cannot change them."""
 
 _ALIASES: Mapping[str, str] = {"request.required.acks": "acks"}
 
 _NEEDED: Mapping[str, Container[str]] = {"acks": ("all", "-1"), "enable.idempotence": ("true",)}
-"""The values that users may give for them."""
+"""The values that users may set for them."""
 
 _DEFAULTS: Mapping[str, object] = {"linger.ms": 5, "log_level": 3}
 
 
 def producer_config(config: Mapping[str, object]) -> dict[str, object]:
-    """The configuration of librdkafka for a producer that reaches the same cluster as a share consumer.
+    """Return the librdkafka configuration of a producer for the same cluster as a share consumer.
 
     Args:
         config: Keys of a share consumer, in any of its spellings, and of librdkafka's producer by their dotted names.
             Keys that only a consumer has (`group.id`, `max.poll.records` …) are left out.
 
     Raises:
-        ConfigurationError: A value does not fit, no server is named, or acknowledgement by all replicas or
+        ConfigurationError: A value is invalid, there are no bootstrap servers, or acknowledgement by all replicas or
             idempotence would be turned off.
     """
     translated: dict[str, object] = {}
@@ -121,7 +121,7 @@ class _Failure:
 
 @define
 class _Deliveries:
-    """The records between two flushes, as librdkafka reports on them, from whichever thread it is called on."""
+    """The results of the records between two flushes, which librdkafka may report on any thread."""
 
     outstanding: int = 0
     failed: int = 0
@@ -154,11 +154,11 @@ class _Deliveries:
 
 
 class DurableProducer:
-    """Writes records and knows when they are kept: idempotent, acknowledged by all in-sync replicas.
+    """Writes records durably: idempotent, and acknowledged by all in-sync replicas.
 
-    It may be pickled, and inherited by a forked process; each process makes its own connections, which all producers
-    of the same configuration in that process share. One is for one thread at a time, since `flush` answers for all
-    that was handed over; several threads take one each.
+    It can be pickled and inherited by a forked process. Each process has its own connections, which all producers with
+    the same configuration in that process share. Use one producer per thread, because `flush` reports on all records
+    that were produced since the last one.
 
     Args:
         config: Keys of a share consumer that mean the same to a producer (`bootstrap.servers`, `security.protocol`,
@@ -166,7 +166,7 @@ class DurableProducer:
             keys of librdkafka's producer (`compression.type`, `linger.ms`, `delivery.timeout.ms` …).
 
     Raises:
-        ConfigurationError: A value does not fit, or would make writing less durable.
+        ConfigurationError: A value is invalid, or would make writing less durable.
     """
 
     def __init__(self, config: Mapping[str, object]) -> None:
@@ -190,7 +190,7 @@ class DurableProducer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> None:
-        """Hand one record over for writing; `flush` says whether it was written.
+        """Queue a record; `flush` reports whether it was written.
 
         Blocks while the producer's queue is full. A record that cannot even be queued is reported by `flush` too.
 
@@ -280,7 +280,7 @@ def _make(settings: _Settings, config: Mapping[str, object]) -> Producer:
 
 
 def _forget(settings: _Settings) -> None:
-    """After a fatal error a producer can do nothing more: let the next record find a new one."""
+    """Drop a producer after a fatal error, so that the next record gets a new one."""
     with _making:
         _producers.pop((os.getpid(), settings), None)
 

@@ -1,4 +1,4 @@
-"""Finding records in a table by what names them: topic, partition and offset."""
+"""Find records in a table by topic, partition and offset."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,12 +16,12 @@ _SCHEMA = pa.schema([RECORD_SCHEMA.field(name) for name in RECORD_KEY])
 
 
 def keys_table(keys: object) -> pa.Table | None:
-    """Keys as a table: of a table or data frame with the three columns, or of tuples; None if it is none of these.
+    """Return keys as a table, from a table or DataFrame with the three columns or from tuples; None for other types.
 
-    A DataFrame of Spark is collected.
+    A Spark DataFrame is collected.
 
     Raises:
-        ConfigurationError: A table or data frame without these columns.
+        ConfigurationError: The table or DataFrame lacks one of these columns.
     """
     named = getattr(keys, "columns", None)
     if not isinstance(keys, pa.Table | pa.RecordBatch) and named is not None:
@@ -62,14 +62,14 @@ _NAMED = "topic, partition and offset"
 
 
 def mask_of_keys(table: pa.Table, keys: pa.Table) -> Any:
-    """One boolean for each row of a table: whether it is named by the keys.
+    """Return one boolean for each row of a table: whether it has one of the keys.
 
     Args:
-        table: With the columns topic, partition and offset.
-        keys: With these columns alone; the same key may come twice.
+        table: A table with the columns topic, partition and offset.
+        keys: A table with only these columns; keys may be repeated.
 
     Raises:
-        ConfigurationError: A key names no row.
+        ConfigurationError: A key matches no row.
     """
     mask = np.zeros(table.num_rows, np.bool_)
     unknown = 0

@@ -1,4 +1,4 @@
-"""What workers did: one row of figures for each task, and all of them as a result."""
+"""The metrics of workers: one row for each task, and the result of a run."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -15,31 +15,33 @@ __all__ = ["METRICS_DDL", "ShareRunResult", "WorkerMetrics", "metrics_batch"]
 
 @frozen(kw_only=True)
 class WorkerMetrics:
-    """What one task of one Python worker did; every record that it acquired ends in exactly one of four counts.
+    """What one task of a Python worker did.
+
+    Every acquired record is in exactly one of the counts `accepted`, `released`, `rejected` and `lock_lost`.
 
     Attributes:
         worker: Number of the task's partition.
         host: Where it ran.
         pid: The process.
         member_id: The member of the share group.
-        polls: Polls, those that brought nothing included.
+        polls: Polls, including empty ones.
         acquired: Records that polls returned.
         accepted: Records that the brokers confirmed as accepted.
         released: Records that were released, to be redelivered.
         rejected: Records that were rejected, and are not redelivered.
         lock_lost: Records whose acknowledgement the broker refused or did not answer; they are redelivered.
         dead_lettered: Copies written to the dead-letter topic.
-        renewed: Lock renewals, one for each partition and fetch.
-        bytes: Bytes that were fetched, as they were on the wire.
-        poll_ms: Time spent in polls, waiting included.
+        renewed: Lock renewals, counted per partition and fetch.
+        bytes: Bytes fetched, as counted on the wire.
+        poll_ms: Time spent in polls, including waiting.
         process_ms: Time spent in `process`.
         ack_ms: Time spent waiting for brokers to confirm.
-        empty_ms: How long nothing had come when the task ended, while there were partitions to fetch from.
-        lag: How many records the group had left when this worker found nothing more (`run_until`); None if it was not
-            asked for or is not known.
+        empty_ms: How long no records had arrived when the task ended, while there were partitions to fetch from.
+        lag: How many records the group still had when this worker found no more (`run_until`); None if it was not
+            asked for or is unknown.
         max_delivery_count: The highest delivery count seen.
         error: The last error with its traceback, or None.
-        failed: Whether the error must be raised where the run was started.
+        failed: Whether the run raises because of the error.
         notes: Warnings about the group's configuration.
     """
 
@@ -68,15 +70,15 @@ class WorkerMetrics:
 
     @property
     def error_summary(self) -> str:
-        """The last line of the error; empty without one."""
+        """The last line of the error; empty if there is none."""
         return self.error.strip().splitlines()[-1] if self.error else ""
 
     def row(self) -> dict[str, Any]:
-        """As a row of `METRICS_DDL`."""
+        """Return the metrics as a row of `METRICS_DDL`."""
         return {**asdict(self), "notes": list(self.notes)}
 
     def plus(self, later: "WorkerMetrics") -> "WorkerMetrics":
-        """What the same process did in a later task added: counts and times are summed up."""
+        """Add what the same process did in a later task: counts and times are summed."""
         sums = {name: getattr(self, name) + getattr(later, name) for name in _SUMMED}
         return evolve(
             later,
@@ -109,7 +111,7 @@ METRICS_DDL = (
     " poll_ms bigint, process_ms bigint, ack_ms bigint, empty_ms bigint, lag bigint, max_delivery_count int,"
     " error string, failed boolean, notes array<string>"
 )
-"""The columns of `WorkerMetrics` in Spark's spelling."""
+"""The columns of `WorkerMetrics` as a Spark schema."""
 
 _SHOWN = ("worker", "pid", *_SUMMED, "max_delivery_count")
 _NAMES = tuple(field.name for field in fields(WorkerMetrics))
@@ -117,7 +119,7 @@ _NAMES = tuple(field.name for field in fields(WorkerMetrics))
 
 @frozen
 class ShareRunResult:
-    """What all workers of a run did; `str` makes a table of it.
+    """What all workers of a run did; `str(result)` is a table.
 
     Attributes:
         workers: What each worker did.
@@ -127,7 +129,7 @@ class ShareRunResult:
 
     @classmethod
     def of_rows(cls, rows: Iterable[Any]) -> "ShareRunResult":
-        """The result out of Spark's rows with the columns of `METRICS_DDL`."""
+        """Create a result from Spark's rows with the columns of `METRICS_DDL`."""
         values = ({name: row[name] for name in _NAMES} for row in rows)
         workers = (WorkerMetrics(**{**named, "notes": tuple(named["notes"] or ())}) for named in values)
         return cls(tuple(sorted(workers, key=lambda worker: worker.worker)))
@@ -151,16 +153,16 @@ class ShareRunResult:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the configuration of the group makes worth saying, each thing once."""
+        """Warnings about the group's configuration, each one once."""
         return tuple(dict.fromkeys(note for worker in self.workers for note in worker.notes))
 
     @property
     def failed(self) -> bool:
-        """Whether a worker had an error that must be raised."""
+        """Whether a worker had an error because of which the run raises."""
         return any(worker.failed for worker in self.workers)
 
     def plus(self, later: "ShareRunResult") -> "ShareRunResult":
-        """What the same workers did in a later run added, process by process."""
+        """Add what the same workers did in a later run, process by process."""
         merged = {(worker.host, worker.pid): worker for worker in self.workers}
         for worker in later.workers:
             place = (worker.host, worker.pid)
@@ -168,7 +170,7 @@ class ShareRunResult:
         return ShareRunResult(tuple(merged.values()))
 
     def to_dataframe(self, spark: "SparkSession") -> "DataFrame":
-        """One row for each worker, with the columns of `METRICS_DDL`."""
+        """Return a DataFrame with one row for each worker and the columns of `METRICS_DDL`."""
         return spark.createDataFrame([worker.row() for worker in self.workers], METRICS_DDL)
 
 
@@ -181,7 +183,7 @@ def _cells(worker: WorkerMetrics, name: str | None = None) -> tuple[str, ...]:
 
 
 def metrics_batch(metrics: WorkerMetrics) -> pa.RecordBatch:
-    """The figures as the one row that a task gives to Spark."""
+    """Return the metrics as the one row that a task gives to Spark."""
     return pa.RecordBatch.from_pylist([metrics.row()], schema=_SCHEMA)
 
 

@@ -1,4 +1,4 @@
-"""Functions that run nothing when they are called: refused, as their records would be accepted unprocessed."""
+"""Refuse functions that run nothing when they are called: their records would be accepted without being processed."""
 
 import functools
 import inspect
@@ -19,7 +19,7 @@ def check_process(process: object) -> None:
     """Refuse a function whose call runs none of its code.
 
     Raises:
-        ConfigurationError: It is a generator function or is declared with `async def`, or is not callable.
+        ConfigurationError: It is a generator function, is declared with `async def`, or is not callable.
     """
     if not callable(process):
         raise ConfigurationError(f"process={process!r} is not callable: give a function of a ShareBatch")

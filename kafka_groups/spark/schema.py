@@ -1,4 +1,4 @@
-"""What a record is in Arrow and in Spark: the same columns wherever records come from a share group."""
+"""The columns of a record in Arrow and in Spark, the same for workers, source and drain."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,13 +8,13 @@ import pyarrow as pa
 __all__ = ["HEADER_TYPE", "RECORD_DDL", "RECORD_KEY", "RECORD_SCHEMA", "TIMESTAMP_TYPE", "ddl_of"]
 
 RECORD_KEY: Final = ("topic", "partition", "offset")
-"""The columns that identify a record; a record that was delivered twice has them twice."""
+"""The columns that identify a record. Both deliveries of a redelivered record have the same values."""
 
 TIMESTAMP_TYPE: Final = pa.timestamp("us", tz="UTC")
-"""Spark's timestamps have microseconds, Kafka's milliseconds."""
+"""Spark's timestamps have microseconds, Kafka's have milliseconds."""
 
 HEADER_TYPE: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
-"""The headers of a record in the producer's order; a key may come twice."""
+"""The headers of a record in the producer's order; a key may be repeated."""
 
 RECORD_SCHEMA: Final = pa.schema([
     pa.field("topic", pa.string()),
@@ -27,11 +27,10 @@ RECORD_SCHEMA: Final = pa.schema([
     pa.field("headers", HEADER_TYPE),
     pa.field("delivery_count", pa.int16()),
 ])  # fmt: skip
-"""The columns of a record. Spark compares the types exactly, so they are these and no others that hold as much.
+"""The columns of a record. Spark compares the types exactly, so no others work.
 
-`timestamp` is null when the producer gave none; `timestampType` is 0 if the producer set it and 1 if the broker did, as
-in Spark's own Kafka source; `delivery_count` counts this delivery too (KIP-932). Duplicates
-are removed by `RECORD_KEY`.
+`timestamp` is null if the producer did not set it. `timestampType` is 0 if the producer set it and 1 if the broker did,
+as in Spark's own Kafka source. `delivery_count` includes this delivery (KIP-932). `RECORD_KEY` identifies duplicates.
 """
 
 _SPELLED: Final = {
@@ -48,9 +47,9 @@ _SPELLED: Final = {
 
 
 def ddl_of(columns: Sequence[str]) -> str:
-    """Some columns of `RECORD_SCHEMA` in Spark's spelling."""
+    """Return some columns of `RECORD_SCHEMA` as a Spark schema."""
     return ", ".join(f"{name} {_SPELLED[name]}" for name in columns)
 
 
 RECORD_DDL: Final = ddl_of(RECORD_SCHEMA.names)
-"""`RECORD_SCHEMA` in Spark's spelling."""
+"""`RECORD_SCHEMA` as a Spark schema."""

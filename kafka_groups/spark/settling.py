@@ -1,4 +1,4 @@
-"""The end of a portion of records: accepted, or released or rejected, with a copy where the record would be gone."""
+"""Settle a portion of records: accept, release or reject them, and copy records that would be gone."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,10 +19,10 @@ class Settler:
     """Decides, copies and acknowledges.
 
     Args:
-        on_error: What happens to records that fail for good.
-        policy: What delivery counts call for.
+        on_error: What happens to records that still fail after the retries.
+        policy: The rules for delivery counts.
         dead_letters: Where copies go, or None.
-        acknowledger: Sends what was decided.
+        acknowledger: Sends the acknowledgements.
         tally: The figures.
     """
 
@@ -41,13 +41,13 @@ class Settler:
         self._tally = tally
 
     def prepare(self, batch: ShareBatch) -> None:
-        """Copy the records of a poll that may not be delivered again."""
+        """Copy the records of a poll that may not be redelivered."""
         if batch.max_delivery_count >= self._policy.copy_from:
             near = np.flatnonzero(batch.delivery_counts >= self._policy.copy_from)
             self._copy(list(batch.part(near)), "on one of its last deliveries")
 
     def accept(self, portion: ShareBatch) -> None:
-        """Accept what `process` left open; what it rejected is copied first."""
+        """Accept the records that `process` did not decide about, after copying those that it rejected."""
         rejected = portion.rejected()
         if rejected and not self._copy(rejected, "rejected"):
             portion.release(rejected)
@@ -55,7 +55,7 @@ class Settler:
         self._acknowledger.send(portion.records)
 
     def give_up(self, portion: ShareBatch) -> None:
-        """The records failed for good: nothing that `process` decided about them holds."""
+        """Settle records that still fail after the retries; decisions of `process` about them are ignored."""
         verdict = self._policy.verdict
         kinds = np.array([verdict(self._on_error, int(count)) for count in portion.delivery_counts.tolist()])
         portion.release()
@@ -65,12 +65,12 @@ class Settler:
         self._acknowledger.send(portion.records)
 
     def release(self, portion: ShareBatch) -> None:
-        """Give the records back untried."""
+        """Release the records without processing them."""
         portion.release()
         self._acknowledger.send(portion.records)
 
     def _copy(self, records: Sequence[Any], reason: str) -> bool:
-        """Whether the records are safe: copied, or there is nowhere to copy them to."""
+        """Copy records; True if they were copied or there is no dead-letter topic."""
         if self._dead_letters is None or not records:
             return True
         try:

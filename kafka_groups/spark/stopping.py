@@ -1,4 +1,4 @@
-"""Stopping between micro-batches: the one that runs is finished, and no further one begins to poll."""
+"""Stop between micro-batches: the current one finishes, and no further one starts to poll."""
 
 import random
 import threading
@@ -17,15 +17,15 @@ _ON = "true"
 
 
 def is_connect(spark_object: object) -> bool:
-    """Whether a session or a query is one of Spark Connect: no SparkContext, and `foreachBatch` runs elsewhere."""
+    """Whether a session or a query uses Spark Connect: no SparkContext, and `foreachBatch` runs on the server."""
     return type(spark_object).__module__.startswith("pyspark.sql.connect")
 
 
 class StopSwitch:
-    """Whether runs may still begin.
+    """Whether runs may still start.
 
-    With classic Spark `foreachBatch` runs on a thread of this process. With Spark Connect it runs in another process,
-    which receives it through the session's configuration.
+    With classic Spark, `foreachBatch` runs on a thread of this process. With Spark Connect it runs in another process,
+    which reads the switch from the session's configuration.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -36,11 +36,11 @@ class StopSwitch:
         return StopSwitch, (self._name,)
 
     def is_on(self, session: "SparkSession") -> bool:
-        """Whether no further run is to begin."""
+        """Whether no further run may start."""
         return self._is_on or (is_connect(session) and session.conf.get(self._name, "") == _ON)
 
     def stop(self, query: "StreamingQuery") -> None:
-        """Let no further run begin, wait for the micro-batch under way, and stop the query."""
+        """Prevent further runs, wait for the current micro-batch, and stop the query."""
         last, pause = _batch_id(query), threading.Event()
         self._is_on = True
         if is_connect(query):

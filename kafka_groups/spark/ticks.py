@@ -1,4 +1,4 @@
-"""A streaming DataFrame without data of its own: what starts one micro-batch of workers after the other."""
+"""A streaming DataFrame without data, which starts one micro-batch of workers after another."""
 
 from typing import TYPE_CHECKING
 
@@ -11,17 +11,17 @@ __all__ = ["checked_workers", "worker_ticks"]
 
 
 def worker_ticks(spark: "SparkSession", *, workers: int) -> "DataFrame":
-    """A stream whose micro-batches have one partition for each worker.
+    """Return a stream whose micro-batches have one partition for each worker.
 
-    Its rows mean nothing; a restart that repeats a micro-batch repeats no records. Give `ShareWorkers.run` what
-    `foreachBatch` makes of it.
+    Pass `ShareWorkers.run` to its `foreachBatch`. The rows have no meaning, so a restart that repeats a micro-batch
+    does not repeat records.
 
     Args:
-        spark: The session; also one of Spark Connect.
-        workers: How many tasks poll side by side. More than the cluster has slots wait for one another.
+        spark: The session, classic or of Spark Connect.
+        workers: How many tasks poll in parallel. If there are more workers than slots, they wait for one another.
 
     Raises:
-        ConfigurationError: Not a positive number.
+        ConfigurationError: `workers` is not a positive integer.
     """
     count = checked_workers(workers)
     source = spark.readStream.format("rate-micro-batch")
@@ -29,7 +29,7 @@ def worker_ticks(spark: "SparkSession", *, workers: int) -> "DataFrame":
 
 
 def checked_workers(workers: object) -> int:
-    """A number of workers.
+    """Check a number of workers.
 
     Raises:
         ConfigurationError: It is not a positive integer.

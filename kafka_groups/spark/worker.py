@@ -1,7 +1,7 @@
-"""The body of a task: poll, process, acknowledge, again and again, in one Python worker of Spark.
+"""The body of a task: poll, process and acknowledge repeatedly in one Python worker of Spark.
 
-Nothing leaves the task but figures. A record is accepted after `process` returned, by the process that ran it, so that
-a worker may be killed at any moment: what it had not accepted is delivered again.
+A task returns only metrics. The Python worker that ran `process` accepts the records after it has returned. So a worker
+may be killed at any moment: records that it had not accepted are redelivered.
 """
 
 import logging
@@ -40,13 +40,13 @@ _LOG = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class WorkerTask:
-    """What a task has to do; travels to the executors.
+    """What a task does; it is pickled and sent to the executors.
 
     Attributes:
         spec: The consumer.
         limits: When the task ends.
-        on_error: What happens to records that fail for good.
-        retry_ms: For how long failing records are held and tried again.
+        on_error: What happens to records that still fail after the retries.
+        retry_ms: How long failing records are held and retried.
     """
 
     spec: ConsumerSpec
@@ -56,7 +56,7 @@ class WorkerTask:
 
 
 def task_body(task: WorkerTask) -> TaskBody:
-    """The function for `mapInArrow`: takes no notice of its input and yields one row of figures."""
+    """Return the function for `mapInArrow`, which ignores its input and yields one row of metrics."""
 
     def body(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         from pyspark import TaskContext  # noqa: PLC0415 - there is one in Spark's workers only
@@ -70,7 +70,7 @@ def task_body(task: WorkerTask) -> TaskBody:
 
 
 def run_worker(task: WorkerTask, number: int) -> WorkerMetrics:
-    """Poll, process and acknowledge until the task's limits are reached; holds no record afterwards.
+    """Poll, process and acknowledge until the task's limits are reached; no record is held afterwards.
 
     Args:
         task: What to do.
@@ -155,7 +155,7 @@ class _Worker:
         return is_answered(self._consumer) and self._consumer.counts().fetches > self._before.fetches
 
     def _notice(self, error: KafkaGroupsError) -> None:
-        """Log and note an error after which the worker continues."""
+        """Log and count an error after which the worker continues."""
         _LOG.warning("%r continues after an error: %s", self._consumer, error)
         self._tally.note_error(error, failed=False)
 

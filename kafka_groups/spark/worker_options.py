@@ -43,11 +43,11 @@ class WorkerOptions:
     """The options of `ShareWorkers` in addition to the keys of a consumer.
 
     Attributes:
-        max_records: A task stops polling once it has had this many records; its last poll may bring more.
+        max_records: A task stops polling after this many records; its last poll may return more.
         max_seconds: A task stops polling after this time.
         on_error: What happens to a batch when `process` still raises after the retries. "release": all its records are
             released, and the run raises. "per_record": the batch is halved again and again until the bad records are
-            found, and only those are released. "reject": none is delivered again.
+            found, and only those are released. "reject": none of them is redelivered.
         retry_seconds: How long a worker holds records that fail and calls `process` with them again, less and less
             often. It renews their locks, so an outage of the sink spends none of their deliveries. The worker
             stops sooner once other records succeed, because then the sink works and the records are bad. 0 turns it
@@ -73,10 +73,10 @@ class WorkerOptions:
 def consumer_spec(
     given: Mapping[str, object], topics: Iterable[str], process: Callable[[ShareBatch], object], options: WorkerOptions
 ) -> ConsumerSpec:
-    """What the workers' consumers are made of.
+    """Create the specification of the workers' consumers.
 
     Raises:
-        ConfigurationError: A key, a value or a topic is bad, or the function cannot be pickled.
+        ConfigurationError: A key, a value or a topic is invalid, or the function cannot be pickled.
     """
     wanted = topics_of(topics)
     spec = ConsumerSpec(
@@ -97,7 +97,7 @@ def _pickled_process(process: Callable[[ShareBatch], object]) -> bytes:
 
 
 def _pickled(name: str, value: object) -> bytes:
-    """Pickle as Spark will do it; the error names what a user can change."""
+    """Pickle as Spark does; the error says what the user can change."""
     from pyspark.cloudpickle import dumps  # noqa: PLC0415 - Spark's own: pickles functions that no module has
 
     try:

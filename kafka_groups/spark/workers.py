@@ -44,25 +44,25 @@ class ShareWorkersError(KafkaGroupsError):
 
 
 class ShareWorkers:
-    """Runs `process` on the records of a share group, in Spark tasks that each have a consumer of their own.
+    """Runs `process` on the records of a share group, in Spark tasks that each have their own consumer.
 
     Each task polls, calls `process(batch)`, accepts the records, waits for the brokers' confirmation and polls again,
     all in one Python worker. A record is stored before it is accepted, so a crash causes a redelivery and not a loss: a
-    record may be processed more than once. Spark itself gets only figures.
+    record may be processed more than once. Spark itself receives only metrics.
 
-    If `process` raises, the worker holds the records, renews their locks and tries again (see `retry_seconds`). The one
-    way to lose a record is that it kills every worker that reads it, until its deliveries are used up. Set
+    If `process` raises, the worker holds the records, renews their locks and tries again (see `retry_seconds`). A
+    record can only be lost if it kills every worker that reads it until its deliveries are used up. Set
     `dead_letter_topic` to keep a copy.
 
     Args:
         config: Keys of the share consumer by Kafka's dotted names.
         topics: What to subscribe to.
-        process: Called in the Python workers with each `ShareBatch`. It is pickled; a method `close` of it is called
-            when the consumer is closed after a while without tasks.
+        process: Called in the Python workers with each `ShareBatch`. It is pickled. If it has a method
+            `close`, that is called when the consumer closes because no task has used it for a while.
         **keywords: The attributes of `WorkerOptions`, and keys of the share consumer by their Python names.
 
     Raises:
-        ConfigurationError: A key or a value is bad, or `process` cannot be pickled.
+        ConfigurationError: A key or a value is invalid, or `process` cannot be pickled.
     """
 
     def __init__(
@@ -85,47 +85,47 @@ class ShareWorkers:
         return f"<ShareWorkers group {self._spec.config.group_id} topics {', '.join(sorted(self._spec.topics))}>"
 
     def run(self, df: "DataFrame", batch_id: int) -> ShareRunResult:
-        """Have each partition of a DataFrame become a worker until its limits are reached; for `foreachBatch`.
+        """Run one worker for each partition of a DataFrame until its limits are reached; for `foreachBatch`.
 
-        Blocks until all workers are done. The rows of the DataFrame mean nothing (see `worker_ticks`).
+        Blocks until all workers are done. The rows of the DataFrame have no meaning (see `worker_ticks`).
 
         Args:
-            df: What `foreachBatch` gives.
-            batch_id: What `foreachBatch` gives; shown in Spark's user interface.
+            df: The DataFrame from `foreachBatch`.
+            batch_id: The number from `foreachBatch`; shown in Spark's user interface.
 
         Returns:
-            What the workers did; without workers after `stop_gracefully`.
+            What the workers did; empty after `stop_gracefully`.
 
         Raises:
             ConfigurationError: Spark's Python lacks this package.
             UnknownTopicOrPartitionError: A topic does not exist.
             ShareWorkersError: `process` still raised after the retries, with `on_error="release"`, or a consumer could
-                not go on.
+                not continue.
         """
         return self._run(df, self.task(), f"batch {batch_id}")
 
     def run_until(
         self, spark: "SparkSession", *, workers: int, drained_for: float = 5.0, timeout: float | None = None
     ) -> ShareRunResult:
-        """Run workers until nothing has come to any of them for a while, without a streaming query.
+        """Run workers until none of them has received records for a while, without a streaming query.
 
-        Where the brokers tell the group's lag (Kafka 4.3), it must be 0 too: records may be locked by a worker that was
+        If the brokers report the group's lag (Kafka 4.3), it must also be 0: records may be locked by a worker that was
         killed, or be in partitions of a consumer that has no task at the moment.
 
         Args:
-            spark: The session; also one of Spark Connect.
-            workers: How many tasks poll side by side.
-            drained_for: For how many seconds nothing may have come, while the worker had partitions to fetch from.
-            timeout: Longest time in seconds, looked at about every `max_seconds`; None waits for as long as it takes.
+            spark: The session, classic or of Spark Connect.
+            workers: How many tasks poll in parallel.
+            drained_for: How many seconds without records end the run, while the worker had partitions to fetch from.
+            timeout: Longest time in seconds, checked about every `max_seconds`; None for no limit.
 
         Returns:
             What the workers did, process by process.
 
         Raises:
-            ConfigurationError: A value is bad, or Spark's Python lacks this package.
-            IllegalStateError: `stop_gracefully` was called, so no worker may begin.
+            ConfigurationError: A value is invalid, or Spark's Python lacks this package.
+            IllegalStateError: `stop_gracefully` was called, so no worker may start.
             UnknownTopicOrPartitionError: A topic does not exist.
-            OperationTimeoutError: Records still came, or no partition was assigned, after `timeout`.
+            OperationTimeoutError: After `timeout`, records were still arriving or no partition was assigned.
             ShareWorkersError: As from `run`.
         """
         count, drained_ms = checked_workers(workers), _milliseconds("drained_for", drained_for)
@@ -144,9 +144,9 @@ class ShareWorkers:
         return total
 
     def stop_gracefully(self, query: "StreamingQuery") -> None:
-        """Stop a query that calls `run` without having its workers killed; blocks until the current batch is finished.
+        """Stop a query that calls `run` without killing its workers; blocks until the current batch has finished.
 
-        Afterwards `run` does nothing any more.
+        Afterwards `run` does nothing.
         """
         self._switch.stop(query)
 
@@ -168,10 +168,10 @@ class ShareWorkers:
     # ---------------------------------------------------------------------------------------- one job
 
     def task(self, drained_ms: int | None = None) -> WorkerTask:
-        """What each task of a run does: `run_worker` does it without Spark, for your own tests.
+        """Return what each task of a run does; `run_worker` runs it without Spark, for your own tests.
 
         Args:
-            drained_ms: End when nothing came for this long; None for `max_seconds` in any case.
+            drained_ms: End when no records have arrived for this long; None to end after `max_seconds` in any case.
         """
         limits = BudgetLimits(self._options.max_records, round(self._options.max_seconds * 1000), drained_ms)
         retry_ms = round(self._options.retry_seconds * 1000)
@@ -196,7 +196,7 @@ class ShareWorkers:
             raise explanation from None  # which says in a line what Spark says on screens
 
     def _prepare(self, session: "SparkSession") -> None:
-        """Before the first run: what would keep it from working, and what the user should know."""
+        """Check, before the first run, what would prevent it from working, and log warnings."""
         if self._is_prepared:
             return
         use_driver_python(session)
@@ -238,7 +238,7 @@ class ShareWorkers:
 
 @contextmanager
 def _described(session: "SparkSession", text: str) -> Iterator[None]:
-    """Give the jobs a description in Spark's user interface, where the session has a SparkContext."""
+    """Give the jobs a description in Spark's user interface, if the session has a SparkContext."""
     if is_connect(session):
         yield
         return

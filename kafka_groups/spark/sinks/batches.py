@@ -1,4 +1,4 @@
-"""What a sink takes: a batch that can be an Arrow table, with the columns that identify its records."""
+"""The input of a sink: a batch that can be converted to an Arrow table with the columns that identify its records."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -11,23 +11,23 @@ from kafka_groups.spark.schema import RECORD_KEY
 __all__ = ["SinkBatch", "Transform", "with_record_key"]
 
 Transform = Callable[[pa.Table], pa.Table]
-"""From the records of a batch to what is written; it keeps the columns of `RECORD_KEY`."""
+"""Converts the records of a batch to the rows to write; it keeps the columns of `RECORD_KEY`."""
 
 
 class SinkBatch(Protocol):
     """What a sink needs of a `ShareBatch`."""
 
     def to_arrow(self) -> pa.Table:
-        """The records as a table of `RECORD_SCHEMA`."""
+        """Return the records as a table with the columns of `RECORD_SCHEMA`."""
         ...
 
 
 def with_record_key(table: pa.Table, what: str) -> pa.Table:
-    """The table, if it says of each row which record it is from.
+    """Return the table if it has the columns that identify the record of each row.
 
     Args:
         table: The rows to write.
-        what: Who asks, for the message.
+        what: The sink or function, for the message.
 
     Raises:
         ConfigurationError: A column of `RECORD_KEY` is missing.

@@ -1,4 +1,4 @@
-"""Records written to another topic, at least once, with the place that they came from in their headers."""
+"""Write records to another topic, at least once, with headers that say where they came from."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -35,18 +35,18 @@ class _Outgoing:
 class KafkaSink:
     """Writes each record of a batch to a topic and waits until the brokers have confirmed all of them.
 
-    At least once: what was written before a failure is written again when the records are delivered again. The
-    headers `SOURCE_TOPIC`, `SOURCE_PARTITION` and `SOURCE_OFFSET` tell a reader which records are the same.
+    At least once: records that were written before a failure are written again when they are redelivered. The headers
+    `SOURCE_TOPIC`, `SOURCE_PARTITION` and `SOURCE_OFFSET` let a reader recognise duplicates.
 
     Args:
-        config: Keys of a producer or of a share consumer, as `DurableProducer` takes them.
-        topic: Where the records go.
-        transform: Makes what is written from the record table: `key` and `value` (binary, string or null), and if
-            they are there `headers` and `timestamp`. Without it the records are copied.
+        config: Keys of a producer or of a share consumer, as for `DurableProducer`.
+        topic: The topic to write to.
+        transform: Converts the record table to the rows to write: `key` and `value` (binary, string or null), and
+            optionally `headers` and `timestamp`. Without it, the records are copied.
         timeout_s: Longest wait for the brokers' confirmation of a batch, in seconds.
 
     Raises:
-        ConfigurationError: A value does not fit, or would make writing less durable.
+        ConfigurationError: A value is invalid, or would make writing less durable.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class KafkaSink:
         self.write(table if self._transform is None else self._transform(table))
 
     def write(self, table: pa.Table) -> None:
-        """Write records, in their order; returns when all are confirmed.
+        """Write records in their order; returns when all are confirmed.
 
         Args:
-            table: The columns of `RECORD_KEY`, `key` and `value`, and if they are there `headers` and `timestamp`.
+            table: The columns of `RECORD_KEY`, `key` and `value`, and optionally `headers` and `timestamp`.
 
         Raises:
             ConfigurationError: A column of the key is missing.
-            DeliveryFailedError: Records were refused, or not confirmed in time; some may have been written.
+            DeliveryFailedError: Records were refused or not confirmed in time; some may have been written.
         """
         for record in _outgoing(with_record_key(table, repr(self))):
             self._producer.produce(

@@ -1,4 +1,4 @@
-"""Parquet files that are there as a whole or not at all, for at-least-once writers and Spark as the reader."""
+"""Write Parquet files atomically, for at-least-once writers and Spark as the reader."""
 
 import hashlib
 import re
@@ -18,28 +18,28 @@ from kafka_groups.spark.sinks.storage import Storage, storage_of
 __all__ = ["ParquetSink"]
 
 _ESCAPED = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
-"""What Spark escapes in the names of directories, and reads back."""
+"""The characters that Spark escapes in the names of directories."""
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-"""The value in the name of a directory of rows whose value is null or empty."""
+"""The value in the directory name of rows whose value is null or empty."""
 
 
 class ParquetSink:
-    """Writes a batch as a new Parquet file, or one in each directory that `partition_by` calls for.
+    """Writes a batch as a new Parquet file, or as one file in each directory of `partition_by`.
 
-    A file appears under its name when it is complete and on disk: locally it is written under a hidden name, synced
-    and renamed; in an object store it is put as one object. Its name is made from the records and their delivery
-    counts, so that writing the same delivery twice leaves one file. Records that are delivered again come in other
-    files: `read_deduplicated` and `compact` leave one row of each. A worker that is killed while it writes may leave a
-    hidden file (`.….tmp`), which nobody reads and which may be deleted when it is older than a batch can take.
+    A file appears under its name when it is complete and durable. On a local disk it is written under a hidden name,
+    synced and renamed; in an object store it is uploaded as one object. Its name depends on the records and their
+    delivery counts, so writing the same delivery twice leaves one file. Redelivered records are written to other files:
+    `read_deduplicated` and `compact` keep one row of each. A worker that is killed while it writes may leave a hidden
+    file (`.….tmp`). Nobody reads it, and you may delete it when it is older than any running batch.
 
     Args:
         path: A directory, or a URI that pyarrow understands (`s3://bucket/folder`, `gs://`, `hdfs://` …).
-        transform: Makes what is written from the record table (`RECORD_SCHEMA`): one row for a record or none, with
-            the columns topic, partition and offset kept. Without it the records are written as they are.
+        transform: Converts the record table (`RECORD_SCHEMA`) to the rows to write: at most one row per record, with
+            the columns topic, partition and offset. Without it, the records are written unchanged.
         partition_by: Columns that become directories `name=value`, as Spark writes them.
         options: More arguments for `pyarrow.parquet.write_table`.
-        filesystem: A `pyarrow.fs.FileSystem` on which `path` is, where the URI alone does not say it.
+        filesystem: The `pyarrow.fs.FileSystem` of `path`, if the URI does not determine it.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class ParquetSink:
         self._put(_name_of(records), records if self._transform is None else self._transform(records))
 
     def write(self, table: pa.Table) -> None:
-        """Write rows; returns when they are on disk. A table without rows makes no file.
+        """Write rows; returns when they are durable. An empty table creates no file.
 
         Args:
-            table: Any columns, with those of `RECORD_KEY` among them; one row for a record.
+            table: Any columns, including those of `RECORD_KEY`; one row per record.
 
         Raises:
             ConfigurationError: A column of the key or of `partition_by` is missing.
-            OSError: The storage failed; some of several files may be there.
+            OSError: The storage failed; if there are several files, some may have been written.
         """
         self._put(_name_of(with_record_key(table, repr(self))), table)
 
@@ -94,7 +94,7 @@ class ParquetSink:
 
 
 def _parts(table: pa.Table, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
-    """The rows of each directory, without the columns that its name says."""
+    """Yield the rows of each directory, without the columns that are part of its name."""
     if not by:
         yield (), table
         return
@@ -114,7 +114,7 @@ def _escaped(text: str) -> str:
 
 
 def _name_of(records: pa.Table) -> str:
-    """A name for exactly these deliveries, whatever order they come in."""
+    """Return a name for exactly these deliveries, independent of their order."""
     columns = [name for name in (*RECORD_KEY, "delivery_count") if name in records.column_names]
     ordered = records.select(columns).sort_by([(name, "ascending") for name in columns]).combine_chunks()
     content = pa.BufferOutputStream()

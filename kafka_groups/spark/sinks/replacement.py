@@ -1,7 +1,7 @@
-"""Putting new files in the place of old ones so that no row is missing at any moment, whenever this ends early.
+"""Replace files by new ones so that no row is ever missing, even if the replacement is interrupted.
 
-The new files are complete, durable and in their place before the first old one is deleted. Doing it again after it
-ended early, with the same plan, ends it.
+The new files are complete, durable and in place before the first old one is deleted. To finish an interrupted
+replacement, run it again with the same plan.
 """
 
 import os
@@ -29,7 +29,7 @@ class ReplacementError(KafkaGroupsError):
 
 @frozen
 class Replacement:
-    """What is put in the place of what.
+    """A plan: which files replace which.
 
     Attributes:
         directory: The directory that readers read, as an absolute path or a URI.
@@ -46,7 +46,7 @@ class Replacement:
 
 @frozen
 class Replaced:
-    """What was done: how many files and rows there are in the place of the old ones."""
+    """The result: how many files and rows replaced the old ones."""
 
     files: int
     rows: int
@@ -57,7 +57,7 @@ def replace_files(plan: Replacement) -> Replaced:
 
     Raises:
         ReplacementError: The new files do not have the rows that they should have.
-        OSError: The storage failed; do it again.
+        OSError: The storage failed; try again.
     """
     files = _files_of(plan.directory)
     mark = f"{plan.staging.lstrip('.')}-"
@@ -77,10 +77,10 @@ def replace_files(plan: Replacement) -> Replaced:
 
 
 class _Files(Protocol):
-    """The files of a directory, by their paths in it with slashes."""
+    """The files of a directory, by relative paths with slashes."""
 
     def below(self, folder: str) -> Iterator[str]:
-        """The visible files of a folder, by their paths in it."""
+        """Return the visible files of a folder, by relative paths."""
         ...
 
     def rows(self, path: str) -> int:
@@ -92,11 +92,11 @@ class _Files(Protocol):
         ...
 
     def delete(self, uri: str) -> None:
-        """Delete a file, if it is there."""
+        """Delete a file if it exists."""
         ...
 
     def delete_directory(self, folder: str) -> None:
-        """Delete a folder with all that is in it."""
+        """Delete a folder and its content."""
         ...
 
 
@@ -109,7 +109,7 @@ def _files_of(directory: str) -> _Files:
 
 
 def path_of_uri(uri: str) -> str:
-    """The path of a file URI, with nothing escaped; a path is returned as it is."""
+    """Return the unescaped path of a file URI; a path is returned unchanged."""
     return unquote(urlsplit(uri).path) if uri.startswith("file:") else uri
 
 

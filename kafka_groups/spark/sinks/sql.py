@@ -1,4 +1,4 @@
-"""Rows in an SQL database through DB-API 2.0: one row per record, however often the record is delivered."""
+"""Write rows to an SQL database through DB-API 2.0: one row per record, however often it is delivered."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -16,7 +16,7 @@ from kafka_groups.spark.sinks.batches import SinkBatch, with_record_key
 __all__ = ["MYSQL", "POSTGRESQL", "SQLITE", "Connection", "Dialect", "SqlSink"]
 
 _KEY_TYPES = ("VARCHAR(249)", "INTEGER", "BIGINT")
-"""A topic's name has at most 249 characters."""
+"""The name of a topic has at most 249 characters."""
 
 _PLACEHOLDERS: Mapping[str, str] = MappingProxyType({
     "qmark": "?",
@@ -28,22 +28,22 @@ _PLACEHOLDERS: Mapping[str, str] = MappingProxyType({
 
 
 class Connection(Protocol):
-    """What is used of a DB-API connection, which must not be in autocommit mode."""
+    """The part of a DB-API connection that is used. It must not be in autocommit mode."""
 
     def cursor(self) -> Any:
         """A cursor with `execute`, `executemany` and `close`."""
         ...
 
     def commit(self) -> object:
-        """End the transaction and keep what it did."""
+        """Commit the transaction."""
         ...
 
     def rollback(self) -> object:
-        """End the transaction and drop what it did."""
+        """Roll the transaction back."""
         ...
 
     def close(self) -> object:
-        """Give the connection back."""
+        """Close the connection, or return it to its pool."""
         ...
 
 
@@ -54,14 +54,14 @@ def _known_style(_: object, attribute: Any, value: str) -> None:
 
 @frozen(kw_only=True)
 class Dialect:
-    """How a database and its driver want an upsert written.
+    """The syntax of an upsert for a database and its driver.
 
     Attributes:
-        paramstyle: The driver's, as its module says (`module.paramstyle`).
-        quote: What stands on either side of a name.
-        conflict: What follows the values so that a row that is there is overwritten; `{keys}` and `{updates}` are
-            filled in.
-        update: How one column is overwritten in `conflict`, with `{column}`.
+        paramstyle: The driver's parameter style (`module.paramstyle`).
+        quote: The quotation mark around names.
+        conflict: The clause after the values that overwrites an existing row, with the placeholders `{keys}` and
+            `{updates}`.
+        update: The assignment of one column in `conflict`, with the placeholder `{column}`.
     """
 
     paramstyle: str = field(default="qmark", validator=_known_style)
@@ -70,15 +70,15 @@ class Dialect:
     update: str = "{column} = excluded.{column}"
 
     def quoted(self, name: str) -> str:
-        """The name as an identifier."""
+        """Return the name as a quoted identifier."""
         return f"{self.quote}{name.replace(self.quote, 2 * self.quote)}{self.quote}"
 
     def quoted_table(self, name: str) -> str:
-        """The name of a table, which may have its schema before it with a dot between."""
+        """Return the quoted name of a table, which may start with a schema and a dot."""
         return ".".join(map(self.quoted, name.split(".")))
 
     def upsert(self, table: str, keys: Sequence[str], columns: Sequence[str]) -> str:
-        """The statement that writes one row, or writes it over the one that has its key."""
+        """Return the statement that inserts a row or overwrites the one with its key."""
         names = [*keys, *columns]
         quoted = {name: self.quoted(name) for name in names}
         # Without other columns a key is set to itself: nothing changes, and no database needs a clause of its own.
@@ -90,14 +90,14 @@ class Dialect:
         )
 
     def create(self, table: str, keys: Sequence[str], columns: Mapping[str, str]) -> str:
-        """The statement that makes the table if it is not there."""
+        """Return the statement that creates the table if it does not exist."""
         typed = [*zip(keys, (f"{sql_type} NOT NULL" for sql_type in _KEY_TYPES), strict=True), *columns.items()]
         listed = ", ".join(f"{self.quoted(name)} {sql_type}" for name, sql_type in typed)
         key = ", ".join(map(self.quoted, keys))
         return f"CREATE TABLE IF NOT EXISTS {self.quoted_table(table)} ({listed}, PRIMARY KEY ({key}))"
 
     def parameters(self, names: Sequence[str], values: Sequence[Sequence[Any]]) -> Iterable[Any]:
-        """Columns of values as the rows that the driver takes."""
+        """Convert columns of values to the rows that the driver expects."""
         rows = zip(*values, strict=True)
         if self.paramstyle in ("named", "pyformat"):
             return (dict(zip(names, row, strict=True)) for row in rows)
@@ -131,17 +131,17 @@ class _Table:
 class SqlSink:
     """Writes a batch in one transaction: each record is one row, keyed by topic, partition and offset.
 
-    A record that is delivered again overwrites its row, so that the table has one row per record whatever fails. The
-    sink connects for each batch and closes the connection after it; give a pool's method where connecting is dear.
+    A redelivered record overwrites its row, so the table has one row per record. The sink opens a connection for each
+    batch and closes it afterwards. If connecting is slow, pass a method of a connection pool.
 
     Args:
-        connect: Makes a DB-API connection that is not in autocommit mode; it is pickled and called in Spark's workers.
-        table: Name of the table, with its schema before it if need be; `create_table` makes it.
+        connect: Opens a DB-API connection that is not in autocommit mode; it is pickled and called in Spark's workers.
+        table: Name of the table, optionally with its schema; `create_table` creates it.
         columns: The columns other than the key, with their SQL types.
-        row: From the record table (`RECORD_SCHEMA`) to values for `columns`, by name and as long as the table:
-            Arrow arrays or sequences. Without it, `columns` are columns of the record table itself.
-        key_columns: What the table calls topic, partition and offset.
-        dialect: How the upsert is written; `SQLITE`, `POSTGRESQL`, `MYSQL` or one of your own.
+        row: Converts the record table (`RECORD_SCHEMA`) to the values of `columns`, by name: Arrow arrays or sequences
+            as long as the table. Without it, `columns` are columns of the record table itself.
+        key_columns: The names of topic, partition and offset in the table.
+        dialect: The syntax of the upsert: `SQLITE`, `POSTGRESQL`, `MYSQL` or your own.
     """
 
     def __init__(
@@ -169,11 +169,11 @@ class SqlSink:
         """Write records; returns when the database has committed them.
 
         Args:
-            table: Records of `RECORD_SCHEMA`, or what `row` makes columns of.
+            table: Records with the columns of `RECORD_SCHEMA`, or a table that `row` accepts.
 
         Raises:
-            ConfigurationError: `row` does not give the columns, or the key is missing.
-            Exception: Whatever the driver raises; nothing of the batch is written then.
+            ConfigurationError: `row` does not return the columns, or the key is missing.
+            Exception: An error of the driver; nothing of the batch is written.
         """
         if not table.num_rows:
             return
@@ -185,7 +185,7 @@ class SqlSink:
         self._in_transaction(lambda cursor: cursor.executemany(statement, dialect.parameters(names, values)))
 
     def create_table(self) -> None:
-        """Make the table if it is not there; call it once, before the workers start."""
+        """Create the table if it does not exist. Call it once, before the workers start."""
         statement = self._table.dialect.create(self._table.name, self._table.keys, self._table.columns)
         self._in_transaction(lambda cursor: cursor.execute(statement))
 

@@ -1,8 +1,8 @@
-"""Putting a file where readers look, in one step: all of it or nothing.
+"""Write files atomically: readers see all of a file or nothing.
 
-On a local disk the bytes go to a hidden file next to the final one (Spark and most readers pass over names that begin
-with a dot), are synced, and renamed. An object store shows an object when its upload is complete, so it needs no
-other name. Anything else that pyarrow reaches (HDFS) is written under a hidden name and moved.
+On a local disk the bytes go to a hidden file next to the final one, which is synced and renamed. Spark and most readers
+skip names that start with a dot. An object store shows an object when its upload is complete, so no other name is
+needed. On other storage that pyarrow supports (HDFS), the file is written under a hidden name and moved.
 """
 
 import os
@@ -22,22 +22,22 @@ class Storage(Protocol):
     """A place for files under one directory."""
 
     def put(self, directory: tuple[str, ...], name: str, content: Any) -> None:
-        """Make the file, or replace it; returns when it is durable.
+        """Create or replace the file; returns when it is durable.
 
         Args:
-            directory: The folders below the storage's own; made if need be.
+            directory: The folder below the storage's own; created if it does not exist.
             name: The file's name.
-            content: Its bytes, as anything with a buffer.
+            content: Its bytes, as an object with a buffer.
         """
         ...
 
 
 def storage_of(path: str, filesystem: Any = None) -> Storage:
-    """The storage for a path or URI.
+    """Return the storage for a path or URI.
 
     Args:
         path: A local path, or a URI that pyarrow understands.
-        filesystem: The `pyarrow.fs.FileSystem` that `path` is on, if given.
+        filesystem: The `pyarrow.fs.FileSystem` of `path`; None to find it.
 
     Raises:
         ValueError: pyarrow does not know the URI's scheme.
@@ -55,7 +55,7 @@ def storage_of(path: str, filesystem: Any = None) -> Storage:
 
 @frozen
 class LocalStorage:
-    """A directory of the host, or one that is mounted there."""
+    """A directory of the host, local or mounted."""
 
     root: Path
 
@@ -78,7 +78,7 @@ class LocalStorage:
 
 @frozen
 class ObjectStorage:
-    """A folder of a bucket: an object is seen when it is complete."""
+    """A folder of a bucket: an object is visible when it is complete."""
 
     filesystem: Any
     root: str
@@ -110,12 +110,12 @@ class MovingStorage:
 
 
 def hidden_name(name: str) -> str:
-    """A name that readers pass over and that no other writer uses."""
+    """Return a name that readers skip and that no other writer uses."""
     return f".{name}.{secrets.token_hex(8)}.tmp"
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable."""
+    """Make the entries of a directory durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

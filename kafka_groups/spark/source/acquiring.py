@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Acquirer:
-    """Acquires and acknowledges for one run; joins the group with the first call.
+    """Acquires and acknowledges records for one run; joins the group on the first call.
 
     Args:
         options: The query's options.
@@ -64,11 +64,11 @@ class Acquirer:
         return 0 if self._consumer is None else self._consumer.counts().renewed
 
     def acquire(self, timeout_ms: int, most_rows: int | None = None) -> list[TablePiece]:
-        """Wait for records; those of earlier calls stay acquired.
+        """Wait for records; records from earlier calls stay acquired.
 
         Args:
             timeout_ms: Longest wait.
-            most_rows: How many to acquire at most; None for what is configured.
+            most_rows: How many to acquire at most; None for the configured limit.
 
         Raises:
             KafkaGroupsError: The group cannot be read: no broker answers from the start, or one refuses.
@@ -83,12 +83,12 @@ class Acquirer:
         return pieces
 
     def accept(self, pieces: Iterable[TablePiece]) -> None:
-        """Acknowledge records, and wait until the brokers have said what became of it.
+        """Accept records, and wait for the results.
 
-        What they refuse, or do not answer, is counted: it is delivered again.
+        Records whose acknowledgement the brokers refuse or do not answer are counted; they are redelivered.
 
         Raises:
-            KafkaGroupsError: The group cannot be used any more.
+            KafkaGroupsError: The group can no longer be used.
         """
         pieces = tuple(pieces)
         for piece in pieces:
@@ -98,13 +98,13 @@ class Acquirer:
             self._count_fate(piece, results)
 
     def give_up(self, pieces: Iterable[TablePiece]) -> None:
-        """Forget records whose locks ran out; does not wait."""
+        """Drop records whose locks have expired; does not wait."""
         for piece in pieces:
             piece.acknowledge(AcknowledgeType.RELEASE)
             self._counts.expired += piece.rows
 
     def close(self, timeout_s: float) -> None:
-        """Release what was not acknowledged, and leave the group; blocks no longer than the timeout."""
+        """Release unacknowledged records, and leave the group; blocks no longer than the timeout."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close(timeout_s)

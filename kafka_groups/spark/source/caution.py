@@ -1,9 +1,9 @@
-"""Care with records that were delivered before, so that a query in a crash loop does not use up their deliveries.
+"""Careful handling of redelivered records, so that a query in a crash loop does not use up their deliveries.
 
-When a query fails, all records that its source holds are redelivered, the good ones too, and a broker archives a
+When a query fails, all records that its source holds are redelivered, including the good ones. A broker archives a
 record whose deliveries are used up (KIP-932, `share.delivery.count.limit`). So after failed runs the source waits
-before it acquires anything, and acquires few records at a time while they were delivered often: a run that fails or is
-stopped then spends the deliveries of those few. They go to Spark in small batches and apart from the rest.
+before it acquires anything. It acquires records that were delivered often in small numbers, so that a run that fails
+or is stopped costs only these a delivery. They go to Spark in small batches, apart from other records.
 """
 
 from attrs import frozen
@@ -17,12 +17,12 @@ _ROWS_FACTOR = 16
 
 @frozen
 class Caution:
-    """How records are treated that were delivered before.
+    """How redelivered records are handled.
 
     Attributes:
         delivery_limit: Deliveries after which the broker archives a record.
-        backoff_ms: How long records with the lowest count that asks for care are held back in a run of the query; it
-            grows with each further delivery. 0 holds nothing back.
+        backoff_ms: How long a run holds back records at the threshold; longer with each further delivery. 0 holds
+            nothing back.
     """
 
     delivery_limit: int
@@ -30,23 +30,23 @@ class Caution:
 
     @property
     def threshold(self) -> int:
-        """The first delivery that asks for care."""
+        """The first delivery that needs care."""
         return max(2, self.delivery_limit - 2)
 
     def is_risky(self, delivery_count: int) -> bool:
-        """Whether a record that is delivered for this many times asks for care."""
+        """Whether a record with this delivery count needs care."""
         return delivery_count >= self.threshold
 
     def is_copied(self, delivery_count: int) -> bool:
-        """Whether a record is copied to the dead-letter topic, before anything can happen to it."""
+        """Whether a record with this delivery count is copied to the dead-letter topic first."""
         return delivery_count >= DeliveryPolicy(self.delivery_limit).copy_from
 
     def rows_at_once(self, delivery_count: int) -> int:
-        """How many records with this risky count go into one batch: one on its last delivery, or 16, or 256."""
+        """Return how many records with this count go into one batch: 1 on the last delivery, 16 or 256 before."""
         return int(_ROWS_FACTOR ** max(0, self.delivery_limit - delivery_count))
 
     def rows_acquired(self, delivery_count: int, failures: int) -> int | None:
-        """How many records to acquire at a time, so that few are in hand if the query fails; None for no limit.
+        """Return how many records to acquire at a time, so that few are held if the query fails; None for no limit.
 
         Args:
             delivery_count: The highest count of the records acquired last; 0 if none were.
@@ -58,7 +58,7 @@ class Caution:
         return self.rows_at_once(max(counts)) if counts else None
 
     def wait_before_ms(self, failures: int) -> int:
-        """How long a run waits before it acquires anything, when runs before it failed.
+        """Return how long a run waits before it acquires anything, if earlier runs failed.
 
         Args:
             failures: How many runs in a row ended without finishing a batch.
@@ -66,9 +66,9 @@ class Caution:
         return wait_after_failures_ms(failures, self.backoff_ms)
 
     def held_back_ms(self, delivery_count: int) -> int:
-        """How long records with this count wait after the run first saw one.
+        """Return how long records with this count wait after the run first saw one.
 
-        Not on their last delivery: a query that is stopped while they wait would lose them.
+        They do not wait on their last delivery: a query that is stopped while they wait would lose them.
         """
         if not self.is_risky(delivery_count) or delivery_count >= self.delivery_limit:
             return 0

@@ -1,4 +1,4 @@
-"""The data source `kafka-share`, as it is registered with Spark."""
+"""The data source `kafka-share` that is registered with Spark."""
 
 from typing import NoReturn
 
@@ -27,23 +27,23 @@ class KafkaShareDataSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """The columns of a record; also refuses bad options, before a query is started.
+        """Return the columns of a record; also checks the options before a query starts.
 
         Raises:
-            ConfigurationError: An option is unknown or missing, or a value does not fit.
+            ConfigurationError: An option is unknown or missing, or a value is invalid.
         """
         columns = RECORD_SCHEMA.names if self._include_headers() else [n for n in RECORD_SCHEMA.names if n != "headers"]
         return ddl_of(columns)
 
     def streamReader(self, schema: StructType) -> ShareStreamReader:  # noqa: N802 - Spark's name
-        """A reader for one query; does nothing yet, and so refuses nothing."""
+        """Create a reader for one query; does no work and no checks yet."""
         return ShareStreamReader(dict(self.options), schema)
 
     def reader(self, schema: StructType) -> NoReturn:
-        """There is none.
+        """Raise: this is not supported.
 
         Raises:
-            ConfigurationError: Always; says what to use.
+            ConfigurationError: Always; the message says what to use instead.
         """
         raise ConfigurationError(
             f"spark.read.format({FORMAT!r}) cannot acknowledge what it reads: Spark does not tell when its"
@@ -53,18 +53,18 @@ class KafkaShareDataSource(DataSource):
         )
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: FBT001 - Spark's signature
-        """There is none.
+        """Raise: this is not supported.
 
         Raises:
-            ConfigurationError: Always; says what to use.
+            ConfigurationError: Always; the message says what to use instead.
         """
         raise ConfigurationError(_NOT_WRITTEN)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: FBT001, N802 - Spark's signature
-        """There is none.
+        """Raise: this is not supported.
 
         Raises:
-            ConfigurationError: Always; says what to use.
+            ConfigurationError: Always; the message says what to use instead.
         """
         raise ConfigurationError(_NOT_WRITTEN)
 

@@ -1,4 +1,4 @@
-"""Records that may not come again: copied to the dead-letter topic as soon as they are acquired, or at least named."""
+"""Records that may not be redelivered: copied to the dead-letter topic when they are acquired, or logged."""
 
 import logging
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def dead_letters_of(options: SourceOptions) -> DeadLetters | None:
-    """The dead-letter topic of the options, on the cluster that is read; None without one."""
+    """Return the dead-letter topic of the options, on the cluster of the source; None if there is none."""
     if options.dead_letter_topic is None:
         return None
     return DeadLetters(options.dead_letter_topic, options.consumer.group_id, _keys_of(options.consumer))
@@ -32,14 +32,14 @@ def _keys_of(config: ShareConsumerConfig) -> dict[str, object]:
 
 @define(eq=False)
 class LastDeliveries:
-    """Lets records pass that will be delivered again if need be, and those that are safe in the dead-letter topic.
+    """Passes records that can be redelivered, and records that were copied to the dead-letter topic.
 
     A record is copied on its last delivery but one: it can be lost then only if this process dies between acquiring
     and copying it twice in a row.
 
     Attributes:
         counts: Where records are counted.
-        letters: The dead-letter topic; None when there is none.
+        letters: The dead-letter topic; None if there is none.
     """
 
     counts: Counts

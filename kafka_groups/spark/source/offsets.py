@@ -1,4 +1,4 @@
-"""What Spark keeps in the checkpoint of a query that reads a share group: which batch it was, and whose."""
+"""The offset in the checkpoint of a query: the number of the batch, and the run that made it."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -16,12 +16,12 @@ _VERSION = 1
 class SourceOffset:
     """The end of a batch.
 
-    A share group has no offsets of its own that a query could go back to: what is not acknowledged is delivered
-    again. So an offset only counts the batches, and names the run of the source that holds the locks of its records.
+    A query cannot go back to an offset of a share group: unacknowledged records are redelivered. So this offset only
+    counts batches, and names the run of the source that holds the locks of the records.
 
     Attributes:
         seq: Number of the batch, in the order of the query; 0 is before the first.
-        run: Id of the run: of one source runner process, from the start of a query to its end.
+        run: Id of the run, that is, of one source runner process, from the start of a query to its end.
         failures: How many runs in a row before this one ended without finishing a batch.
     """
 
@@ -30,13 +30,13 @@ class SourceOffset:
     failures: int = 0
 
     def to_json(self) -> dict[str, object]:
-        """What Spark writes into the checkpoint."""
+        """Return the value that Spark writes to the checkpoint."""
         offset: dict[str, object] = {"v": _VERSION, "seq": self.seq, "run": self.run}
         return {**offset, "failures": self.failures} if self.failures else offset
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Self:
-        """The offset that was written into a checkpoint.
+        """Read an offset from a checkpoint.
 
         Raises:
             IllegalStateError: Another source, or another version of this one, wrote it.

@@ -1,6 +1,6 @@
 """The options of the source `kafka-share`: its own, Kafka's with the prefix `kafka.`, and a properties file.
 
-Spark's options have no case. What is not known is an error that names the option, the value and the remedy.
+Spark's options are not case-sensitive. An unknown option is an error that names the option, the value and the remedy.
 """
 
 import difflib
@@ -29,7 +29,7 @@ _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
 def read_size(value: object) -> int:
-    """A number of bytes: a whole number, or text such as `64m`, `512k` or `1g`, as elsewhere in Spark."""
+    """Read a number of bytes: a whole number, or text such as `64m`, `512k` or `1g`, as elsewhere in Spark."""
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
     match = _SIZE.fullmatch(read_text(value))
@@ -157,7 +157,7 @@ _ALIASES: Mapping[str, str] = {
     "maxoffsetspertrigger": "maxRecordsPerBatch",
     "minpartitions": "numPartitions",
 }
-"""Options of Spark's own source for Kafka that mean the same here."""
+"""Options of Spark's own Kafka source that mean the same here."""
 
 _OF_SPARKS_KAFKA: Mapping[str, str] = {
     "startingoffsets": "a share group has no offsets to start from; set the group configuration"
@@ -171,7 +171,7 @@ _OF_SPARKS_KAFKA: Mapping[str, str] = {
     "mintriggerdelay": "use trigger(processingTime=...)",
     "maxtriggerdelay": "use trigger(processingTime=...)",
 }
-"""Options of Spark's own source for Kafka, and what to do here."""
+"""Options of Spark's own Kafka source that are not supported, and what to do instead."""
 
 
 def source_option_keys() -> dict[str, Key]:
@@ -180,13 +180,13 @@ def source_option_keys() -> dict[str, Key]:
 
 
 def source_options(options: Mapping[str, str]) -> SourceOptions:
-    """The options of a query.
+    """Read the options of a query.
 
     Args:
-        options: What was given with `option`, in any case.
+        options: The options of the reader, in any case.
 
     Raises:
-        ConfigurationError: An option is unknown, missing or given twice differently, a value does not fit, or the
+        ConfigurationError: An option is unknown, missing or set twice to different values, a value is invalid, or the
             configFile cannot be read.
     """
     given = {name.lower(): value for name, value in options.items()}

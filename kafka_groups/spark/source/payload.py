@@ -1,4 +1,4 @@
-"""A batch on its way through Spark: Arrow IPC streams inside input partitions, the same bytes at each evaluation."""
+"""Send a batch through Spark as Arrow IPC streams in input partitions: the same bytes in each evaluation."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,21 +11,21 @@ from kafka_groups.spark.source.pieces import TablePiece, rows_within
 __all__ = ["MAX_BATCH_BYTES", "MAX_PARTITION_BYTES", "payloads"]
 
 MAX_PARTITION_BYTES = 8 * 1024 * 1024
-"""The most that one input partition carries, but for a single larger record; Spark's driver holds all of a batch."""
+"""The most bytes in one input partition, except for a single larger record. Spark's driver holds the whole batch."""
 
 MAX_BATCH_BYTES = 64 * 1024 * 1024
-"""The most that all partitions of a batch carry together."""
+"""The most bytes in all partitions of a batch together."""
 
 _MIN_PARTITION_ROWS = 500
 
 
 def payloads(pieces: Sequence[TablePiece], columns: Sequence[str], partitions: int) -> list[bytes]:
-    """The records of a batch as Arrow IPC streams, one for each input partition.
+    """Return the records of a batch as Arrow IPC streams, one for each input partition.
 
     Args:
         pieces: The records.
         columns: The columns and their order.
-        partitions: How many input partitions are wanted: fewer when there are few records, more when they are large.
+        partitions: How many input partitions to make; fewer if there are few records, more if they are large.
     """
     if not pieces:
         return []

@@ -1,4 +1,4 @@
-"""Acquired records as Arrow tables that know what to acknowledge for them."""
+"""Acquired records as Arrow tables that can be acknowledged."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -19,12 +19,12 @@ _NEEDED = ("offset", "delivery_count")
 
 @define(eq=False, slots=False)
 class TablePiece:
-    """Rows of one delivery that were delivered equally often.
+    """Rows of one delivery with the same delivery count.
 
     Attributes:
         table: The rows, in the order of their offsets, with the columns `offset` and `delivery_count` among others.
         delivery: Where they came from.
-        is_renewed: Whether the consumer renews the locks of what it holds.
+        is_renewed: Whether the consumer renews the locks of the records that it holds.
     """
 
     table: Any
@@ -38,17 +38,17 @@ class TablePiece:
 
     @cached_property
     def size_bytes(self) -> int:
-        """What they take in Arrow's form."""
+        """Their size in bytes in Arrow format."""
         return int(self.table.nbytes)
 
     @cached_property
     def delivery_count(self) -> int:
-        """How often they were delivered, this time included."""
+        """How often they were delivered, including this delivery."""
         return int(self.table["delivery_count"][0].as_py())
 
     @property
     def partition(self) -> TopicIdPartition:
-        """The partition that they are of."""
+        """Their partition."""
         return self.delivery.topic_partition
 
     @cached_property
@@ -71,16 +71,16 @@ class TablePiece:
         return self.delivery.lock_deadline_ms <= now_ms
 
     def rows_within(self, size_bytes: int) -> int:
-        """How many of the first records fit into this size."""
+        """Return how many of the first records fit into this size."""
         return rows_within(self.table, size_bytes)
 
     def split(self, rows: int) -> tuple[Self, Self]:
-        """The first records and the others."""
+        """Split off the first records."""
         first, rest = self.table.slice(0, rows), self.table.slice(rows)
         return type(self)(first, self.delivery, self.is_renewed), type(self)(rest, self.delivery, self.is_renewed)
 
     def before(self, offset: int) -> tuple[Self | None, Self | None]:
-        """The records before an offset, and those from it on; None for none."""
+        """Split at an offset: the records before it and the others; None if there are none."""
         rows = int((self.table["offset"].to_numpy() < offset).sum())
         if rows in (0, self.rows):
             return (self, None) if rows else (None, self)
@@ -92,7 +92,7 @@ class TablePiece:
 
 
 def rows_within(table: Any, size_bytes: int) -> int:
-    """How many of a table's first rows fit into a size in bytes; 0 when the first does not."""
+    """Return how many of a table's first rows fit into a size in bytes; 0 if the first does not."""
     low, high = 0, int(table.num_rows)
     if table.nbytes <= size_bytes:
         return high
@@ -105,12 +105,12 @@ def rows_within(table: Any, size_bytes: int) -> int:
 def pieces_of(
     records: AnyRecords, columns: Sequence[str] | None = None, *, renewed: bool = True
 ) -> Iterator[TablePiece]:
-    """What a poll returned, cut by delivery and delivery count.
+    """Split the records of a poll by delivery and delivery count.
 
     Args:
         records: What the poll returned.
         columns: The columns to return, in addition to those that the source itself needs; None for all.
-        renewed: Whether the consumer renews the locks of what it holds.
+        renewed: Whether the consumer renews the locks of the records that it holds.
     """
     read = None if columns is None else tuple(dict.fromkeys((*columns, *_NEEDED)))
     for delivery in deliveries_of(records):

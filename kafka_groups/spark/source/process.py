@@ -1,6 +1,6 @@
-"""The process that a source lives in: Spark's source runner, one for each run of a query.
+"""The process of a source: Spark's source runner, one for each run of a query.
 
-Spark ends it with SIGTERM, or by closing its end of the socket; after a kill of the driver nobody ends it.
+Spark ends it with SIGTERM, or by closing its end of the socket. If the driver is killed, nothing ends it.
 """
 
 import logging
@@ -28,7 +28,7 @@ def source_of_this_process(options: Mapping[str, str], columns: tuple[str, ...])
     """The source of this process, which from now on ends within five seconds of SIGTERM or of its parent's end.
 
     Raises:
-        ConfigurationError: An option is unknown or missing, or a value does not fit.
+        ConfigurationError: An option is unknown or missing, or a value is invalid.
     """
     shared = SharedReading(options, os.getppid(), SystemClock().now_ms())
     source = ShareSource(source_options(options), columns, shared=shared)
@@ -39,7 +39,7 @@ def source_of_this_process(options: Mapping[str, str], columns: tuple[str, ...])
 
 
 def exit_when_terminated() -> None:
-    """Have SIGTERM end this process in order: Spark's loop then stops the reader, which leaves the group."""
+    """Make SIGTERM end this process cleanly: Spark's loop then stops the reader, which leaves the group."""
     signal.signal(signal.SIGTERM, _terminate)
 
 

@@ -1,4 +1,4 @@
-"""What a run of the source did so far: counts for the query's progress."""
+"""The counts of a run of the source, for the query's progress."""
 
 from attrs import define
 
@@ -11,12 +11,12 @@ class Counts:
 
     Attributes:
         acquired: Records acquired.
-        accepted: Records whose acknowledgement the brokers took.
-        lock_lost: Records whose acknowledgement was refused or not answered; they are delivered again.
-        expired: Records whose locks ran out before Spark got them; they are delivered again.
+        accepted: Records whose acknowledgement the brokers confirmed.
+        lock_lost: Records whose acknowledgement was refused or not answered; they are redelivered.
+        expired: Records whose locks expired before Spark received them; they are redelivered.
         batches: Batches given to Spark.
-        max_delivery_count: The highest delivery count of a record that was acquired.
-        last_deliveries: Records that were acquired for the last time that the group allows.
+        max_delivery_count: The highest delivery count of an acquired record.
+        last_deliveries: Records that were acquired on their last delivery.
         dead_letters: Records copied to the dead-letter topic.
         corrupt_batches: Batches of the log that could not be read; they were rejected.
     """

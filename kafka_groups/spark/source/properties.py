@@ -1,4 +1,4 @@
-"""Properties files as Java's clients read them: `key=value`, comments, escapes, lines that go on."""
+"""Read properties files as Java clients do: `key=value`, comments, escapes, continued lines."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ _CONTINUED = re.compile(r"(?:^|[^\\])(?:\\\\)*\\$")
 
 
 def read_properties(path: str) -> dict[str, str]:
-    """The entries of a properties file.
+    """Return the entries of a properties file.
 
     Raises:
         ConfigurationError: The file cannot be read.
@@ -30,7 +30,7 @@ def read_properties(path: str) -> dict[str, str]:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """The entries of a properties file's text; the last of equal keys counts."""
+    """Return the entries of a properties file's text; the last of equal keys wins."""
     entries: dict[str, str] = {}
     for line in _logical_lines(text):
         match = _ENTRY.fullmatch(line)

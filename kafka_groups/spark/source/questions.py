@@ -1,4 +1,4 @@
-"""Questions about a group and its topics that no share consumer asks: lag, and where the logs end now."""
+"""Questions about a group and its topics that a share consumer does not ask: lag and end offsets."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ _EARLIEST, _LATEST = -2, -1
 
 
 class GroupQuestions:
-    """Asks about one group and the topics it is subscribed to, on a thread of its own that starts with the first.
+    """Asks about one group and its topics, on a separate thread that starts with the first question.
 
     Args:
         config: Where the brokers are, and the group.
@@ -46,10 +46,10 @@ class GroupQuestions:
         self._asking: asyncio.Task[None] | None = None
 
     def lag(self) -> int | None:
-        """Records that are still to be processed, as of a few seconds ago; does not wait.
+        """Return how many records are still to be processed, as of a few seconds ago; does not wait.
 
-        None when it is not known: not asked yet, the broker does not tell (before Kafka 4.2), no permission to
-        describe the group, or a partition that was not read yet.
+        None if it is unknown: it was not asked yet, the broker does not support it (before Kafka 4.2), there is no
+        permission to describe the group, or a partition was not read yet.
         """
         now_ms = self._clock.now_ms()
         if self._lag_asked_ms is None or now_ms - self._lag_asked_ms >= _LAG_AGE_MS:
@@ -58,22 +58,22 @@ class GroupQuestions:
         return self._lag
 
     def end_offsets(self) -> Mapping[TopicPartition, int]:
-        """Where the logs of the topics end now, without those that are empty; blocks for some seconds at most.
+        """Return the end offsets of the topics, without empty partitions; blocks for some seconds at most.
 
         Raises:
-            KafkaGroupsError: A broker does not tell.
+            KafkaGroupsError: A broker did not answer the question.
         """
         return self._started().run(self._end_offsets())
 
     def is_through(self, ends: Mapping[TopicPartition, int], *, skips_backlog: bool = False) -> bool | None:
-        """Whether the group has dealt with everything before these ends; blocks for some seconds at most.
+        """Whether the group has processed everything before these offsets; blocks for some seconds at most.
 
-        None when the brokers do not tell, and will not tell later.
+        None if the brokers do not support the question.
 
         Args:
-            ends: Where the logs ended when the run began.
-            skips_backlog: Whether the group starts at the end of a partition. Then nothing was there for it in one that
-                it has no lag for, as it has never acknowledged anything there.
+            ends: The end offsets when the run began.
+            skips_backlog: Whether the group starts at the end of a partition. Then a partition without lag had no
+                records for the group, which has never acknowledged anything there.
         """
         try:
             lags, now = self._started().run(self._lags_and_ends())
@@ -121,7 +121,7 @@ class GroupQuestions:
         return await self._lags(), await self._end_offsets()
 
     async def _lags(self) -> Mapping[TopicPartition, int]:
-        """The lags of the partitions that the group has state for, of the topics asked about."""
+        """Return the lags of the partitions of these topics for which the group has state."""
         coordinator = await self._brokers.coordinator_of(self._group_id)
         lags = await self._brokers.share_group_lags(coordinator, self._group_id)
         return {partition: lag for partition, lag in lags.items() if partition.topic in self._topics}

@@ -1,7 +1,7 @@
-"""What Spark calls: the stream reader, most of it in the source runner, `read` in the tasks.
+"""The stream reader that Spark calls, in the source runner and, for `read`, in the tasks.
 
-Spark makes readers in several processes, and pickles some to its tasks: making one must do nothing. Modules that join
-the group are imported by the first call in the source runner, so that tasks load no more than pyarrow.
+Spark creates readers in several processes and pickles some for its tasks, so creating one does nothing. The first call
+in the source runner imports the modules that join the group, so tasks load only pyarrow.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ class PayloadPartition(InputPartition):
 
 
 class ShareStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads a share group for one streaming query; Spark is its only caller.
+    """Reads a share group for one streaming query; only Spark calls it.
 
     Args:
         options: The query's options.
@@ -53,15 +53,15 @@ class ShareStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # ------------------------------------------------------------------------------------- the runner
 
     def initialOffset(self) -> dict[str, object]:  # noqa: N802 - Spark's name
-        """Where a query without a checkpoint starts."""
+        """Return where a query without a checkpoint starts."""
         return self._started().initial_offset()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """The limit of the options, unless the trigger wants everything."""
+        """Return the limit of the options; triggers may override it."""
         return ReadMaxRows(self._started().options.max_records_per_batch)
 
     def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:  # noqa: N802 - Spark's name
-        """Acknowledge what Spark finished, and seal the next batch."""
+        """Acknowledge the batch that Spark has finished, and seal the next one."""
         source = self._started()
         most_bytes = source.options.max_bytes_per_batch
         if isinstance(limit, ReadMaxBytes):
@@ -70,22 +70,22 @@ class ShareStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return source.latest_offset(start, limits, wants_all=isinstance(limit, ReadAllAvailable))
 
     def reportLatestOffset(self) -> dict[str, object]:  # noqa: N802 - Spark's name
-        """Counts and lag, for the progress of the query."""
+        """Return counts and lag for the progress of the query."""
         return self._started().report()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Read what is there now, and nothing that comes later."""
+        """Read only the records that are available now."""
         self._started().prepare_available_now()
 
     def partitions(self, start: dict[str, object], end: dict[str, object]) -> list[PayloadPartition]:
-        """The records of a batch; none for a batch of an earlier run, whose records are delivered again."""
+        """Return the records of a batch; none for a batch of an earlier run, whose records are redelivered."""
         return [PayloadPartition(payload) for payload in self._started().payloads(start, end)]
 
     def commit(self, end: dict[str, object]) -> None:
-        """Nothing: Spark calls this late or never; see `latestOffset`."""
+        """Do nothing: Spark calls this late or never; see `latestOffset`."""
 
     def stop(self) -> None:
-        """Release what Spark did not finish, and leave the group."""
+        """Release the records that Spark did not finish, and leave the group."""
         if self._source is not None:
             self._source.close()
 
@@ -99,13 +99,13 @@ class ShareStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # -------------------------------------------------------------------------------------- the tasks
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The record batches of an input partition."""
+        """Yield the record batches of an input partition."""
         with pa.ipc.open_stream(partition.value) as stream:
             yield from stream
 
 
 def _columns(schema: StructType) -> tuple[str, ...]:
-    """The names of the columns wanted.
+    """Return the names of the columns that Spark wants.
 
     Raises:
         ConfigurationError: The schema is not made of the source's columns.

@@ -1,7 +1,7 @@
 """Whether another query of the same Spark application reads the same group with the same options.
 
-Two queries on one `load()` look like one, but each has a source of its own, and the group splits the records between
-them. Spark does not tell a source of the other, so the sources meet at a file that each of them locks.
+Two queries on one `load()` look like one, but each has its own source, and the group splits the records between them.
+Spark does not tell a source about the other, so both try to lock the same file.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _PATIENCE_MS = 10_000
 
 
 class SharedReading:
-    """Notices another source with the same options below the same driver.
+    """Notices another source with the same options and the same driver.
 
     Args:
         options: The query's options.
@@ -38,14 +38,14 @@ class SharedReading:
         self._is_alone = self._locks()
 
     def is_shared(self, now_ms: int) -> bool:
-        """Whether the other source is still there after the time that an ended one may take."""
+        """Whether another source is still running after the time in which a stopped one ends."""
         if not self._is_alone and now_ms - self._since_ms >= _PATIENCE_MS:
             self._is_alone = self._locks()
             return not self._is_alone
         return False
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the lock and remove the file."""
         if self._file is not None:
             if self._is_alone:
                 self._path.unlink(missing_ok=True)

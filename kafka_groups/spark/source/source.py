@@ -1,4 +1,4 @@
-"""A share group as a source of one query's run: Spark's calls on one side, the share consumer on the other."""
+"""The source of one run of a query: it connects Spark's calls to the share consumer."""
 
 import logging
 import random
@@ -33,11 +33,11 @@ _LOG = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT_S = 3.0
 _BATCHES_IN_HAND = 2
-"""Nothing more is acquired when so many full batches are held."""
+"""The source acquires nothing more while it holds this many full batches."""
 
 
 class ShareSource:
-    """The source of one run; made and used in Spark's source runner, by one thread. Joins the group when it is read.
+    """The source of one run, used by one thread in Spark's source runner. Joins the group when it is first read.
 
     Args:
         options: The query's options.
@@ -47,7 +47,7 @@ class ShareSource:
 
     Attributes:
         options: The query's options.
-        counts: What it did so far.
+        counts: What the run has done so far.
     """
 
     def __init__(
@@ -84,21 +84,21 @@ class ShareSource:
     # ----------------------------------------------------------------------------------- Spark's calls
 
     def initial_offset(self) -> dict[str, object]:
-        """Where a query without a checkpoint starts."""
+        """Return where a query without a checkpoint starts."""
         return self._sealing.initial().to_json()
 
     def latest_offset(
         self, start: Mapping[str, object], limits: BatchLimits, *, wants_all: bool = False
     ) -> dict[str, object]:
-        """Acknowledge what Spark finished, and seal the next batch.
+        """Acknowledge the batch that Spark has finished, and seal the next one.
 
         Args:
             start: The end of the last batch that Spark finished.
             limits: How large the batch may become.
-            wants_all: Whether there will be no other batch in this run, so that waiting is worth while.
+            wants_all: Whether the run has no other batch, so that it waits for records.
 
         Returns:
-            The end of the next batch; the start when there is nothing to read.
+            The end of the next batch; the start if there is nothing to read.
 
         Raises:
             KafkaGroupsError: The group cannot be read.
@@ -118,12 +118,12 @@ class ShareSource:
         return batch.end.to_json()
 
     def payloads(self, start: Mapping[str, object], end: Mapping[str, object]) -> list[bytes]:
-        """The records between two offsets, as Arrow IPC streams."""
+        """Return the records between two offsets as Arrow IPC streams."""
         planned = self._sealing.planned(SourceOffset.from_json(start), SourceOffset.from_json(end))
         return payloads(planned, self._columns, self.options.num_partitions)
 
     def prepare_available_now(self) -> None:
-        """Read what is there now, and end: up to where the logs end now, or until nothing comes."""
+        """Read the records up to the current end offsets, or until no more arrive, and end."""
         self._is_drain = True
         self._came_ms = self._clock.now_ms()
         try:
@@ -134,7 +134,7 @@ class ShareSource:
             )
 
     def report(self) -> dict[str, Any]:
-        """The progress of the run: counts, and the lag as of a few seconds ago."""
+        """Return the progress of the run: counts, and the lag as of a few seconds ago."""
         share: dict[str, object] = {
             **asdict(self.counts),
             "in_flight": self._sealing.in_flight_rows,
@@ -147,7 +147,7 @@ class ShareSource:
         return {**self._end.to_json(), "share": share}
 
     def close(self) -> None:
-        """Release what Spark did not finish, and leave the group; takes some three seconds at most."""
+        """Release the records that Spark did not finish, and leave the group; takes about three seconds at most."""
         if archived := self._sealing.rows_at_limit():
             _LOG.error(
                 "The source is closed while it holds %d records on their last delivery: the broker archives them.%s",
@@ -165,7 +165,7 @@ class ShareSource:
     # ------------------------------------------------------------------------------------------ filling
 
     def _fill(self, limits: BatchLimits, fetches: int, *, patient: bool) -> None:
-        """Acquire until the limits are reached, nothing more comes, or the time is up."""
+        """Acquire records until the limits are reached, no more arrive, or the time is up."""
         self._look_at_group()
         self._look_for_others()
         if not self._has_waited(patient=patient):
@@ -188,7 +188,7 @@ class ShareSource:
                 filling.go_on(now_ms)
 
     def _acquire(self, timeout_ms: int) -> list[TablePiece]:
-        """Wait for records; for nothing but the time when there are too many in hand that are held back."""
+        """Wait for records; only wait if too many held-back records are in hand."""
         if self._sealing.held_bytes < _BATCHES_IN_HAND * self.options.max_bytes_per_batch:
             most_rows = self._most_rows
             if most_rows is None or self._sealing.held_rows < most_rows:
@@ -200,16 +200,16 @@ class ShareSource:
 
     @property
     def _most_rows(self) -> int | None:
-        """How many records may be in hand; None for as many as come."""
+        """How many records may be in hand; None for no limit."""
         return self._sealing.caution.rows_acquired(self._last_count, self._sealing.failures)
 
     def _is_careful_batch(self, now_ms: int) -> bool:
-        """Whether there are as many records as may be in hand while they were delivered often."""
+        """Whether as many records are ready as may be in hand if they were delivered often."""
         most_rows = self._most_rows
         return most_rows is not None and self._sealing.ready_rows(now_ms) >= most_rows
 
     def _has_waited(self, *, patient: bool) -> bool:
-        """Whether the wait after failed runs is over; nothing is held until then, so a stop costs nothing."""
+        """Whether the wait after failed runs is over. Nothing is held until then, so a stop costs no delivery."""
         if self._resume_ms is None:
             wait_ms = self._sealing.caution.wait_before_ms(self._sealing.failures)
             self._resume_ms = self._clock.now_ms() + wait_ms
@@ -260,13 +260,13 @@ class ShareSource:
         return self._questions.is_through(self._ends, skips_backlog=self._skips_backlog)
 
     def _hold(self, pieces: Iterable[TablePiece]) -> bool:
-        """Hold what may go to Spark; whether there is any."""
+        """Hold the records that may go to Spark; True if there are any."""
         passed = self._last_deliveries.passed(self._before_ends(pieces), self._sealing.caution)
         self._sealing.hold(passed, self._clock.now_ms())
         return bool(passed)
 
     def _before_ends(self, pieces: Iterable[TablePiece]) -> list[TablePiece]:
-        """What was there when the run was to read what was there; the rest stays acquired until the end."""
+        """Return the records before the end offsets of the run; the others stay acquired until its end."""
         if self._ends is None:
             return list(pieces)
         within: list[TablePiece] = []
@@ -289,7 +289,7 @@ class ShareSource:
             _LOG.error(note)
 
     def _look_at_group(self) -> None:
-        """Once: what the group's configuration says about losing records."""
+        """Check the topics and the group once, before the first record."""
         if self._notes is None:
             options = self.options
             found = preflight(
