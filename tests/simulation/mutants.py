@@ -16,6 +16,7 @@ from kafka_groups.client.metadata import Metadata
 from kafka_groups.share.application import Application
 from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.inbox import Fetched, Inbox
 from kafka_groups.share.delivery.renewal import Renewer
 from kafka_groups.share.delivery.settlement import Settlement
@@ -102,19 +103,17 @@ def failures_are_told_as_success(patch: Patch) -> None:
 def stale_deliveries_are_handed_out(patch: Patch) -> None:
     """What waited until its locks had ended is delivered all the same."""
 
-    def take_all(self: Inbox, now_ms: int) -> list[Fetched]:
-        taken = list(self.ready)
-        self.ready.clear()
-        self.processing_since_ms = now_ms if taken else self.processing_since_ms
-        return taken
+    def take_any(self: Inbox, _now_ms: int) -> Fetched | None:
+        return self.ready.popleft() if self.ready else None
 
-    patch.setattr(Inbox, "take", take_all)
+    patch.setattr(Inbox, "take", take_any)
     patch.setattr(Inbox, "withdraw", lambda _self, _fetched: False)
     patch.setattr(Renewer, "renew", lambda *_arguments: 1000)
 
     def take_anything(self: Application, item: AcquiredRecords, deliveries: list[AcquiredRecords]) -> None:
         self._in_hand.append(item)
-        deliveries.append(item)
+        if len(item):
+            deliveries.append(item)
 
     patch.setattr(Application, "_take_in_hand", take_anything)
 
@@ -150,6 +149,17 @@ def acknowledgements_are_dropped(patch: Patch) -> None:
     patch.setattr(AcquiredRecords, "take_acknowledged", take_most)
 
 
+def fetches_never_shrink(patch: Patch) -> None:
+    """A fetch asks for as much as ever, whatever went wrong."""
+    answered = FetchSize.answered
+
+    def grow(self: FetchSize, asked: int, _brought: int, size_bytes: int, **_keywords: Any) -> None:
+        answered(self, asked, asked, size_bytes, is_awaited=True, waiting=0)
+
+    patch.setattr(FetchSize, "answered", grow)
+    patch.setattr(FetchSize, "reset", lambda _self: None)
+
+
 MUTANTS: Mapping[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -165,5 +175,6 @@ MUTANTS: Mapping[str, Plant] = {
         moved_leaders_are_not_followed,
         released_records_are_accepted,
         acknowledgements_are_dropped,
+        fetches_never_shrink,
     )
 }

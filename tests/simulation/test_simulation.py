@@ -73,13 +73,14 @@ def test_nothing_is_lost_or_doubly_held_whatever_strikes(simulation_seed: int, s
     report = run_world(simulation_seed)
 
     struck.update(report.faults)
+    struck["large fetch"] += report.large_fetches
     assert not report.violations, _explain(simulation_seed, report)
     assert report.produced > 200
 
 
 def test_every_class_of_fault_struck(struck: Counter[str], record_property: Callable[[str, object], None]) -> None:
     record_property("to_show", f"faults that struck the simulation: {dict(struck)}")
-    assert [name for name in CLASSES if not struck[name]] == []
+    assert [name for name in (*CLASSES, "large fetch") if not struck[name]] == []
 
 
 def test_a_seed_makes_the_same_run_again_in_another_process() -> None:

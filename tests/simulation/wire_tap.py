@@ -67,9 +67,11 @@ class WireTap:
         self.unanswered: Counter[tuple[Place, str]] = Counter()
         self.delivery_counts: dict[Place, int] = {}
         self.frames = 0
+        self.large_fetches = 0
         self.violations: list[str] = []
         self._members: set[str] = set()
         self._moved_ms: dict[TopicIdPartition, int] = {}
+        self._begin_anew: set[int] = set()
 
     def on_connect(self, address: str) -> Passage:
         """Somebody connects."""
@@ -105,6 +107,8 @@ class WireTap:
         asked = _Asked(request, header.version, ApiKey(header.api_key), self._clock.now_ms())
         self._asked[link.connection, header.correlation_id] = asked
         self._members.add(request.member_id)
+        if header.api_key == ApiKey.SHARE_FETCH:
+            self._check_size(link, request)
         self.unanswered.update((place, request.member_id) for place, _ in _acknowledged(request))
 
     def _response(self, link: Link, payload: bytes) -> None:
@@ -120,6 +124,14 @@ class WireTap:
             self._acquisitions(link, asked.request.member_id, response)
         if asked.request.share_session_epoch == -1:
             self._release_all(asked.request.member_id, link.connection)
+
+    def _check_size(self, link: Link, request: Any) -> None:
+        """After records that were delivered before, a fetch asks for no more than a poll returns: its `BatchSize`."""
+        is_large = request.max_records > request.batch_size
+        self.large_fetches += is_large
+        if is_large and link.connection in self._begin_anew:
+            self.violations.append(f"{request.member_id} asks for {request.max_records} records after a redelivery")
+        self._begin_anew.discard(link.connection)
 
     def _acknowledgements(self, asked: _Asked, response: ShareFetchResponse | ShareAcknowledgeResponse) -> None:
         refused = set(_refused_partitions(response))
@@ -161,6 +173,8 @@ class WireTap:
                 self._check_acquisition(place, member_id, count, now_ms)
                 self.locks[place] = Lock(member_id, link.connection, now_ms + self._lock_timeout_ms)
                 self.delivery_counts[place] = count
+            if count > 1:
+                self._begin_anew.add(link.connection)
 
     def _check_acquisition(self, place: Place, member_id: str, count: int, now_ms: int) -> None:
         if place in self.accepted:

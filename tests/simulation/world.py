@@ -54,6 +54,7 @@ class Report:
         faults: How often each class of fault struck.
         produced: How many records there were.
         accepted: How many were accepted, as the wire showed.
+        large_fetches: How many fetches asked for more than a poll returns.
         frames_when_quiet: How many frames were sent in the last half minute.
         digest: Of all events; another run of the seed must have the same.
     """
@@ -62,6 +63,7 @@ class Report:
     faults: Counter[str]
     produced: int
     accepted: int
+    large_fetches: int
     frames_when_quiet: int
     digest: str
 
@@ -157,7 +159,12 @@ def _hire(world: World, number: int) -> Member:
         world.network,
         world.simulation.clock,
         random.Random(world.rng.random()),
-        {"group_id": GROUP, "max_poll_interval_ms": 60_000, **world.rng.choice(kinds)},
+        {
+            "group_id": GROUP,
+            "max_poll_interval_ms": 60_000,
+            "max_poll_records": world.rng.choice((500, 5, 5)),
+            **world.rng.choice(kinds),
+        },
         lock_ms=LOCK_MS,
         counts=world.faults.counts,
         trace=world.trace,
@@ -244,8 +251,15 @@ def _report(world: World, frames: int) -> Report:
     violations = [*world.tap.violations, *_unfinished(world), *_unwanted(world), *_noise(frames)]
     for member in world.members:
         violations += member.violations(partial(_may_be_done, world.tap, member.member_id))
-    produced = sum(world.produced.values())
-    return Report(tuple(violations), world.faults.counts, produced, len(world.tap.accepted), frames, world.trace.digest)
+    return Report(
+        violations=tuple(violations),
+        faults=world.faults.counts,
+        produced=sum(world.produced.values()),
+        accepted=len(world.tap.accepted),
+        large_fetches=world.tap.large_fetches,
+        frames_when_quiet=frames,
+        digest=world.trace.digest,
+    )
 
 
 def _unfinished(world: World) -> list[str]:
