@@ -37,7 +37,7 @@ class Figures:
     @property
     def waiting(self) -> int:
         """Records that were fetched ahead."""
-        return sum(fetched.acquired.open_count for fetched in list(self.inbox.ready))
+        return self.inbox.records_waiting
 
     @property
     def first_lock_ms(self) -> float:
@@ -321,7 +321,13 @@ def _gauges() -> Iterator[Metric]:
         lambda f: f.inbox.records_archived,
     )
     yield Metric(
-        "records-waiting", "records", "Records that were fetched ahead and wait for a `poll`.", lambda f: f.waiting
+        "records-waiting", "records", "Records that were fetched and wait for a `poll`.", lambda f: f.waiting
+    )
+    yield Metric(
+        "records-asked-for",
+        "records",
+        "How many records the last fetch asked for (`fetch.max.records`).",
+        lambda f: f.fetching.records_asked_for,
     )
     yield Metric(
         "oldest-lock-remaining-seconds",

@@ -5,7 +5,7 @@ from attrs import define, field
 from kafka_groups.client.windows import Windows
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.counts import ConsumerCounts, count_types
-from kafka_groups.share.delivery.leader import Exchange
+from kafka_groups.share.delivery.leader import Exchange, Purpose
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["ShareMetrics"]
@@ -16,6 +16,7 @@ class ShareMetrics:
     """Totals since the consumer was made, and windows of recent values; written by the event loop alone."""
 
     fetch_total: int = 0
+    records_asked_for: int = 0
     records_fetched_total: int = 0
     bytes_fetched_total: int = 0
     acknowledgements_send_total: int = 0
@@ -37,6 +38,8 @@ class ShareMetrics:
 
     def sent(self, exchange: Exchange) -> None:
         """A request leaves."""
+        if exchange.purpose is Purpose.FETCH:
+            self.records_asked_for = exchange.max_records
         records = sum(p.record_count for p in exchange.acknowledgements if not p.is_renewal_in_place)
         if records:
             self.acknowledgements_send_total += records
