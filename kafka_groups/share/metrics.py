@@ -320,9 +320,7 @@ def _gauges() -> Iterator[Metric]:
         "Records that your program released with their last delivery, so that the brokers archive them.",
         lambda f: f.inbox.records_archived,
     )
-    yield Metric(
-        "records-waiting", "records", "Records that were fetched and wait for a `poll`.", lambda f: f.waiting
-    )
+    yield Metric("records-waiting", "records", "Records that were fetched and wait for a `poll`.", lambda f: f.waiting)
     yield Metric(
         "records-asked-for",
         "records",
