@@ -137,7 +137,8 @@ def test_nothing_is_lost_when_a_worker_is_killed_and_the_query_starts_again(
         workers.stop_gracefully(query)
     assert query.exception() is None
     assert str(results[0]) in caplog.text
-    assert list(workers.recent_progress) == all_results[-100:], "with classic Spark, micro-batches run in this process"
+    recent = [result for result in all_results if result.workers]  # runs after the stop do nothing
+    assert list(workers.recent_progress) == recent[-100:]
     assert sum(result.total.lock_lost for result in results) == 0
     assert max(result.total.max_delivery_count for result in results) <= 3
     assert workers.run(spark.range(1), 0) == ShareRunResult()
