@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import quantiles
 from typing import Any, Protocol
@@ -34,7 +34,11 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @frozen(kw_only=True)
 class Task:
-    """What a consumer is to do: read value and offset of so many records, and acknowledge them."""
+    """What a consumer is to do: read value and offset of so many records, and acknowledge them.
+
+    Attributes:
+        keys: More configuration keys.
+    """
 
     client: str
     mode: str
@@ -42,6 +46,7 @@ class Task:
     topic: str
     group_id: str
     records: int
+    keys: Mapping[str, Any] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -148,6 +153,7 @@ def _keys(task: Task) -> dict[str, Any]:
         "share.acknowledgement.mode": task.mode,
     }
     keys.update(json.loads(os.environ.get(KEYS_VARIABLE, "{}")))
+    keys.update(task.keys)
     return keys
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import click
 
-from tests.benchmarks import measures, report
+from tests.benchmarks import measures, report, sharing
 from tests.benchmarks.arrow_command import arrow
 from tests.benchmarks.brokers import SECURED, TARGETS, running
 from tests.benchmarks.consumers import MODES
@@ -30,6 +30,8 @@ _batches = click.option("--batches", "sizes", type=click.Choice(BATCHES), multip
 _modes = click.option("--mode", "modes", type=click.Choice(MODES), multiple=True, default=MODES, show_default=True)
 _against = click.option("--against", "checkout", type=click.Path(path_type=Path, exists=True, file_okay=False),
                         help="Compare with our client in this checkout instead of confluent-kafka's.")  # fmt: skip
+_opponent_records = click.option("--opponent-max-poll-records", "opponent_records", type=click.IntRange(1),
+                                 help="max.poll.records of confluent-kafka's client.")  # fmt: skip
 _json = click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
 
 
@@ -50,6 +52,7 @@ main.add_command(spark)
 @_batches
 @_modes
 @_against
+@_opponent_records
 @_json
 def share(
     *,
@@ -60,10 +63,12 @@ def share(
     sizes: Sequence[str],
     modes: Sequence[str],
     checkout: Path | None,
+    opponent_records: int | None,
     json_file: Path | None,
 ) -> None:
     """Our share consumer against confluent-kafka's: records per second, CPU per record, time within polls."""
-    extent = measures.Extent(records, rounds, warm_up_rounds, checkout)
+    opponent_keys = {"max.poll.records": opponent_records} if opponent_records else {}
+    extent = measures.Extent(records, rounds, warm_up_rounds, checkout, opponent_keys)
     finish({"share": _share(targets, sizes, modes, extent)}, json_file)
 
 
@@ -75,6 +80,39 @@ def share(
 def end_to_end(records: int, rounds: int, sizes: Sequence[str], json_file: Path | None) -> None:
     """Produce to the embedded broker and consume from it at the same time."""
     finish({"end_to_end": _end_to_end(sizes, measures.Extent(records, rounds))}, json_file)
+
+
+@main.command()
+@_targets
+@click.option("--seconds", type=click.FloatRange(0.5), default=6.0, show_default=True)
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--partitions", type=click.IntRange(1), multiple=True, default=(1, 4), show_default=True)
+@_json
+def fairness(
+    *, targets: Sequence[str], seconds: float, rounds: int, partitions: Sequence[int], json_file: Path | None
+) -> None:
+    """What members of one group get beside each other, with adaptive fetches and with fetches of 500 records."""
+    shared: list[sharing.Shared] = []
+    for target in targets:
+        with running(target) as bootstrap_servers:
+            for count in partitions:
+                shared += sharing.share_out(bootstrap_servers, target, count, seconds, rounds, say)
+    console().print(report.fairness_table(shared))
+    finish({"fairness": [attrs.asdict(each) for each in shared]}, json_file)
+
+
+@main.command()
+@click.option("--against", "checkout", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True,
+              help="Compare with our client in this checkout.")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(0.5), default=20.0, show_default=True)
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@_json
+def latency(*, checkout: Path, seconds: float, rounds: int, json_file: Path | None) -> None:
+    """A record every 10 ms: how long it takes from the producer to the application, on a real Kafka."""
+    with running("kafka") as bootstrap_servers:
+        figures = sharing.latency(bootstrap_servers, seconds, rounds, checkout, say)
+    console().print(report.latency_table(figures))
+    finish({"latency": figures}, json_file)
 
 
 @main.command()

@@ -1,8 +1,9 @@
 """The measures: each interleaves what it compares, round after round, so that both meet the same machine."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -86,12 +87,14 @@ class Extent:
 
     Attributes:
         checkout: Another checkout of this project, whose client takes the place of confluent-kafka's.
+        opponent_keys: More configuration keys for confluent-kafka's client.
     """
 
     records: int
     rounds: int
     warm_up_rounds: int = 0
     checkout: Path | None = None
+    opponent_keys: Mapping[str, Any] = field(factory=dict)
 
     @property
     def clients(self) -> tuple[str, str]:
@@ -154,7 +157,9 @@ def memory(bootstrap_servers: str, batches: str, records: int) -> Memory:
 
 def _run(client: str, mode: str, bootstrap_servers: str, topic: str, extent: Extent) -> Outcome:
     task = _task(client, mode, bootstrap_servers, topic, extent.records)
-    return consumed(evolve(task, client="ours"), extent.checkout) if client == BEFORE else consumed(task)
+    if client == BEFORE:
+        return consumed(evolve(task, client="ours"), extent.checkout)
+    return consumed(evolve(task, keys=extent.opponent_keys) if client == "confluent" else task)
 
 
 def _task(client: str, mode: str, bootstrap_servers: str, topic: str, records: int) -> Task:

@@ -10,6 +10,7 @@ from pathlib import Path
 import attrs
 
 from tests.benchmarks.consumers import READY, Outcome, Task
+from tests.benchmarks.topics import PARTITIONS
 
 _TIMEOUT_S = 900
 
@@ -52,9 +53,9 @@ def consumed(task: Task, checkout: Path | None = None) -> Outcome:
         return consumer.outcome()
 
 
-def produce(bootstrap_servers: str, topic: str, records: int, batches: str) -> float:
+def produce(bootstrap_servers: str, topic: str, records: int, batches: str, partitions: int = PARTITIONS) -> float:
     """Write records from a process of its own; when it began, on the machine's monotonic clock."""
-    arguments = [bootstrap_servers, topic, str(records), batches]
+    arguments = [bootstrap_servers, topic, str(records), batches, str(partitions)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks.producer", *arguments],
         stdout=subprocess.PIPE, text=True, check=True, timeout=_TIMEOUT_S,

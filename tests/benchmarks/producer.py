@@ -1,4 +1,4 @@
-"""A producer in a process of its own: `python -m tests.benchmarks.producer BOOTSTRAP TOPIC RECORDS BATCHES`.
+"""A producer in a process of its own: `python -m tests.benchmarks.producer BOOTSTRAP TOPIC RECORDS BATCHES PARTITIONS`.
 
 Prints when it began, on the machine's monotonic clock.
 """
@@ -10,9 +10,9 @@ from tests.benchmarks.topics import produce
 
 
 def main() -> None:
-    bootstrap_servers, topic, records, batches = sys.argv[1:]
+    bootstrap_servers, topic, records, batches, partitions = sys.argv[1:]
     print(time.monotonic(), flush=True)
-    produce(bootstrap_servers, topic, int(records), batches)
+    produce(bootstrap_servers, topic, int(records), batches, int(partitions))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from kafka_groups.cli.output import table
 from tests.benchmarks.measures import Comparison, Figures, Memory
+from tests.benchmarks.sharing import SIZES, Shared
 
 _COLUMNS = (
     "broker, batches, mode", "rate", "CPU", "k rec/s", "theirs", "us CPU/rec", "theirs", "poll p50/p99 ms", "theirs",
@@ -17,6 +18,30 @@ _COLUMNS = (
 def comparison_table(comparisons: Sequence[Comparison], opponent: str = "confluent-kafka's") -> Table:
     """Ours against the other client, a row for each case."""
     return table(f"Share consumer, ours / {opponent}", _COLUMNS, [_row(case) for case in comparisons])
+
+
+def fairness_table(shared: Sequence[Shared]) -> Table:
+    """Records of each member, medians, with adaptive and with fixed fetches."""
+    rows = [
+        (
+            each.name,
+            *(" ".join(f"{each.share_of(size, m):,.0f}" for m in range(len(each.rounds[size][0]))) for size in SIZES),
+            f"{each.least_ratio:.2f}",
+            *("/".join(f"{each.total(size, figure):.0f}" for size in SIZES) for figure in ("redelivered", "failed")),
+        )
+        for each in shared
+    ]
+    columns = ("members", *(f"records, {size}" for size in SIZES), "least ratio", "redelivered", "failed")
+    return table("Members of one group", columns, rows)
+
+
+def latency_table(figures: Mapping[str, Sequence[Mapping[str, float]]]) -> Table:
+    """Milliseconds from producing to consuming, medians of the rounds."""
+    rows = [
+        (client, *(f"{median(one[figure] for one in rounds):.3f}" for figure in ("p50_ms", "p99_ms")))
+        for client, rounds in figures.items()
+    ]
+    return table("A record every 10 ms", ("client", "p50 ms", "p99 ms"), rows)
 
 
 def end_to_end_table(rates: Mapping[str, Sequence[float]]) -> Table:

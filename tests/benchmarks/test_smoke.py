@@ -39,6 +39,17 @@ def test_our_client_is_compared_with_itself_in_another_checkout(tmp_path: Path) 
     assert "embedded large implicit before" in result.output
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_members_share_a_topic(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["fairness", "--seconds=0.5", "--rounds=1", "--target=embedded", "--partitions=1", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    for shared in json.loads(written.read_text())["fairness"]:
+        assert sum(member["records"] for member in shared["rounds"]["adaptive"][0]) > 0
+
+
 @pytest.mark.timeout(60)
 def test_records_go_through_the_embedded_broker_end_to_end() -> None:
     result = CliRunner().invoke(

@@ -21,11 +21,11 @@ _VALUE = bytes(100)
 _SERVE_EVERY = 10_000
 
 
-def new_topic(bootstrap_servers: str) -> str:
+def new_topic(bootstrap_servers: str, partitions: int = PARTITIONS) -> str:
     """A topic that nobody has used before."""
     topic = _unique("benchmark")
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 3})
-    _wait_for(admin.create_topics([NewTopic(topic, PARTITIONS, 1)]))
+    _wait_for(admin.create_topics([NewTopic(topic, partitions, 1)]))
     return topic
 
 
@@ -44,7 +44,7 @@ def new_group(bootstrap_servers: str, configs: Mapping[str, str] = MappingProxyT
     return group_id
 
 
-def produce(bootstrap_servers: str, topic: str, records: int, batches: str) -> None:
+def produce(bootstrap_servers: str, topic: str, records: int, batches: str, partitions: int = PARTITIONS) -> None:
     """Write so many records of 100 bytes, in whole batches for one partition after the other."""
     per_batch = _PER_TINY_BATCH if batches == TINY else RECORDS_PER_BATCH[batches]
     producer = Producer({
@@ -55,7 +55,7 @@ def produce(bootstrap_servers: str, topic: str, records: int, batches: str) -> N
         "batch.size": 10_000_000,
     })  # fmt: skip
     for number in range(records):
-        _produce_one(producer, topic, (number // per_batch) % PARTITIONS)
+        _produce_one(producer, topic, (number // per_batch) % partitions)
         if number % _SERVE_EVERY == 0:
             producer.poll(0)
     assert producer.flush(120.0) == 0, "not all records were written"

@@ -238,6 +238,23 @@ async def test_18_a_whole_batch_may_pass_the_in_flight_limit(target: Target) -> 
     assert (await two.fetch(ALL_NOW)).count == 0
 
 
+@everywhere
+async def test_18_a_member_that_waits_comes_before_the_one_that_makes_room_and_wants_more(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    group_id = await target.group_of(topic, configs={"share.partition.max.record.locks": "100"})
+    await target.cluster.produce_each(topic, values(220))
+    one, two = target.member(group_id, topic), target.member(group_id, topic)
+    assert (await one.fetch_until_acquired(ALL)).runs == (Run(0, 99, 1),)
+
+    waiting = asyncio.create_task(two.fetch(Limits(max_records=1000, batch_size=1000, max_wait_ms=10_000)))
+    for _ in range(3):  # by then the broker has the other fetch too
+        assert (await one.fetch(ALL_NOW)).count == 0
+    mine = await one.fetch(ALL_NOW, accept(0, 99))
+
+    assert (await waiting).count == 100
+    assert mine.count == 0
+
+
 async def warmed_up(target: Target, member: RawMember, partitions: "range | tuple[int, ...]") -> None:
     """Have the leader load all share-partitions, so that the next fetch need not wait for that."""
     for partition in partitions:

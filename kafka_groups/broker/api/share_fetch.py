@@ -17,6 +17,7 @@ Errors per partition: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_O
 UNKNOWN_SERVER_ERROR (its state is not initialised). Errors of acknowledgements: as for ShareAcknowledge.
 """
 
+import asyncio
 from collections.abc import Mapping
 from uuid import UUID
 
@@ -70,7 +71,9 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
     )
     if request.share_session_epoch == FINAL_EPOCH:
         services.share.close_session(fetching.key, context.now_ms)
-    notify_changed(services)
+    if notify_changed(services):
+        # Fetches that wait for these records come first, as in Kafka, or busy members would starve them.
+        await asyncio.sleep(0)
     await _wait_for_bytes(fetching, request.max_wait_ms, context)
     fetched = services.share.collect(fetching, context.now_ms)
     notify_changed(services)

@@ -106,7 +106,9 @@ def by_topic(answers: Mapping[TopicIdPartition, P]) -> dict[UUID, tuple[P, ...]]
     return {topic_id: tuple(partitions) for topic_id, partitions in topics.items()}
 
 
-def notify_changed(services: BrokerServices) -> None:
-    """Let waiting share fetches check the share-partitions that changed."""
-    for key in services.share.take_changed():
+def notify_changed(services: BrokerServices) -> bool:
+    """Let waiting share fetches check the share-partitions that changed; return whether any has."""
+    changed = services.share.take_changed()
+    for key in changed:
         services.purgatory.notify(key)
+    return bool(changed)
