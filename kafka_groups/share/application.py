@@ -135,7 +135,8 @@ class Application:
                 f"the consumer was used in process {self._process_id} and cannot be in process {os.getpid()}, which was"
                 " forked from it: connections do not survive a fork; make a new consumer in the child"
             )
-        self._process_id = os.getpid()
+        if self._process_id is None:
+            self._process_id = os.getpid()
 
     def check_usable(self) -> None:
         """Raise when the consumer cannot be used now.

@@ -8,6 +8,7 @@ from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.archiving import ArchiveCallback
 from kafka_groups.share.arguments import check_callback, checked_topics, not_a_record
 from kafka_groups.share.delivery.counts import ConsumerCounts
+from kafka_groups.share.delivery.marks import OPEN
 from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
 from kafka_groups.share.parts import Parts
 from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition, TopicPartition
@@ -86,7 +87,11 @@ class _LocalSurface:
             delivery = record._acquired
         except AttributeError:
             raise not_a_record(record) from None
-        delivery.acknowledge(record.offset, kind)
+        position, marks = record.offset - delivery.first_offset, delivery.marks
+        if 0 <= position < len(marks) and marks[position] == OPEN:
+            marks[position] = kind
+        else:
+            delivery.acknowledge(record.offset, kind)
 
     def acknowledge_offset(
         self,

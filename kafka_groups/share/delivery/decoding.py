@@ -80,18 +80,22 @@ class Decoder:
     ) -> tuple[list[RecordBatch], CorruptRecordError | None]:
         batches: list[RecordBatch] = []
         first_error: CorruptRecordError | None = None
-        next_offset, read_bytes = acquired.first_offset, 0
+        next_offset, last_acquired, read_bytes = acquired.first_offset, acquired.last_offset, 0
+        has_holes = acquired.has_holes
         try:
-            for batch in iter_batches(blob):
-                read_bytes += len(batch.data)
-                if batch.header.last_offset < acquired.first_offset or batch.header.base_offset > acquired.last_offset:
+            for batch in iter_batches(blob):  # one step for each batch, and many producers send small ones
+                header = batch.header
+                read_bytes += header.size_bytes
+                base_offset, after = header.base_offset, header.next_offset
+                if after <= acquired.first_offset or base_offset > last_acquired:
                     continue  # not acquired: the broker reads more of the log than it gives
-                acquired.mark_open(next_offset, batch.header.base_offset - 1, AcknowledgeType.GAP)
-                next_offset = batch.header.next_offset
-                if not acquired.holds_any(batch):
+                if base_offset > next_offset:
+                    acquired.mark_open(next_offset, base_offset - 1, AcknowledgeType.GAP)
+                next_offset = after
+                if has_holes and not acquired.holds_any(batch):
                     continue  # somebody else's, corrupt or not
                 error = self._check(acquired, batch)
-                if error is None and not batch.header.is_control:
+                if error is None and not header.is_control:
                     batches.append(batch)
                 first_error = first_error or error
         except CorruptRecordError as error:
@@ -178,17 +182,17 @@ class Decoder:
 
 def _pieces(acquired: AcquiredRecords, batches: Sequence[RecordBatch], records: int) -> Iterator[AcquiredRecords]:
     """The delivery in parts of whole batches."""
-    start, count = 0, 0
+    start = 0
     for number, batch in enumerate(batches[:-1], start=1):
-        count += acquired.open_within(batch)
-        if count < records:
+        end = batch.header.next_offset
+        if acquired.open_before(end) < records:
             continue
-        rest = acquired.split_after(batch.header.last_offset)
+        rest = acquired.split_after(end - 1)
         if rest is None:
             break
         acquired.hand_out(batches[start:number])
         yield acquired
-        acquired, start, count = rest, number, 0
+        acquired, start = rest, number
     acquired.hand_out(batches[start:])
     yield acquired
 
