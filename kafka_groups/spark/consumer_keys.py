@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from attrs import AttrsInstance, fields, frozen
+from attrs import AttrsInstance, evolve, fields, frozen
 
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
@@ -52,7 +52,12 @@ class KeyRules:
             self._check(name, value)
         named = {_KEYS.attribute(name) for name in given}
         ours = {name: value for name, value in {**_DEFAULTS, **_OURS}.items() if name not in named}
-        return share_consumer_config({**given, **ours})
+        config = share_consumer_config({**given, **ours})
+        if "fetch_max_records" in named:
+            return config
+        # A run ends after some records or seconds. What a larger fetch leaves over would be released then, and spend a
+        # delivery.
+        return evolve(config, fetch_max_records=config.max_poll_records)
 
     def _check(self, name: str, value: object) -> None:
         attribute = _KEYS.attribute(name)

@@ -28,6 +28,8 @@ def test_what_the_workers_promise_is_set_and_the_rest_is_the_users() -> None:
     assert config.spec.config.acknowledgement_mode == "explicit"
     assert config.spec.config.auto_renew
     assert config.spec.config.max_poll_records == 7
+    assert config.spec.config.fetch_max_records == 7
+    assert made(fetch_max_records="adaptive").task().spec.config.fetch_max_records == "adaptive"
     assert (config.limits.max_records, config.limits.max_ms, config.limits.drained_ms) == (9, 500, 250)
     assert config.on_error == "reject"
     assert ShareWorkers({**CONFIG, "max.poll.records": 8}, topics=["t"], process=process).task().spec.config == (
