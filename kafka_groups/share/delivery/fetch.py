@@ -402,11 +402,11 @@ class ShareFetchManager:
 
     def _max_records(self, leader: Leader, now_ms: int) -> int:
         config, inbox, lock_timeout_ms = self._config, self._inbox, self._settlement.lock_timeout_ms
-        if self._is_limited or lock_timeout_ms is None:
+        if self._is_limited:
             limit = inbox.fetch_limit
             return config.max_poll_records if limit is None else min(limit, config.max_poll_records)
         self._note_setbacks()
-        if not leader.size.has_grown:
+        if not leader.size.has_grown or lock_timeout_ms is None:
             return leader.size.least
         situation = Situation(
             lock_timeout_ms=lock_timeout_ms,

@@ -53,7 +53,7 @@ def lives(fetch_max_records: int | str) -> tuple[float, Counter[int]]:
 
 @pytest.fixture(scope="module")
 def fixed() -> Counter[int]:
-    asked, deliveries = lives("adaptive")
+    asked, deliveries = lives(RECORDS)
     assert asked == RECORDS
     return deliveries
 

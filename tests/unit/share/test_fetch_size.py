@@ -210,6 +210,13 @@ def test_a_fetch_asks_for_no_more_than_a_poll_after_a_setback(what: str) -> None
     assert wire(bench.fetch()).max_records == RECORDS
 
 
+def test_a_number_holds_from_the_first_fetch_on() -> None:
+    bench = Bench(max_poll_records=RECORDS, fetch_max_records=70)
+    assert not bench.begin()
+    request = wire(bench.fetch())
+    assert (request.max_records, request.batch_size) == (70, RECORDS)
+
+
 def test_record_limit_asks_for_what_a_poll_returns() -> None:
     bench = hungry(acquire_mode="record_limit")
     for _ in range(3):
