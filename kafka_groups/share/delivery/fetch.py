@@ -17,7 +17,6 @@ from kafka_groups.client.membership.share import ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
 from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
-from kafka_groups.config.readers import ADAPTIVE
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import (
     DisconnectedError,
@@ -29,23 +28,16 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delayed import DelayedRelease, DelayedReleases
-from kafka_groups.share.delivery.fetch_size import FetchSize, Situation
+from kafka_groups.share.delivery.demand import Demand
+from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.inbox import Inbox
-from kafka_groups.share.delivery.leader import Exchange, FetchLimits, Leader, Purpose
+from kafka_groups.share.delivery.leader import Exchange, Leader, Purpose
 from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.share.delivery.renewal import Renewer
 from kafka_groups.share.delivery.settlement import Settlement
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["ShareFetchManager", "Surroundings"]
-
-_SHORT_WAIT_MS = 100
-"""An application that polls in short steps does not make a request of each step."""
-
-_OFTEN = 2
-"""What was delivered more often than this may be the reason why the consumers before did not finish."""
-
-_ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
 
 
 @define
@@ -79,9 +71,9 @@ class ShareFetchManager:
         self._search = self._backoff()
         self._closing = False
         self._noted_poll_ms: int | None = None
-        self._noted_setbacks = 0
         self._noted_assignment: frozenset[TopicIdPartition] = frozenset()
         self._settlement = Settlement(config, around.metadata, around.errors, around.inbox, around.metrics)
+        self._demand = Demand(config, around.inbox, self._settlement)
         self._renewer = Renewer(config, around.errors, around.inbox, around.metrics)
         self._delayed = DelayedReleases(around.inbox.events, config.default_api_timeout_ms)
 
@@ -271,7 +263,7 @@ class ShareFetchManager:
 
     def _in_turn(self) -> Sequence[Leader]:
         leaders = list(self._leaders.values())
-        if self._is_limited and len(leaders) > 1:
+        if self._demand.is_limited and len(leaders) > 1:
             # One leader at a time may acquire; the one that was asked last comes last.
             leaders.sort(key=lambda leader: leader.last_fetch_ms)
         return leaders
@@ -352,89 +344,25 @@ class ShareFetchManager:
 
     def _fetch_wait(self, leader: Leader, now_ms: int) -> int | None:
         """How long the leader may wait for records in a fetch that is due now; None when none is."""
-        if self._inbox.is_paused or not self._wanted.get(leader.node_id) or self._another_acquires(leader):
+        if not self._wanted.get(leader.node_id) or self._another_acquires(leader):
             return None
-        if self._inbox.is_hungry:
-            return self._wait_for_application(now_ms)
-        if leader.dry or self._inbox.unclaimed(leader.node_id) >= self._prefetch_batches(now_ms):
-            return None
-        return 0
-
-    def _wait_for_application(self, now_ms: int) -> int:
-        """No longer than the application waits: later records would be locked while the application is busy."""
-        until_ms, longest_ms = self._inbox.waits_until_ms, self._config.fetch_max_wait_ms
-        return longest_ms if until_ms is None else min(longest_ms, max(until_ms - now_ms, _SHORT_WAIT_MS))
-
-    @property
-    def _is_limited(self) -> bool:
-        """Whether a fetch may acquire no more than a number of records (KIP-1206)."""
-        return self._config.acquire_mode == "record_limit" or self._inbox.fetch_limit is not None
+        return self._demand.wait_ms(leader, now_ms)
 
     def _another_acquires(self, leader: Leader) -> bool:
-        if not self._is_limited:
+        if not self._demand.is_limited:
             return False
         others = (other.exchange for other in self._leaders.values() if other is not leader)
         return bool(self._inbox.ready) or any(exchange is not None for exchange in others)
 
-    def _prefetch_batches(self, now_ms: int) -> int:
-        """How many responses may wait for the application: none while it takes a quarter of the lock for each.
-
-        None either where the application wants none, or has records that were delivered often before. What is fetched
-        ahead is locked while it waits, and a slow application would lose it and burn its delivery count. How slow it
-        is shows after its first delivery.
-        """
-        inbox, lock_timeout_ms = self._inbox, self._settlement.lock_timeout_ms
-        if inbox.processing_ms is None or lock_timeout_ms is None or self._is_limited:
-            return 0
-        since_ms = inbox.processing_since_ms
-        current_ms = 0 if since_ms is None else now_ms - since_ms
-        is_slow = max(inbox.processing_ms, current_ms) * 4 > lock_timeout_ms
-        if is_slow or not inbox.fetches_ahead or self._is_wary:
-            return 0
-        return self._config.prefetch_batches
-
-    @property
-    def _is_wary(self) -> bool:
-        """Whether what is in hand may be what ends the application, or is more than it can handle."""
-        if self._config.fetch_max_records != ADAPTIVE:
-            return self._inbox.was_delivered_more_than(_OFTEN)
-        return self._inbox.is_wary or self._inbox.was_delivered_more_than(1)
-
-    def _max_records(self, leader: Leader, now_ms: int) -> int:
-        config, inbox, lock_timeout_ms = self._config, self._inbox, self._settlement.lock_timeout_ms
-        if self._is_limited:
-            limit = inbox.fetch_limit
-            return config.max_poll_records if limit is None else min(limit, config.max_poll_records)
-        self._note_setbacks()
-        if not leader.size.has_grown or lock_timeout_ms is None:
-            return leader.size.least
-        situation = Situation(
-            lock_timeout_ms=lock_timeout_ms,
-            pace_ms=inbox.record_ms(now_ms),
-            leaders=len(self._wanted),
-            record_locks=inbox.record_locks * len(self._wanted[leader.node_id]),
-            held=inbox.held_of(leader.node_id),
-        )
-        return leader.size.ask(situation)
-
-    def _note_setbacks(self) -> None:
-        if self._inbox.setbacks != self._noted_setbacks:
-            self._noted_setbacks = self._inbox.setbacks
-            for leader in self._leaders.values():
-                leader.size.reset()
-
     def _fetch(self, leader: Leader, max_wait_ms: int, now_ms: int) -> OutgoingRequest:
-        config, identity = self._config, self._around.membership.identity
-        limits = FetchLimits(
-            max_wait_ms=max_wait_ms,
-            min_bytes=config.fetch_min_bytes,
-            max_bytes=config.fetch_max_bytes,
-            max_records=self._max_records(leader, now_ms),
-            batch_size=config.max_poll_records,
-            acquire_mode=_ACQUIRE_MODES["record_limit" if self._is_limited else "batch_optimized"],
-        )
-        taken = leader.take_pending()
+        identity, demand = self._around.membership.identity, self._demand
+        if demand.had_setback():
+            for each in self._leaders.values():
+                each.size.reset()
         wanted = self._wanted[leader.node_id]
+        most = demand.max_records(leader, len(self._wanted), len(wanted), now_ms)
+        limits = demand.limits(max_wait_ms, most)
+        taken = leader.take_pending()
         leader.last_fetch_ms = now_ms
         request = leader.fetch_request(identity.group_id, identity.member_id, wanted, taken, limits)
         exchange = Exchange(Purpose.FETCH, leader, taken, now_ms, max_wait_ms, limits.max_records)

@@ -1,0 +1,118 @@
+"""What the application wants fetched: whether anything now, how long a leader may wait for it, and how many records."""
+
+from kafka_groups.config.readers import ADAPTIVE
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.share.delivery.fetch_size import Situation
+from kafka_groups.share.delivery.inbox import Inbox
+from kafka_groups.share.delivery.leader import FetchLimits, Leader
+from kafka_groups.share.delivery.settlement import Settlement
+
+__all__ = ["Demand"]
+
+_SHORT_WAIT_MS = 100
+"""An application that polls in short steps does not make a request of each step."""
+
+_OFTEN = 2
+"""What was delivered more often than this may be the reason why the consumers before did not finish."""
+
+_ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
+
+
+class Demand:
+    """Reads off the inbox what the application wants.
+
+    Args:
+        config: The consumer's configuration.
+        inbox: What it holds, what waits for it, and how fast it works.
+        settlement: Knows how long locks last.
+    """
+
+    def __init__(self, config: ShareConsumerConfig, inbox: Inbox, settlement: Settlement) -> None:
+        self._config = config
+        self._inbox = inbox
+        self._settlement = settlement
+        self._noted_setbacks = 0
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a fetch may acquire no more than a number of records (KIP-1206)."""
+        return self._config.acquire_mode == "record_limit" or self._inbox.fetch_limit is not None
+
+    def had_setback(self) -> bool:
+        """Whether something went wrong with delivered records since this was last asked."""
+        setbacks, self._noted_setbacks = self._noted_setbacks, self._inbox.setbacks
+        return setbacks != self._noted_setbacks
+
+    def wait_ms(self, leader: Leader, now_ms: int) -> int | None:
+        """How long the leader may wait for records in a fetch that is due now; None when none is."""
+        if self._inbox.is_paused:
+            return None
+        if self._inbox.is_hungry:
+            return self._wait_for_application(now_ms)
+        if leader.dry or self._inbox.unclaimed(leader.node_id) >= self._prefetch_batches(now_ms):
+            return None
+        return 0
+
+    def _wait_for_application(self, now_ms: int) -> int:
+        """No longer than the application waits: later records would be locked while the application is busy."""
+        until_ms, longest_ms = self._inbox.waits_until_ms, self._config.fetch_max_wait_ms
+        return longest_ms if until_ms is None else min(longest_ms, max(until_ms - now_ms, _SHORT_WAIT_MS))
+
+    def _prefetch_batches(self, now_ms: int) -> int:
+        """How many responses may wait for the application: none while it takes a quarter of the lock for each.
+
+        None either where the application wants none, or where something went wrong with what it got. What is fetched
+        ahead is locked while it waits, and a slow application would lose it and burn its delivery count. How slow it
+        is shows after its first delivery.
+        """
+        inbox, lock_timeout_ms = self._inbox, self._settlement.lock_timeout_ms
+        if inbox.processing_ms is None or lock_timeout_ms is None or self.is_limited:
+            return 0
+        since_ms = inbox.processing_since_ms
+        current_ms = 0 if since_ms is None else now_ms - since_ms
+        is_slow = max(inbox.processing_ms, current_ms) * 4 > lock_timeout_ms
+        if is_slow or not inbox.fetches_ahead or self._is_wary:
+            return 0
+        return self._config.prefetch_batches
+
+    @property
+    def _is_wary(self) -> bool:
+        """Whether what is in hand may be what ends the application, or is more than it can handle."""
+        if self._config.fetch_max_records != ADAPTIVE:
+            return self._inbox.was_delivered_more_than(_OFTEN)
+        return self._inbox.is_wary or self._inbox.was_delivered_more_than(1)
+
+    def max_records(self, leader: Leader, leaders: int, partitions: int, now_ms: int) -> int:
+        """How many records to ask a leader for.
+
+        Args:
+            leader: The leader.
+            leaders: How many leaders there are to ask.
+            partitions: How many partitions this one leads.
+            now_ms: The time.
+        """
+        most, inbox, lock_timeout_ms = self._config.max_poll_records, self._inbox, self._settlement.lock_timeout_ms
+        if self.is_limited:
+            return most if inbox.fetch_limit is None else min(inbox.fetch_limit, most)
+        if not leader.size.has_grown or lock_timeout_ms is None:
+            return leader.size.least
+        situation = Situation(
+            lock_timeout_ms=lock_timeout_ms,
+            pace_ms=inbox.record_ms(now_ms),
+            leaders=leaders,
+            record_locks=inbox.record_locks * partitions,
+            held=inbox.held_of(leader.node_id),
+        )
+        return leader.size.ask(situation)
+
+    def limits(self, max_wait_ms: int, max_records: int) -> FetchLimits:
+        """The limits of a fetch."""
+        config = self._config
+        return FetchLimits(
+            max_wait_ms=max_wait_ms,
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=config.fetch_max_bytes,
+            max_records=max_records,
+            batch_size=config.max_poll_records,
+            acquire_mode=_ACQUIRE_MODES["record_limit" if self.is_limited else "batch_optimized"],
+        )
