@@ -17,7 +17,6 @@ from kafka_groups.errors import (
     ClosedError,
     ConcurrentUseError,
     IllegalStateError,
-    KafkaGroupsError,
     WakeupError,
 )
 from kafka_groups.net.clock import Clock
@@ -33,8 +32,7 @@ from kafka_groups.share.arguments import (
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
-from kafka_groups.share.delivery.decoding import Decoder
-from kafka_groups.share.delivery.inbox import Fetched, Inbox
+from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.reading import Loops
 from kafka_groups.share.delivery.records import (
     AnyRecord,
@@ -43,6 +41,7 @@ from kafka_groups.share.delivery.records import (
     ShareRecords,
     delivery_of,
 )
+from kafka_groups.share.intake import Intake
 from kafka_groups.types import AcknowledgeType, TopicPartition
 
 __all__ = ["AcknowledgementCallback", "Application"]
@@ -80,15 +79,8 @@ class Application:
         self._inbox = inbox
         self._errors = errors
         self._clock = clock
-        self._decoder = Decoder(
-            check_crcs=config.check_crcs,
-            key_deserializer=config.key_deserializer,
-            value_deserializer=config.value_deserializer,
-            raise_errors=config.on_deserialization_error == "raise",
-            events=inbox.events,
-        )
-        self._decoded: deque[AcquiredRecords | KafkaGroupsError] = deque()
         self._in_hand: list[AcquiredRecords] = []
+        self._intake = Intake(config, inbox)
         self._loops = Loops()
         self.archives = ArchiveWatch(inbox, inbox.events)
         self._turnstile = threading.Lock()
@@ -207,7 +199,7 @@ class Application:
         self._loops.forget_rest()
         now_ms = self._clock.now_ms()
         try:
-            deliveries = self._next_deliveries(now_ms)
+            deliveries = self._intake.take(self._in_hand, now_ms)
         finally:
             self._publish_in_hand()
         if not deliveries:
@@ -219,51 +211,6 @@ class Application:
         records: AnyRecords = ShareRecords(deliveries)
         self._inbox.handed_over(len(records), now_ms)
         return records
-
-    def _next_deliveries(self, now_ms: int) -> list[AcquiredRecords]:
-        """As many deliveries as a poll returns; an error among them ends it, or is raised if it stands first."""
-        deliveries: list[AcquiredRecords] = []
-        missing = self._config.max_poll_records
-        while missing > 0 and (self._decoded or self._decode_next(now_ms)):
-            item = self._decoded[0]
-            if not isinstance(item, AcquiredRecords):
-                if deliveries:
-                    break
-                self._decoded.popleft()
-                self._take_what_failed()
-                raise item
-            self._decoded.popleft()
-            self._take_in_hand(item, deliveries)
-            missing -= len(item)
-        return deliveries
-
-    def _decode_next(self, now_ms: int) -> bool:
-        """Make deliveries of the next one that waits; whether there was one."""
-        fetched = self._inbox.take(now_ms)
-        if fetched is None:
-            return False
-        first, error = fetched.acquired, fetched.error
-        if fetched.blob is not None:
-            (first, *rest), error = self._decoder.split(first, fetched.blob, self._config.max_poll_records)
-            if rest:
-                self._inbox.put_back([*map(_left_over, rest[:-1]), _left_over(rest[-1], error)])
-                error = None
-        self._decoded.extend(self._decoder.deserialize(first))
-        if error is not None:
-            self._decoded.append(error)
-        return True
-
-    def _take_in_hand(self, item: AcquiredRecords, deliveries: list[AcquiredRecords]) -> None:
-        if item.lock_deadline_ms > self._clock.now_ms():  # else it waited behind an error, and its locks are gone
-            self._in_hand.append(item)
-            if len(item):
-                deliveries.append(item)
-
-    def _take_what_failed(self) -> None:
-        """The record that an error is about: the application may acknowledge its offset, or leave it released."""
-        if self._decoded and isinstance(failed := self._decoded[0], AcquiredRecords) and not len(failed):
-            self._in_hand.append(failed)
-            self._decoded.popleft()
 
     def _report_undecodable(self) -> None:
         for delivery in self._in_hand:
@@ -279,14 +226,10 @@ class Application:
 
     def resume(self, loop: object) -> Iterator[Iterator[AnyRecord]] | None:
         """The remaining records for a loop whose body used the consumer; None if the loop must poll."""
-        rest = [part for part in self._loops.rest_of(loop) if part in self._decoded]
+        rest = [part for part in self._loops.rest_of(loop) if part in self._intake.set_aside]
         if not rest:
             return None
-        for part in rest:
-            self._decoded.remove(part)
-        taken: list[AcquiredRecords] = []
-        for part in rest:
-            self._take_in_hand(part, taken)
+        taken = self._intake.take_these(rest, self._in_hand, self._clock.now_ms())
         self._publish_in_hand()
         return self._loops.resume(loop, taken)
 
@@ -295,7 +238,7 @@ class Application:
         rest = self._loops.end(is_explicit=self.is_explicit)
         if rest:
             self._in_hand = [part for part in self._in_hand if part not in rest]
-            self._decoded.extendleft(reversed(rest))
+            self._intake.put_first(rest)
             self._publish_in_hand()
 
     def run_callback(self) -> None:
@@ -455,9 +398,8 @@ class Application:
         """
         self._inbox.is_paused = True
         self.end_loop()
-        for delivery in [item for item in self._decoded if isinstance(item, AcquiredRecords)]:
+        for delivery in self._intake.give_up():
             delivery.mark_open(delivery.first_offset, delivery.last_offset, AcknowledgeType.RELEASE)
-            self._decoded.remove(delivery)
             self._in_hand.append(delivery)
         self._publish_in_hand()
         self.send_acknowledged()
@@ -473,17 +415,13 @@ class Application:
     def drop_all(self) -> None:
         """Nothing is in hand any more (unsubscribed): what was not acknowledged is released with its session."""
         self._in_hand = []
-        self._decoded.clear()
+        self._intake.clear()
         self._inbox.ready.clear()
         self._publish_in_hand()
 
     def _publish_in_hand(self) -> None:
         self._inbox.in_hand = tuple(self._in_hand)
-        self._inbox.set_aside = tuple(item for item in self._decoded if isinstance(item, AcquiredRecords))
-
-
-def _left_over(delivery: AcquiredRecords, error: KafkaGroupsError | None = None) -> Fetched:
-    return Fetched(delivery, None, error)
+        self._inbox.set_aside = self._intake.set_aside
 
 
 def _renewal_batches(

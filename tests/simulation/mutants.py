@@ -13,13 +13,13 @@ from kafka_groups.broker.share.record_state import RecordEvent
 from kafka_groups.broker.share.runs import Run
 from kafka_groups.broker.share.state_log import ShareStateStore
 from kafka_groups.client.metadata import Metadata
-from kafka_groups.share.application import Application
 from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.inbox import Fetched, Inbox
 from kafka_groups.share.delivery.renewal import Renewer
 from kafka_groups.share.delivery.settlement import Settlement
+from kafka_groups.share.intake import Intake
 from kafka_groups.types import AcknowledgeType
 
 Patch = pytest.MonkeyPatch
@@ -110,12 +110,13 @@ def stale_deliveries_are_handed_out(patch: Patch) -> None:
     patch.setattr(Inbox, "withdraw", lambda _self, _fetched: False)
     patch.setattr(Renewer, "renew", lambda *_arguments: 1000)
 
-    def take_anything(self: Application, item: AcquiredRecords, deliveries: list[AcquiredRecords]) -> None:
-        self._in_hand.append(item)
-        if len(item):
-            deliveries.append(item)
+    def take_anything(
+        _self: Intake, item: AcquiredRecords, in_hand: list[AcquiredRecords], _now_ms: int
+    ) -> tuple[AcquiredRecords, ...]:
+        in_hand.append(item)
+        return (item,) if len(item) else ()
 
-    patch.setattr(Application, "_take_in_hand", take_anything)
+    patch.setattr(Intake, "_take_in_hand", take_anything)
 
 
 def moved_leaders_are_not_followed(patch: Patch) -> None:

@@ -1,0 +1,118 @@
+"""What a poll takes: decoded deliveries up to `max.poll.records`, and the errors that stand between them."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.inbox import Fetched, Inbox
+
+__all__ = ["Intake"]
+
+
+class Intake:
+    """Decodes what waits in the inbox, no more of it than a poll needs.
+
+    Args:
+        config: The consumer's configuration.
+        inbox: Has the deliveries, and takes back what a poll leaves of one.
+    """
+
+    def __init__(self, config: ShareConsumerConfig, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._most = config.max_poll_records
+        self._decoder = Decoder(
+            check_crcs=config.check_crcs,
+            key_deserializer=config.key_deserializer,
+            value_deserializer=config.value_deserializer,
+            raise_errors=config.on_deserialization_error == "raise",
+            events=inbox.events,
+        )
+        self._decoded: deque[AcquiredRecords | KafkaGroupsError] = deque()
+
+    @property
+    def set_aside(self) -> tuple[AcquiredRecords, ...]:
+        """What is decoded and was not taken: it waits behind an error, or a loop never reached it."""
+        return tuple(item for item in self._decoded if isinstance(item, AcquiredRecords)) if self._decoded else ()
+
+    def take(self, in_hand: list[AcquiredRecords], now_ms: int) -> list[AcquiredRecords]:
+        """As many deliveries as a poll returns; they are in hand from here on.
+
+        Raises:
+            KafkaGroupsError: An error stands before the next records.
+        """
+        taken: list[AcquiredRecords] = []
+        missing = self._most
+        while missing > 0 and (self._decoded or self._decode_next(now_ms)):
+            item = self._decoded[0]
+            if not isinstance(item, AcquiredRecords):
+                if taken:
+                    break
+                self._decoded.popleft()
+                self._take_what_failed(in_hand)
+                raise item
+            self._decoded.popleft()
+            taken += self._take_in_hand(item, in_hand, now_ms)
+            missing -= len(item)
+        return taken
+
+    def take_these(
+        self, wanted: Sequence[AcquiredRecords], in_hand: list[AcquiredRecords], now_ms: int
+    ) -> list[AcquiredRecords]:
+        """Take deliveries that were set aside."""
+        taken: list[AcquiredRecords] = []
+        for delivery in wanted:
+            self._decoded.remove(delivery)
+            taken += self._take_in_hand(delivery, in_hand, now_ms)
+        return taken
+
+    def put_first(self, deliveries: Sequence[AcquiredRecords]) -> None:
+        """Set deliveries aside, before all that waits."""
+        self._decoded.extendleft(reversed(deliveries))
+
+    def give_up(self) -> tuple[AcquiredRecords, ...]:
+        """What was set aside is nobody's; the errors stay."""
+        given_up = self.set_aside
+        for delivery in given_up:
+            self._decoded.remove(delivery)
+        return given_up
+
+    def clear(self) -> None:
+        """Forget everything, the errors too."""
+        self._decoded.clear()
+
+    def _take_in_hand(
+        self, item: AcquiredRecords, in_hand: list[AcquiredRecords], now_ms: int
+    ) -> tuple[AcquiredRecords, ...]:
+        if item.lock_deadline_ms <= now_ms:
+            return ()  # it waited behind an error, and its locks are gone
+        in_hand.append(item)
+        return (item,) if len(item) else ()
+
+    def _take_what_failed(self, in_hand: list[AcquiredRecords]) -> None:
+        """The record that an error is about: the application may acknowledge its offset, or leave it released."""
+        if self._decoded and isinstance(failed := self._decoded[0], AcquiredRecords) and not len(failed):
+            in_hand.append(failed)
+            self._decoded.popleft()
+
+    def _decode_next(self, now_ms: int) -> bool:
+        """Make deliveries of the next one that waits; whether there was one."""
+        fetched = self._inbox.take(now_ms)
+        if fetched is None:
+            return False
+        first, error = fetched.acquired, fetched.error
+        if fetched.blob is not None:
+            (first, *rest), error = self._decoder.split(first, fetched.blob, self._most)
+            if rest:
+                self._inbox.put_back([*map(_left_over, rest[:-1]), _left_over(rest[-1], error)])
+                error = None
+        self._decoded.extend(self._decoder.deserialize(first))
+        if error is not None:
+            self._decoded.append(error)
+        return True
+
+
+def _left_over(delivery: AcquiredRecords, error: KafkaGroupsError | None = None) -> Fetched:
+    return Fetched(delivery, None, error)
