@@ -147,9 +147,8 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
                 still running: `renew` them, or set `auto_renew`.
 
         Returns:
-            The records that were acquired, or an empty batch when the time is up. A batch is what one fetch of each
-            leader returned: `max.poll.records` is a strict limit in `record_limit` mode and a hint otherwise, because
-            the broker acquires whole batches of the log.
+            The records that were acquired, or an empty batch when the time is up. A poll returns whole batches of the
+            log until it has `max.poll.records` records. In `record_limit` mode it never returns more than that.
 
         Raises:
             IllegalStateError: Not subscribed, or you have not acknowledged records of the last poll (explicit mode, and
