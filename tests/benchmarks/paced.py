@@ -27,8 +27,8 @@ def work(task: dict[str, Any]) -> dict[str, Any]:
         consumer.subscribe([task["topic"]])
         while (now_s := time.monotonic()) < task["until_s"]:
             records = consumer.poll(timeout=min(0.5, task["until_s"] - now_s))
-            if time.monotonic() < task["from_s"]:
-                time.sleep(_WARM_UP_S)  # joined, and not fast yet
+            if (left_s := task["from_s"] - time.monotonic()) > 0:
+                time.sleep(min(_WARM_UP_S, left_s))  # joined, and not fast yet
                 continue
             counted += len(records)
             redelivered += sum(record.delivery_count > 1 for record in records)
