@@ -26,7 +26,10 @@ from tests.simulation.wire_tap import Place, WireTap
 
 LOCK_MS = 5_000
 DELIVERY_LIMIT = 10
-GROUP, TOPIC, PARTITIONS, BROKERS, MEMBERS = "workers", "jobs", 6, 3, 5
+GROUP, TOPIC, BROKERS, MEMBERS = "workers", "jobs", 3, 5
+PARTITIONS = (2, 6)
+"""A run has one of these numbers: members share partitions, or most have one for themselves."""
+
 FAULTY_MS, SETTLING_MS, QUIET_MS = 420_000, 150_000, 30_000
 """Ten virtual minutes: seven of work and faults, two and a half to settle, half a minute that must be quiet."""
 
@@ -79,6 +82,7 @@ class World:
     tap: WireTap
     trace: Trace
     topic_id: UUID
+    partitions: int
     members: list[Member] = field(factory=list)
     departed: list[Member] = field(factory=list)
     produced: dict[TopicIdPartition, int] = field(factory=dict)
@@ -108,12 +112,12 @@ async def _run(simulation: Simulation, write_event: Callable[[str], object]) -> 
     async with EmbeddedCluster(
         BROKERS, network=network, settings=SETTINGS, clock=simulation.clock, seed=simulation.seed
     ) as cluster:
-        topic = cluster.create_topic(TOPIC, PARTITIONS)
+        topic = cluster.create_topic(TOPIC, simulation.rng.choice(PARTITIONS))
         cluster.alter_group_configs(GROUP, GROUP_CONFIGS)
         cluster.metadata.on_change(tap.metadata_changed)
         cluster.metadata.on_change(trace.note)
         faults.arm(cluster)
-        world = World(simulation, network, cluster, faults, tap, trace, topic.topic_id)
+        world = World(simulation, network, cluster, faults, tap, trace, topic.topic_id, len(topic.partitions))
         await _live(world)
         return _report(world, await _quiet_frames(world))
 
@@ -178,7 +182,7 @@ async def _produce(world: World) -> None:
     deadline_ms = world.now_ms + FAULTY_MS * 3 // 4
     while world.now_ms < deadline_ms:
         await asyncio.sleep(world.rng.uniform(0.2, 4))
-        partition = world.rng.randrange(PARTITIONS)
+        partition = world.rng.randrange(world.partitions)
         count = world.rng.choice((1, 1, 3, 10, 40))
         with contextlib.suppress(KafkaGroupsError):  # the broker is down: these records were never written
             await _produce_batch(world, partition, count)
@@ -219,7 +223,7 @@ async def _slow_broker(world: World) -> None:
 
 
 async def _move_leader(world: World) -> None:
-    partition = world.rng.randrange(PARTITIONS)
+    partition = world.rng.randrange(world.partitions)
     world.faults.counts["leader moved"] += 1
     world.cluster.move_leader(TOPIC, partition, world.rng.choice(sorted(world.cluster.metadata.brokers)))
 
