@@ -13,7 +13,7 @@ __all__ = ["Intake"]
 
 
 class Intake:
-    """Decodes what waits in the inbox, no more of it than a poll needs.
+    """Decodes the deliveries in the inbox, no more of them than a poll needs.
 
     Args:
         config: The consumer's configuration.
@@ -38,7 +38,7 @@ class Intake:
         return tuple(item for item in self._decoded if isinstance(item, AcquiredRecords)) if self._decoded else ()
 
     def take(self, in_hand: list[AcquiredRecords], now_ms: int) -> list[AcquiredRecords]:
-        """As many deliveries as a poll returns; they are in hand from here on.
+        """Take the deliveries for one poll; they are in hand from here on.
 
         Raises:
             KafkaGroupsError: An error stands before the next records.

@@ -23,7 +23,7 @@ class Demand:
 
     Args:
         config: The consumer's configuration.
-        inbox: What it holds, what waits for it, and how fast it works.
+        inbox: The records that it holds, the records that wait for it, and its pace.
         settlement: Knows how long locks last.
     """
 

@@ -160,7 +160,7 @@ class ShareFetchManager:
         return inbox.is_attended and (inbox.is_urgent or not all(inbox.unclaimed(x.node_id) for x in gathering))
 
     def _gathers(self, leader: Leader, now_ms: int) -> bool:
-        """Whether acknowledgements wait a moment for a fetch: one is due when the application takes what came."""
+        """Whether acknowledgements wait a moment for a fetch: one is due when the application takes the answer."""
         is_early = leader.exchange is None and now_ms < leader.gathers_until_ms and not self._closing
         return is_early and self._inbox.unclaimed(leader.node_id) > 0
 

@@ -13,7 +13,7 @@ _MOST_BYTES = 4 << 20
 _PART_OF_LOCK = 8
 """The application should finish what a fetch brings within this part of the acquisition lock."""
 
-_ONE_OF_TWO = 4
+_PART_OF_LOCKS = 4
 """An answer in hand and one under way take a quarter each of what the group may have in flight: half in all.
 
 Other members of the group find the other half.
@@ -43,8 +43,8 @@ class FetchSize:
     """The size of the fetches to one leader.
 
     It doubles when an answer is full and the application already waits for it: then the round trip is the bottleneck.
-    It shrinks by a quarter when the application has most of the answer before still to do, and falls to what came when
-    an answer is not full, as there is no more, or somebody else has it. After a setback it starts anew.
+    It shrinks by a quarter when the application has not taken half of the previous answer yet. If an answer is not
+    full, it falls to the number of records in that answer. After a setback it starts from the beginning.
 
     Args:
         start: What a fetch asks for at first, and at least: `max.poll.records`.
@@ -94,7 +94,7 @@ class FetchSize:
     def _most(self, situation: Situation) -> int:
         time_ms = situation.lock_timeout_ms / _PART_OF_LOCK / situation.leaders
         in_time = time_ms / situation.pace_ms if situation.pace_ms else self._most_records
-        quarter = situation.record_locks // _ONE_OF_TWO
+        quarter = situation.record_locks // _PART_OF_LOCKS
         of_partitions = min(quarter, 2 * quarter - situation.held)
         in_bytes = _MOST_BYTES / self._record_bytes if self._record_bytes else self._most_records
         return int(min(in_time, of_partitions, in_bytes))

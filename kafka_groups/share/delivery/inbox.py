@@ -56,7 +56,7 @@ class Inbox:
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
         is_attended: Whether the loop looks here soon anyway: when the answer comes that each leader still owes, or when
             the application takes the next one.
-        is_urgent: Whether acknowledgements are to go at once, as somebody waits for their results.
+        is_urgent: Whether acknowledgements must go at once, as somebody waits for their results.
         is_paused: Whether the application wants nothing until its next poll.
         fetches_ahead: Whether the application wants the next batch to be fetched while it works.
         fetch_limit: The most records that one fetch may acquire, exactly; None for what is configured.
