@@ -2,24 +2,15 @@
 
 import random
 
-__all__ = ["Backoff"]
+__all__ = ["Backoff", "FailureDelay"]
 
 _JITTER = 0.2
 
 
-class Backoff:
-    """Decides when the next attempt may be made.
+class FailureDelay:
+    """Counts failures in a row, and knows until when to wait after them."""
 
-    Args:
-        initial_ms: Wait after the first failure. Each further failure in a row doubles it.
-        max_ms: Longest wait.
-        rng: Source of the jitter of ±20 %.
-    """
-
-    def __init__(self, initial_ms: int, max_ms: int, rng: random.Random) -> None:
-        self._initial_ms = initial_ms
-        self._max_ms = max_ms
-        self._rng = rng
+    def __init__(self) -> None:
         self._failures = 0
         self._until_ms = 0
 
@@ -28,14 +19,8 @@ class Backoff:
         """Failures since the last success."""
         return self._failures
 
-    def failed(self, now_ms: int) -> None:
-        """Note that an attempt failed, so the next one has to wait."""
-        term = min(self._initial_ms * 2 ** min(self._failures, 20), self._max_ms)
-        self._failures += 1
-        self.wait(round(term * self._rng.uniform(1 - _JITTER, 1 + _JITTER)), now_ms)
-
     def succeeded(self) -> None:
-        """Note that an attempt succeeded, and start over with the initial wait."""
+        """Note a success: nothing waits, and the next failure starts over with the shortest wait."""
         self._failures = 0
         self._until_ms = 0
 
@@ -46,3 +31,25 @@ class Backoff:
     def remaining_ms(self, now_ms: int) -> int:
         """Return how long to wait until the next attempt; 0 if it may be made now."""
         return max(0, self._until_ms - now_ms)
+
+
+class Backoff(FailureDelay):
+    """Decides when the next attempt may be made.
+
+    Args:
+        initial_ms: Wait after the first failure. Each further failure in a row doubles it.
+        max_ms: Longest wait.
+        rng: Source of the jitter of ±20 %.
+    """
+
+    def __init__(self, initial_ms: int, max_ms: int, rng: random.Random) -> None:
+        super().__init__()
+        self._initial_ms = initial_ms
+        self._max_ms = max_ms
+        self._rng = rng
+
+    def failed(self, now_ms: int) -> None:
+        """Note that an attempt failed, so the next one has to wait."""
+        term = min(self._initial_ms * 2 ** min(self._failures, 20), self._max_ms)
+        self._failures += 1
+        self.wait(round(term * self._rng.uniform(1 - _JITTER, 1 + _JITTER)), now_ms)
