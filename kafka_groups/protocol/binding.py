@@ -19,7 +19,7 @@ from kafka_groups.protocol.bounds import check_bounds, without_unknown_tags
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.fields import is_ignorable
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas import Schema
+from kafka_groups.protocol.schemas.plain import Schema
 from kafka_groups.protocol.writing import Put, Write, writer
 
 __all__ = ["Binding", "bind"]

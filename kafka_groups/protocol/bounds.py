@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 
 from kafka_groups.errors import MalformedFrameError
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas import Schema, without_none
+from kafka_groups.protocol.schemas.plain import Schema, without_none
 
 __all__ = ["check_bounds", "without_unknown_tags"]
 

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 from kafka_groups.errors import ProtocolError
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas import Schema, without_none
+from kafka_groups.protocol.schemas.plain import Schema, without_none
 
 __all__ = ["Put", "Write", "writer"]
 

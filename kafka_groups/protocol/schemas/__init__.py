@@ -1,0 +1,1 @@
+"""Schemas of messages, as the codec uses them: dataclasses like those of kio."""
