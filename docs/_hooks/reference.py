@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql.pandas.types import from_arrow_type
 
 from kafka_groups.broker.api.handlers import HANDLERS
-from kafka_groups.broker.share import record_state
+from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.client.membership import states as member_states
 from kafka_groups.config.broker import broker_keys, group_keys
 from kafka_groups.config.foreign import FORBIDDEN, FOREIGN

@@ -7,10 +7,8 @@ from typing import Self, TypeVar
 
 from kafka_groups.broker.cluster_core import ClusterCore, cluster_network, cluster_parts
 from kafka_groups.broker.faults import Faults
-from kafka_groups.broker.metadata import (
-    ClusterMetadata,
-    TopicMetadata,
-)
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.observed import ObservedGroup
 from kafka_groups.broker.producing import Payload, Records, TopicPartitionOffset
 from kafka_groups.broker.security import BrokerSecurity

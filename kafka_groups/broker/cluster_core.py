@@ -5,28 +5,25 @@ from collections.abc import Mapping
 from functools import partial
 from typing import cast
 
-from kafka_groups.broker.coordinator.groups import GroupCoordinator
+from kafka_groups.broker.configs.groups import GroupConfigs
+from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
 from kafka_groups.broker.faults import Faults
-from kafka_groups.broker.group_configs import GroupConfigs
 from kafka_groups.broker.log.store import LogStore
-from kafka_groups.broker.metadata import (
-    GROUP_RESOURCE,
-    BrokerEndpoint,
-    ClusterMetadata,
-    MetadataEvent,
-    PartitionDeleted,
-)
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.events import MetadataEvent, PartitionDeleted
+from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.node import BrokerNode, ClusterParts
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
-from kafka_groups.broker.runtime import BrokerRuntime
+from kafka_groups.broker.runtime.expiry import BrokerRuntime
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
-from kafka_groups.broker.share.state_log import ShareStateStore
+from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings, share_group_config
 from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import server_tls_context
+from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
 
 __all__ = ["ClusterCore", "cluster_network", "cluster_parts"]
 

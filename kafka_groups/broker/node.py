@@ -5,29 +5,25 @@ from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
-from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo
+from kafka_groups.broker.api.context import ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
-from kafka_groups.broker.api.produce import append_batch
-from kafka_groups.broker.coordinator.groups import GroupCoordinator
+from kafka_groups.broker.configs.groups import GroupConfigs
+from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
 from kafka_groups.broker.faults import Faults
-from kafka_groups.broker.group_configs import GroupConfigs
 from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.log.store import LogStore
-from kafka_groups.broker.metadata import (
-    BrokerEndpoint,
-    ClusterMetadata,
-    LeaderMoved,
-    MetadataEvent,
-    PartitionDeleted,
-    TopicMetadata,
-)
-from kafka_groups.broker.purgatory import Purgatory
-from kafka_groups.broker.runtime import BrokerRuntime
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.events import LeaderMoved, MetadataEvent, PartitionDeleted
+from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
+from kafka_groups.broker.requests.appending import append_batch
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.expiry import BrokerRuntime
+from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.server import BrokerServer
-from kafka_groups.broker.share.leader import SharePartitionLeader
-from kafka_groups.broker.share.partition import SharePartitionKey
-from kafka_groups.broker.share.state_log import ShareStateStore
+from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
+from kafka_groups.broker.share_partitions.partition import SharePartitionKey
+from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network

@@ -11,7 +11,7 @@ from attrs import frozen
 from kafka_groups.broker.group_view import EndedDelivery, GroupView
 from kafka_groups.broker.node import ClusterParts
 from kafka_groups.broker.producing import Payload, encoded
-from kafka_groups.broker.share.history import DeliveryOutcome
+from kafka_groups.broker.share_partitions.history import DeliveryOutcome
 from kafka_groups.errors import OperationTimeoutError
 
 __all__ = ["ObservedGroup", "OnLoop"]

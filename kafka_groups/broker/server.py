@@ -7,9 +7,10 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from kafka_groups.broker.api.api_versions import unsupported_version
-from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo, RequestContext
+from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.api.handlers import Handler
 from kafka_groups.broker.faults import Action, Answer, Delay, Drop, Faults
+from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.security import Authentication
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.net.network import FrameTransport, Listener, Network

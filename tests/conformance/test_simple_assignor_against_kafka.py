@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
-from kafka_groups.broker.coordinator.assignors.simple import assign
+from kafka_groups.broker.coordinators.groups.assignors.simple import assign
 from kafka_groups.testing.kafka_jars import RealKafkaUnavailableError, missing_tools
 from kafka_groups.testing.pytest_plugin import REQUIRE_VARIABLE
 from kafka_groups.types import TopicIdPartition

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from kafka_groups.broker.api.handlers import HANDLERS
-from kafka_groups.broker.share import record_state
+from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.client.membership import states as member_states
 from kafka_groups.config.broker import broker_keys, group_keys
 from kafka_groups.config.foreign import FORBIDDEN, FOREIGN

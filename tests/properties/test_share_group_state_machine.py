@@ -13,10 +13,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kafka_groups.broker.coordinator.journal import GroupJournal
-from kafka_groups.broker.coordinator.records import GroupRecord
-from kafka_groups.broker.coordinator.shard import GroupShard
-from kafka_groups.broker.coordinator.share_group.group import ShareGroup
+from kafka_groups.broker.coordinators.groups.journal import GroupJournal
+from kafka_groups.broker.coordinators.groups.records import GroupRecord
+from kafka_groups.broker.coordinators.groups.shard import GroupShard
+from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, FencedMemberEpochError, GroupIdNotFoundError, UnknownMemberIdError
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse

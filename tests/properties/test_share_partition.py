@@ -12,16 +12,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from kafka_groups.broker.share.acknowledgement import Acknowledgement
-from kafka_groups.broker.share.acquisition import AcquireMode, Want
-from kafka_groups.broker.share.partition import SharePartition
-from kafka_groups.broker.share.record_state import TERMINAL, RecordState
-from kafka_groups.broker.share.runs import OffsetRange
-from kafka_groups.broker.share.state_log import ShareStateStore, StateUpdate
+from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
+from kafka_groups.broker.share_partitions.acquisition import AcquireMode, Want
+from kafka_groups.broker.share_partitions.partition import SharePartition
+from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
+from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordState
+from kafka_groups.broker.share_partitions.runs import OffsetRange
+from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
-from tests.unit.broker.share.share_partitions import KEY, Batch
+from tests.unit.broker.share_partitions.scenes import KEY, Batch
 
 MEMBERS = st.sampled_from(["ann", "bob", "cid"])
 LOCK_MS = 1_000

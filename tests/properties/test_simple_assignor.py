@@ -9,7 +9,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_groups.broker.coordinator.assignors.simple import MemberSpec, assign
+from kafka_groups.broker.coordinators.groups.assignors.simple import MemberSpec, assign
 from kafka_groups.types import TopicIdPartition
 from tests.support.assignor_cases import Assignment, Case, measure, scopes
 

@@ -7,11 +7,11 @@ from typing import Any
 import attrs
 import pytest
 
-from kafka_groups.broker.share import acknowledgement
-from kafka_groups.broker.share.partition import SharePartition
-from kafka_groups.broker.share.record_state import RecordEvent
-from kafka_groups.broker.share.runs import Run
-from kafka_groups.broker.share.state_log import ShareStateStore
+from kafka_groups.broker.share_partitions import acknowledgement
+from kafka_groups.broker.share_partitions.partition import SharePartition
+from kafka_groups.broker.share_partitions.record_state import RecordEvent
+from kafka_groups.broker.share_partitions.runs import Run
+from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.acquired import AcquiredRecords

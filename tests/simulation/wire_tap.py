@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import define, frozen
 
-from kafka_groups.broker.metadata import LeaderMoved, MetadataEvent
+from kafka_groups.broker.metadata.events import LeaderMoved, MetadataEvent
 from kafka_groups.net.memory import FaultPlan, Link, Passage
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import correlation_id_of, decode_request, decode_request_header, decode_response

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.coordinator.assignors.simple import MemberSpec
+from kafka_groups.broker.coordinators.groups.assignors.simple import MemberSpec
 from kafka_groups.types import TopicIdPartition
 
 Assignment = Mapping[str, frozenset[TopicIdPartition]]

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo, RequestContext
+from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.log.store import LogStore
-from kafka_groups.broker.metadata import BrokerEndpoint, ClusterMetadata
-from kafka_groups.broker.purgatory import Purgatory
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.config.broker import broker_settings
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol import codec

@@ -5,12 +5,14 @@ from typing import Any
 
 from attrs import evolve
 
-from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo, RequestContext
-from kafka_groups.broker.coordinator.groups import GroupCoordinator
+from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
+from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
 from kafka_groups.broker.log.store import LogStore
-from kafka_groups.broker.metadata import BrokerEndpoint, ClusterMetadata
-from kafka_groups.broker.purgatory import Purgatory
-from kafka_groups.broker.share.state_log import ShareStateStore
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
 from kafka_groups.protocol.codec import RequestHeader
 

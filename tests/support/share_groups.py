@@ -4,9 +4,9 @@ from uuid import UUID
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.coordinator.groups import GroupCoordinator, MemberClient
-from kafka_groups.broker.coordinator.journal import GroupJournal
-from kafka_groups.broker.coordinator.share_group.group import ShareGroup
+from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator, MemberClient
+from kafka_groups.broker.coordinators.groups.journal import GroupJournal
+from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,

@@ -9,7 +9,7 @@ iterations), RESOURCE_NOT_FOUND (deletes what does not exist), DUPLICATE_RESOURC
 from collections import Counter
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.scram_mechanisms import MECHANISM_NAMES
+from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.security import ScramCredentials
 from kafka_groups.errors import BrokerError, error_for
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -20,6 +20,7 @@ from kafka_groups.protocol.messages.alter_user_scram_credentials import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
+from kafka_groups.protocol.messages.scram_mechanisms import MECHANISM_NAMES
 from kafka_groups.protocol.sasl.scram import MIN_ITERATIONS, scram_credential
 
 __all__ = ["handle"]
@@ -47,7 +48,7 @@ def _altered(user: str, changes: list[Change], credentials: ScramCredentials) ->
         for change in changes:
             _check(change, credentials)
     except BrokerError as error:
-        code = ErrorCode(error.code)
+        code = code_of(error)
         return AlterUserScramCredentialsResult(user=user, error_code=code, error_message=str(error))
     for change in changes:
         _apply(change, credentials)

@@ -1,25 +1,12 @@
 """What a handler receives in addition to the request."""
 
-import random
-from typing import TYPE_CHECKING
-
 from attrs import field, frozen
 
-from kafka_groups.broker.api.fetch_sessions import FetchSessions
-from kafka_groups.broker.metadata import ClusterMetadata
-from kafka_groups.broker.purgatory import Purgatory
-from kafka_groups.broker.security import Authentication, BrokerSecurity, ScramCredentials
-from kafka_groups.net.clock import Clock
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.security import Authentication
 from kafka_groups.protocol.codec import RequestHeader
 
-if TYPE_CHECKING:
-    from kafka_groups.broker.coordinator.groups import GroupCoordinator
-    from kafka_groups.broker.log.store import LogStore
-    from kafka_groups.broker.share.leader import SharePartitionLeader
-    from kafka_groups.broker.share.state_log import ShareStateStore
-    from kafka_groups.config.broker import BrokerSettings
-
-__all__ = ["BrokerServices", "ConnectionInfo", "RequestContext"]
+__all__ = ["ConnectionInfo", "RequestContext"]
 
 
 @frozen
@@ -35,25 +22,6 @@ class ConnectionInfo:
     id: int
     host: str
     authentication: Authentication | None = field(default=None, eq=False)
-
-
-@frozen
-class BrokerServices:
-    """The parts of one broker. `metadata`, `logs` and `share_state` belong to the whole cluster."""
-
-    node_id: int
-    clock: Clock
-    rng: random.Random
-    metadata: ClusterMetadata
-    logs: "LogStore"
-    groups: "GroupCoordinator"
-    share: "SharePartitionLeader"
-    share_state: "ShareStateStore"
-    purgatory: Purgatory
-    settings: "BrokerSettings"
-    fetch_sessions: FetchSessions = field(factory=FetchSessions)
-    security: BrokerSecurity = field(factory=BrokerSecurity)
-    scram: ScramCredentials = field(factory=ScramCredentials)
 
 
 @frozen

@@ -6,12 +6,12 @@ INVALID_REQUEST (topic listed twice).
 
 from collections import Counter
 
-from kafka_groups.broker.api.assignments import checked_replicas
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.leadership import topic_by_id_or_name
-from kafka_groups.broker.metadata import ClusterMetadata
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.requests.assignments import checked_replicas
+from kafka_groups.broker.requests.error_fields import code_of, message_of
+from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.errors import BrokerError, InvalidReplicaAssignmentError, InvalidRequestError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -30,8 +30,8 @@ async def handle(request: CreatePartitionsRequest, context: RequestContext) -> C
         error = _grow(topic, context.services.metadata, times[topic.name], validate_only=request.validate_only)
         results[topic.name] = CreatePartitionsTopicResult(
             name=topic.name,
-            error_code=ErrorCode.NONE if error is None else ErrorCode(error.code),
-            error_message=None if error is None else str(error),
+            error_code=code_of(error),
+            error_message=message_of(error),
         )
     return CreatePartitionsResponse(results=tuple(results.values()))
 

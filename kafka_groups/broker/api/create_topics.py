@@ -14,13 +14,14 @@ from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.broker.api.assignments import checked_replicas
-from kafka_groups.broker.api.config_entries import ConfigEntry, topic_entries
-from kafka_groups.broker.api.context import BrokerServices, RequestContext
-from kafka_groups.broker.metadata import ClusterMetadata
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.configs.entries import ConfigEntry, topic_entries
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.requests.assignments import checked_replicas
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.config.topic import topic_config
 from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidReplicaAssignmentError, InvalidRequestError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -69,7 +70,7 @@ def _create_or_refuse(topic: CreatableTopic, services: BrokerServices, *, valida
         topic_id=topic_id,
         num_partitions=plan.num_partitions,
         replication_factor=plan.replication_factor,
-        configs=tuple(_told(entry) for entry in topic_entries(services, plan.configs)),
+        configs=tuple(_told(entry) for entry in topic_entries(services.configs, plan.configs)),
     )
 
 
@@ -79,7 +80,7 @@ def _create(name: str, plan: _Plan, metadata: ClusterMetadata) -> UUID:
 
 
 def _refusal(name: str, error: BrokerError) -> CreatableTopicResult:
-    return CreatableTopicResult(name=name, error_code=ErrorCode(error.code), error_message=str(error))
+    return CreatableTopicResult(name=name, error_code=code_of(error), error_message=str(error))
 
 
 def _plan(topic: CreatableTopic, services: BrokerServices) -> _Plan:

@@ -4,9 +4,9 @@ Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
 """
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.group_coordination import check_coordinator
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.group_coordination import check_coordinator
 from kafka_groups.errors import BrokerError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -27,5 +27,5 @@ def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
         check_coordinator(context.services, group_id)
         context.services.groups.delete_group(group_id)
     except BrokerError as error:
-        return DeletableGroupResult(group_id=group_id, error_code=ErrorCode(error.code))
+        return DeletableGroupResult(group_id=group_id, error_code=code_of(error))
     return DeletableGroupResult(group_id=group_id)

@@ -5,10 +5,10 @@ log), POLICY_VIOLATION (the topic is compacted only), INVALID_TOPIC_EXCEPTION (i
 """
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.leadership import led_partition, topic_by_id_or_name
-from kafka_groups.broker.metadata import TOPIC_RESOURCE
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.leadership import led_partition, topic_by_id_or_name
 from kafka_groups.errors import BrokerError, InvalidTopicError, PolicyViolationError
-from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.config_resources import TOPIC_RESOURCE
 from kafka_groups.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -43,7 +43,7 @@ def _delete_or_refuse(
         return DeleteRecordsPartitionResult(
             partition_index=wanted.partition_index,
             low_watermark=_UNKNOWN_LOW_WATERMARK,
-            error_code=ErrorCode(error.code),
+            error_code=code_of(error),
         )
     return DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=low_watermark)
 

@@ -7,11 +7,13 @@ or with neither), TOPIC_DELETION_DISABLED (INVALID_REQUEST before v3), INVALID_T
 from collections import Counter
 from uuid import UUID
 
-from kafka_groups.broker.api.context import BrokerServices, RequestContext
-from kafka_groups.broker.api.leadership import topic_by_id_or_name
-from kafka_groups.broker.metadata import ClusterMetadata, TopicMetadata
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.leadership import topic_by_id_or_name
+from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import BrokerError, InvalidRequestError, InvalidTopicError, TopicDeletionDisabledError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -51,7 +53,7 @@ def _delete_or_refuse(wanted: DeleteTopicState, times: int, context: RequestCont
         return DeletableTopicResult(
             name=wanted.name,
             topic_id=wanted.topic_id,
-            error_code=ErrorCode(error.code),
+            error_code=code_of(error),
             error_message=str(error),
         )
     _delete(topic, context.services)

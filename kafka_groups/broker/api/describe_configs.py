@@ -6,19 +6,21 @@ Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALI
 without a name, a resource type without configs).
 """
 
-from kafka_groups.broker.api.config_entries import (
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.configs.effective import ALL_BROKERS
+from kafka_groups.broker.configs.entries import (
     ConfigEntry,
     broker_entries,
     default_broker_entries,
     group_entries,
     topic_entries,
 )
-from kafka_groups.broker.api.context import BrokerServices, RequestContext
-from kafka_groups.broker.api.effective_configs import ALL_BROKERS
-from kafka_groups.broker.api.leadership import topic_by_id_or_name
-from kafka_groups.broker.metadata import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, check_topic_name
+from kafka_groups.broker.metadata.topic_names import check_topic_name
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.leadership import topic_by_id_or_name
+from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import BrokerError, InvalidRequestError
-from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -44,7 +46,7 @@ def _describe_or_refuse(
         entries = _entries(resource, services)
     except BrokerError as error:
         return DescribeConfigsResult(
-            error_code=ErrorCode(error.code),
+            error_code=code_of(error),
             error_message=str(error),
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
@@ -61,11 +63,11 @@ def _entries(resource: DescribeConfigsResource, services: BrokerServices) -> lis
     if resource.resource_type == TOPIC_RESOURCE:
         check_topic_name(name)
         topic_by_id_or_name(services.metadata, None, name)
-        return topic_entries(services, services.metadata.configs.overrides(TOPIC_RESOURCE, name))
+        return topic_entries(services.configs, services.metadata.configs.overrides(TOPIC_RESOURCE, name))
     if resource.resource_type == GROUP_RESOURCE:
         if not name:
             raise InvalidRequestError("The group name is empty.")
-        return group_entries(services, name)
+        return group_entries(services.configs, name)
     if resource.resource_type == BROKER_RESOURCE:
         return _of_broker(name, services)
     raise InvalidRequestError(f"Unsupported resource type: {resource.resource_type}")
@@ -73,12 +75,12 @@ def _entries(resource: DescribeConfigsResource, services: BrokerServices) -> lis
 
 def _of_broker(name: str, services: BrokerServices) -> list[ConfigEntry]:
     if name == ALL_BROKERS:
-        return default_broker_entries(services)
+        return default_broker_entries(services.configs)
     if name != str(services.node_id):
         raise InvalidRequestError(
             f"Unexpected broker id, expected {services.node_id} or empty string, but received {name}"
         )
-    return broker_entries(services)
+    return broker_entries(services.configs)
 
 
 def _told(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:

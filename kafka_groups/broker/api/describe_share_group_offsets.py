@@ -8,11 +8,12 @@ offset is -1. Errors per group: UNSUPPORTED_VERSION (share.version=0), NOT_COORD
 from collections.abc import Iterable
 from uuid import UUID
 
-from kafka_groups.broker.api.context import BrokerServices, RequestContext
-from kafka_groups.broker.api.group_coordination import check_coordinator, check_share_groups_enabled
-from kafka_groups.broker.metadata import TopicMetadata
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
+from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import BrokerError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -45,7 +46,7 @@ def _describe_or_refuse(
         check_coordinator(services, group.group_id)
     except BrokerError as error:
         return DescribeShareGroupOffsetsResponseGroup(
-            group_id=group.group_id, error_code=ErrorCode(error.code), error_message=str(error)
+            group_id=group.group_id, error_code=code_of(error), error_message=str(error)
         )
     topics = _all_topics(group.group_id, services) if group.topics is None else _named_topics(group, services)
     return DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id, topics=tuple(topics))

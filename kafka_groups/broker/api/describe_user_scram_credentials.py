@@ -6,7 +6,6 @@ Errors per user: RESOURCE_NOT_FOUND for one without credentials, DUPLICATE_RESOU
 from collections import Counter
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.scram_mechanisms import MECHANISM_NUMBERS
 from kafka_groups.broker.security import ScramCredentials
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_user_scram_credentials import (
@@ -15,6 +14,7 @@ from kafka_groups.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from kafka_groups.protocol.messages.scram_mechanisms import MECHANISM_NUMBERS
 
 __all__ = ["handle"]
 

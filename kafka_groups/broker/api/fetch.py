@@ -14,10 +14,12 @@ NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (with the leader, v12 and v16), U
 from collections.abc import Sequence
 from uuid import UUID
 
-from kafka_groups.broker.api.context import BrokerServices, RequestContext
-from kafka_groups.broker.api.fetch_sessions import FetchPlan, FetchTarget
-from kafka_groups.broker.api.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
+from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.log.partition_log import PartitionLog
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchTarget
+from kafka_groups.broker.requests.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
+from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import (
     BrokerError,
     FencedLeaderEpochError,
@@ -25,7 +27,6 @@ from kafka_groups.errors import (
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,
@@ -57,7 +58,7 @@ async def handle(request: FetchRequest, context: RequestContext) -> FetchRespons
             now_ms=context.now_ms,
         )
     except BrokerError as error:
-        return FetchResponse(error_code=ErrorCode(error.code))
+        return FetchResponse(error_code=code_of(error))
     await _wait_for_bytes(plan, request, context)
     answers = plan.to_tell(_read_all(plan, request, services))
     leaders = (data.current_leader for _, data in answers)
@@ -157,7 +158,7 @@ def _refusal(target: FetchTarget, error: BrokerError, services: BrokerServices) 
         leader = current_leader(topic, target.request.partition)
     return PartitionData(
         partition_index=target.request.partition,
-        error_code=ErrorCode(error.code),
+        error_code=code_of(error),
         high_watermark=_UNKNOWN_OFFSET,
         aborted_transactions=() if isinstance(error, _UNKNOWN) else None,
         current_leader=leader,

@@ -10,8 +10,8 @@ import binascii
 import enum
 
 from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRequestError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -58,7 +58,7 @@ def _find_or_refuse(key_type: int, key: str, context: RequestContext) -> Coordin
             node_id=_NOBODY,
             host="",
             port=_NOBODY,
-            error_code=ErrorCode(error.code),
+            error_code=code_of(error),
             error_message=str(error),
         )
 

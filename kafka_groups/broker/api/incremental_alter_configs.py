@@ -2,7 +2,7 @@
 
 Operations: SET, DELETE, and for lists APPEND and SUBTRACT. All changes to a resource are applied, or none. With
 `validate_only` the request is only checked. Groups need not exist. Only some of a broker's configs can change while it
-runs (`effective_configs.DYNAMIC_BROKER_KEYS`). An empty broker name means all brokers.
+runs (`configs.effective.DYNAMIC_BROKER_KEYS`). An empty broker name means all brokers.
 
 Errors per resource: INVALID_CONFIG (unknown key, a value that is invalid or outside the broker's bounds, a list
 operation on a key that is not a list), INVALID_REQUEST (resource or config listed twice, SET without a value, unknown
@@ -15,15 +15,17 @@ from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
-from kafka_groups.broker.api.context import BrokerServices, RequestContext
-from kafka_groups.broker.api.effective_configs import ALL_BROKERS, DYNAMIC_BROKER_KEYS
-from kafka_groups.broker.api.leadership import topic_by_id_or_name
-from kafka_groups.broker.metadata import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, check_topic_name
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS
+from kafka_groups.broker.metadata.topic_names import check_topic_name
+from kafka_groups.broker.requests.error_fields import code_of, message_of
+from kafka_groups.broker.requests.leadership import topic_by_id_or_name
+from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.config.broker import broker_keys, group_keys, share_group_config, validate_broker_config
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.topic import topic_config, topic_keys
 from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidRequestError
-from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from kafka_groups.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -62,8 +64,8 @@ async def handle(request: IncrementalAlterConfigsRequest, context: RequestContex
 
 def _response(resource: AlterConfigsResource, error: BrokerError | None) -> AlterConfigsResourceResponse:
     return AlterConfigsResourceResponse(
-        error_code=ErrorCode.NONE if error is None else ErrorCode(error.code),
-        error_message=None if error is None else str(error),
+        error_code=code_of(error),
+        error_message=message_of(error),
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
     )

@@ -7,7 +7,7 @@ Errors: none.
 from collections.abc import Iterable
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.group_coordination import coordinates
+from kafka_groups.broker.requests.group_coordination import coordinates
 from kafka_groups.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 __all__ = ["handle"]

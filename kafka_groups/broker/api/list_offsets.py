@@ -11,12 +11,12 @@ Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED
 from collections.abc import Mapping
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.leadership import led_partition, topic_by_id_or_name
 from kafka_groups.broker.log.batches import OffsetAndTimestamp
 from kafka_groups.broker.log.partition_log import NO_TIMESTAMP, PartitionLog
-from kafka_groups.broker.metadata import PartitionMetadata
+from kafka_groups.broker.metadata.topics import PartitionMetadata
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.leadership import led_partition, topic_by_id_or_name
 from kafka_groups.errors import BrokerError, UnsupportedVersionError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -61,7 +61,7 @@ def _find_or_refuse(topic: str, wanted: ListOffsetsPartition, context: RequestCo
     try:
         found = _find(topic, wanted, context)
     except BrokerError as error:
-        return ListOffsetsPartitionResponse(partition_index=index, error_code=ErrorCode(error.code))
+        return ListOffsetsPartitionResponse(partition_index=index, error_code=code_of(error))
     if found is None:
         return ListOffsetsPartitionResponse(partition_index=index)
     return ListOffsetsPartitionResponse(

@@ -9,17 +9,14 @@ Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EX
 Errors per partition: LEADER_NOT_AVAILABLE.
 """
 
-from kafka_groups.broker.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from kafka_groups.broker.api.context import BrokerServices, RequestContext
-from kafka_groups.broker.api.leadership import topic_by_id_or_name
-from kafka_groups.broker.metadata import (
-    NO_LEADER,
-    BrokerEndpoint,
-    ClusterMetadata,
-    PartitionMetadata,
-    TopicMetadata,
-    check_topic_name,
-)
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.topic_names import check_topic_name
+from kafka_groups.broker.metadata.topics import NO_LEADER, BrokerEndpoint, PartitionMetadata, TopicMetadata
+from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.leadership import topic_by_id_or_name
+from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import BrokerError, InvalidRequestError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.metadata import (
@@ -72,7 +69,7 @@ def _find_or_refuse(
         name = wanted.name
         if name is None and context.version < _FIRST_WITH_TOPIC_IDS:
             name = ""  # null is for v12
-        return MetadataResponseTopic(error_code=ErrorCode(error.code), name=name, topic_id=wanted.topic_id)
+        return MetadataResponseTopic(error_code=code_of(error), name=name, topic_id=wanted.topic_id)
     return _topic(topic, context.services.metadata, operations)
 
 

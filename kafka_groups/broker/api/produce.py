@@ -9,21 +9,21 @@ CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_T
 OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE (there are no transactions).
 """
 
-from kafka_groups.broker.api.context import BrokerServices, RequestContext
-from kafka_groups.broker.api.effective_configs import append_rules
-from kafka_groups.broker.api.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
+from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.log.validation import sole_batch
-from kafka_groups.broker.metadata import PartitionMetadata, TopicMetadata
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.requests.appending import append_batch, writable_partition
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.leadership import current_leader, node_endpoints, topic_by_id_or_name
+from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequiredAcksError,
-    InvalidTopicError,
     NotLeaderOrFollowerError,
     UnsupportedCompressionTypeError,
 )
 from kafka_groups.protocol.compression import Compression
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
 from kafka_groups.protocol.messages.produce import (
     PartitionProduceData,
@@ -34,7 +34,7 @@ from kafka_groups.protocol.messages.produce import (
     TopicProduceResponse,
 )
 
-__all__ = ["append_batch", "handle"]
+__all__ = ["handle"]
 
 _NO_RESPONSE = 0
 _ACKS = (-1, _NO_RESPONSE, 1)
@@ -73,30 +73,9 @@ def _append_or_refuse(
     )
 
 
-def append_batch(
-    services: BrokerServices, topic: TopicMetadata, index: int, records: bytes | None, wall_ms: int
-) -> AppendResult:
-    """Append one batch to a partition that this broker leads, and wake the fetches that wait for it.
-
-    Raises:
-        BrokerError: The batch is refused, or another broker leads the partition.
-    """
-    partition = _writable(services, topic, index)
-    log = services.logs.get(topic.topic_id, index)
-    appended = log.append(records, partition.leader_epoch, wall_ms, rules=append_rules(services, topic.name))
-    services.purgatory.notify(topic.topic_id_partition(index))
-    return appended
-
-
-def _writable(services: BrokerServices, topic: TopicMetadata, index: int) -> PartitionMetadata:
-    if topic.is_internal:
-        raise InvalidTopicError(f"Clients can't write to the internal topic '{topic.name}'.")
-    return led_partition(services, topic, index)
-
-
 def _append(topic: TopicMetadata, data: PartitionProduceData, context: RequestContext) -> AppendResult:
     if context.version < _FIRST_WITH_ZSTD:
-        _writable(context.services, topic, data.index)
+        writable_partition(context.services, topic, data.index)
         _refuse_zstd(data.records)
     return append_batch(context.services, topic, data.index, data.records, context.wall_ms)
 
@@ -116,7 +95,7 @@ def _refusal(
         leader = current_leader(known, index)
     return PartitionProduceResponse(
         index=index,
-        error_code=ErrorCode(error.code),
+        error_code=code_of(error),
         error_message=str(error),
         base_offset=_NO_OFFSET,
         current_leader=leader,

@@ -15,17 +15,17 @@ leader.
 from uuid import UUID
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.leadership import node_endpoints
-from kafka_groups.broker.api.share_sessions import (
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.leadership import node_endpoints
+from kafka_groups.broker.requests.share_sessions import (
     by_topic,
     leader_hint,
     listed_partitions,
     notify_changed,
     session_key,
 )
-from kafka_groups.broker.share.sessions import FINAL_EPOCH, SessionKey
+from kafka_groups.broker.share_partitions.sessions import FINAL_EPOCH, SessionKey
 from kafka_groups.errors import BrokerError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_acknowledge import (
     PartitionData,
     ShareAcknowledgeRequest,
@@ -45,7 +45,7 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
         key = session_key(request.group_id, request.member_id, context.services)
         context.services.share.begin_acknowledge(key, request.share_session_epoch)
     except BrokerError as error:
-        return ShareAcknowledgeResponse(error_code=ErrorCode(error.code), error_message=str(error))
+        return ShareAcknowledgeResponse(error_code=code_of(error), error_message=str(error))
     errors = _acknowledge(key, request, context)
     if request.share_session_epoch == FINAL_EPOCH:
         context.services.share.close_session(key, context.now_ms)
@@ -87,7 +87,7 @@ def _answer(partition: TopicIdPartition, error: BrokerError | None, context: Req
         return PartitionData(partition_index=partition.partition)
     return PartitionData(
         partition_index=partition.partition,
-        error_code=ErrorCode(error.code),
+        error_code=code_of(error),
         error_message=str(error),
         current_leader=leader_hint(partition, error, context.services),
     )

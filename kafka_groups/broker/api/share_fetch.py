@@ -21,9 +21,11 @@ import asyncio
 from collections.abc import Mapping
 from uuid import UUID
 
-from kafka_groups.broker.api.context import BrokerServices, RequestContext
-from kafka_groups.broker.api.leadership import node_endpoints
-from kafka_groups.broker.api.share_sessions import (
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.error_fields import code_of, message_of
+from kafka_groups.broker.requests.leadership import node_endpoints
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.requests.share_sessions import (
     by_topic,
     leader_hint,
     listed_partitions,
@@ -31,12 +33,11 @@ from kafka_groups.broker.api.share_sessions import (
     partition_of,
     session_key,
 )
-from kafka_groups.broker.share.acquisition import AcquireMode
-from kafka_groups.broker.share.leader import Fetched, FetchLimits, FetchRequested, ShareFetching
-from kafka_groups.broker.share.partition import SharePartitionKey
-from kafka_groups.broker.share.sessions import FINAL_EPOCH
+from kafka_groups.broker.share_partitions.acquisition import AcquireMode
+from kafka_groups.broker.share_partitions.leader import Fetched, FetchLimits, FetchRequested, ShareFetching
+from kafka_groups.broker.share_partitions.partition import SharePartitionKey
+from kafka_groups.broker.share_partitions.sessions import FINAL_EPOCH
 from kafka_groups.errors import BrokerError, InvalidRequestError, ShareSessionLimitReachedError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_fetch import (
     PartitionData,
     ShareFetchableTopicResponse,
@@ -60,9 +61,7 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
     except BrokerError as error:
         if isinstance(error, ShareSessionLimitReachedError):
             await services.purgatory.wait((), lambda: False, context.now_ms + request.max_wait_ms)
-        return ShareFetchResponse(
-            error_code=ErrorCode(error.code), error_message=str(error), acquisition_lock_timeout_ms=0
-        )
+        return ShareFetchResponse(error_code=code_of(error), error_message=str(error), acquisition_lock_timeout_ms=0)
     outcomes = services.share.acknowledge(
         fetching.key,
         fetching.requested.acknowledgements,
@@ -168,19 +167,11 @@ def _answer(
 ) -> PartitionData:
     return PartitionData(
         partition_index=partition.partition,
-        error_code=_code(fetched.error),
-        error_message=_message(fetched.error),
-        acknowledge_error_code=_code(acknowledge_error),
-        acknowledge_error_message=_message(acknowledge_error),
+        error_code=code_of(fetched.error),
+        error_message=message_of(fetched.error),
+        acknowledge_error_code=code_of(acknowledge_error),
+        acknowledge_error_message=message_of(acknowledge_error),
         current_leader=leader_hint(partition, fetched.error or acknowledge_error, services),
         records=fetched.acquired.records,
         acquired_records=fetched.acquired.ranges,
     )
-
-
-def _code(error: BrokerError | None) -> ErrorCode:
-    return ErrorCode.NONE if error is None else ErrorCode(error.code)
-
-
-def _message(error: BrokerError | None) -> str | None:
-    return None if error is None else str(error)

@@ -6,11 +6,11 @@ GROUP_ID_NOT_FOUND.
 
 from attrs import evolve
 
-from kafka_groups.broker.api.authorized_operations import GROUP_OPERATIONS
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.group_coordination import check_coordinator, check_share_groups_enabled
+from kafka_groups.broker.requests.authorized_operations import GROUP_OPERATIONS
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
 from kafka_groups.errors import BrokerError, InvalidGroupIdError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_describe import (
     DescribedGroup,
     ShareGroupDescribeRequest,
@@ -33,7 +33,7 @@ def _describe_or_refuse(group_id: str, context: RequestContext) -> DescribedGrou
         return _describe(group_id, context)
     except BrokerError as error:
         return DescribedGroup(
-            error_code=ErrorCode(error.code),
+            error_code=code_of(error),
             error_message=str(error),
             group_id=group_id,
             group_state="",

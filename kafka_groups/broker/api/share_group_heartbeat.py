@@ -6,10 +6,10 @@ member is not joining), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_R
 """
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.api.group_coordination import check_coordinator, check_share_groups_enabled
-from kafka_groups.broker.coordinator.groups import MemberClient
+from kafka_groups.broker.coordinators.groups.coordinator import MemberClient
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
 from kafka_groups.errors import BrokerError
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
@@ -24,7 +24,7 @@ async def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -
         return _heartbeat(request, context)
     except BrokerError as error:
         return ShareGroupHeartbeatResponse(
-            error_code=ErrorCode(error.code), error_message=str(error), member_epoch=0, heartbeat_interval_ms=0
+            error_code=code_of(error), error_message=str(error), member_epoch=0, heartbeat_interval_ms=0
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.broker.api.api_versions import ApiVersionsHandler
-from kafka_groups.broker.api.context import BrokerServices, ConnectionInfo, RequestContext
+from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.faults import (
     DROP_CONNECTION,
     DROP_RESPONSE,
@@ -19,8 +19,9 @@ from kafka_groups.broker.faults import (
     answer,
     delay,
 )
-from kafka_groups.broker.metadata import ClusterMetadata
-from kafka_groups.broker.purgatory import Purgatory
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.broker.server import BrokerServer
 from kafka_groups.config.broker import broker_settings
 from kafka_groups.errors import DisconnectedError, NetworkError, OperationTimeoutError, UnknownMemberIdError

@@ -2,7 +2,7 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.metadata import NO_LEADER
+from kafka_groups.broker.metadata.topics import NO_LEADER
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_groups.protocol.messages.describe_topic_partitions import (

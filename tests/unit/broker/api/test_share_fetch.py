@@ -8,9 +8,9 @@ from uuid import UUID
 import attrs
 import pytest
 
-from kafka_groups.broker.metadata import FINALIZED_FEATURES
-from kafka_groups.broker.share.leader import SharePartitionLeader
-from kafka_groups.broker.share.state_log import ShareStateStore
+from kafka_groups.broker.metadata.cluster_metadata import FINALIZED_FEATURES
+from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
+from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.error_codes import ErrorCode

@@ -1,0 +1,1 @@
+"""Configs: those that were set while the cluster runs, and what is effective."""

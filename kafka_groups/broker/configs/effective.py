@@ -1,0 +1,58 @@
+"""The effective configuration: dynamic configs override the settings that the broker started with."""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from kafka_groups.broker.configs.dynamic import DynamicConfigs
+from kafka_groups.broker.log.batches import AppendRules
+from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, TOPIC_RESOURCE
+
+__all__ = ["ALL_BROKERS", "DYNAMIC_BROKER_KEYS", "BrokerConfigs", "append_rules"]
+
+ALL_BROKERS = ""
+"""Name of the BROKER resource whose values are the defaults of all brokers."""
+DYNAMIC_BROKER_KEYS = frozenset({"message.max.bytes", "producer.id.expiration.ms"})
+"""The broker's keys that can change while it runs."""
+_TIMESTAMP_AFTER_MAX_MS = 3_600_000
+
+
+@frozen
+class BrokerConfigs:
+    """What the configs of one broker are made from.
+
+    Attributes:
+        node_id: Node id of the broker.
+        settings: The settings that it started with.
+        dynamic: The dynamic configs of the cluster.
+    """
+
+    node_id: int
+    settings: BrokerSettings
+    dynamic: DynamicConfigs
+
+    def overrides(self) -> Mapping[str, str]:
+        """Return this broker's dynamic configs, which override those of all brokers."""
+        for_all = self.dynamic.overrides(BROKER_RESOURCE, ALL_BROKERS)
+        for_this = self.dynamic.overrides(BROKER_RESOURCE, str(self.node_id))
+        return {**for_all, **for_this} if for_this else for_all
+
+
+def append_rules(configs: BrokerConfigs, topic: str) -> AppendRules:
+    """Return the topic's configuration for appends.
+
+    Every produce request reads these few values. They need no parsing here, because they were validated when set.
+    """
+    of_topic = configs.dynamic.overrides(TOPIC_RESOURCE, topic)
+    of_broker = configs.overrides()
+    settings = configs.settings
+    default_bytes = of_broker.get("message.max.bytes", settings.message_max_bytes)
+    expiration_ms = of_broker.get("producer.id.expiration.ms", settings.producer_id_expiration_ms)
+    return AppendRules(
+        max_message_bytes=int(of_topic.get("max.message.bytes", default_bytes)),
+        log_append_time=of_topic.get("message.timestamp.type") == "LogAppendTime",
+        timestamp_after_max_ms=int(of_topic.get("message.timestamp.after.max.ms", _TIMESTAMP_AFTER_MAX_MS)),
+        is_compacted="compact" in of_topic.get("cleanup.policy", ""),
+        producer_expiration_ms=int(expiration_ms),
+    )

@@ -1,0 +1,148 @@
+"""Configs in responses: the effective value, its source, and the values it overrides (its synonyms)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS, BrokerConfigs
+from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
+from kafka_groups.config.keys import Key
+from kafka_groups.config.settings import KeyTable
+from kafka_groups.config.topic import TopicConfig
+from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE
+
+__all__ = [
+    "ConfigEntry",
+    "ConfigValue",
+    "broker_entries",
+    "default_broker_entries",
+    "group_entries",
+    "topic_entries",
+]
+
+TOPIC_CONFIG = 1
+DYNAMIC_BROKER_CONFIG = 2
+DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+STATIC_BROKER_CONFIG = 4
+DEFAULT_CONFIG = 5
+GROUP_CONFIG = 8
+
+_BROKER_KEYS = KeyTable(BrokerSettings, dotted_only=True)
+_BROKER_NAME_OF_TOPIC_KEY: Mapping[str, str] = {
+    "cleanup.policy": "log.cleanup.policy",
+    "compression.type": "compression.type",
+    "delete.retention.ms": "log.cleaner.delete.retention.ms",
+    "max.message.bytes": "message.max.bytes",
+    "message.timestamp.type": "log.message.timestamp.type",
+    "min.insync.replicas": "min.insync.replicas",
+    "retention.bytes": "log.retention.bytes",
+    "segment.bytes": "log.segment.bytes",
+}
+"""Synonyms as in Kafka. Keys that are missing take the broker's value in other units, without a synonym."""
+
+
+@frozen
+class ConfigValue:
+    """A value of a key at one level. `source` is Kafka's number for the level; without a `name` it is not a synonym."""
+
+    name: str | None
+    value: str | None
+    source: int
+
+
+@frozen
+class ConfigEntry:
+    """One config of a resource. `values` has the effective value first, then those it overrides, then the default."""
+
+    key: Key
+    values: tuple[ConfigValue, ...]
+    is_read_only: bool
+
+    @property
+    def name(self) -> str:
+        """The dotted name."""
+        return self.key.name
+
+    @property
+    def value(self) -> str | None:
+        """The effective value."""
+        return self.values[0].value
+
+    @property
+    def source(self) -> int:
+        """The source of the effective value."""
+        return self.values[0].source
+
+
+def topic_entries(configs: BrokerConfigs, overrides: Mapping[str, str]) -> list[ConfigEntry]:
+    """Return the configs of a topic that were set, or are about to be."""
+    return _resource_entries(configs, TopicConfig, overrides, TOPIC_CONFIG, _BROKER_NAME_OF_TOPIC_KEY.get)
+
+
+def group_entries(configs: BrokerConfigs, group_id: str) -> list[ConfigEntry]:
+    """The configs of a group."""
+    overrides = configs.dynamic.overrides(GROUP_RESOURCE, group_id)
+    return _resource_entries(configs, ShareGroupConfig, overrides, GROUP_CONFIG, _broker_name_of_group_key)
+
+
+def broker_entries(configs: BrokerConfigs) -> list[ConfigEntry]:
+    """Return the configs of the responding broker."""
+    entries = (
+        ConfigEntry(key, tuple(_broker_values(configs, key.name)), key.name not in DYNAMIC_BROKER_KEYS)
+        for _, key in _BROKER_KEYS
+    )
+    return list(entries)
+
+
+def default_broker_entries(configs: BrokerConfigs) -> list[ConfigEntry]:
+    """Return the dynamic configs that were set for all brokers."""
+    overrides = configs.dynamic.overrides(BROKER_RESOURCE, ALL_BROKERS)
+    return [
+        ConfigEntry(
+            key, (ConfigValue(key.name, overrides[key.name], DYNAMIC_DEFAULT_BROKER_CONFIG),), is_read_only=False
+        )
+        for _, key in _BROKER_KEYS
+        if key.name in overrides
+    ]
+
+
+def _broker_name_of_group_key(name: str) -> str:
+    broker_name = f"group.{name}"
+    return name if _BROKER_KEYS.attribute(broker_name) is None else broker_name
+
+
+def _resource_entries(
+    configs: BrokerConfigs,
+    config_class: type[Any],
+    overrides: Mapping[str, str],
+    source: int,
+    broker_name: Callable[[str], str | None],
+) -> list[ConfigEntry]:
+    entries: list[ConfigEntry] = []
+    for _, key in KeyTable(config_class):
+        own = [ConfigValue(key.name, overrides[key.name], source)] if key.name in overrides else []
+        behind = list(_broker_values(configs, broker_name(key.name)))
+        default = ConfigValue(broker_name(key.name), key.format(key.default), DEFAULT_CONFIG)
+        entries.append(ConfigEntry(key, (*own, *(behind or [default])), is_read_only=False))
+    return entries
+
+
+def _broker_values(configs: BrokerConfigs, name: str | None) -> Iterator[ConfigValue]:
+    attribute = _BROKER_KEYS.attribute(name) if name is not None else None
+    if name is None or attribute is None:
+        return
+    key = _BROKER_KEYS.key(attribute)
+    yield from _dynamic_values(configs, name)
+    static = getattr(configs.settings, attribute)
+    if static != key.default:
+        yield ConfigValue(name, key.format(static), STATIC_BROKER_CONFIG)
+    yield ConfigValue(name, key.format(key.default), DEFAULT_CONFIG)
+
+
+def _dynamic_values(configs: BrokerConfigs, name: str) -> Iterable[ConfigValue]:
+    places = ((str(configs.node_id), DYNAMIC_BROKER_CONFIG), (ALL_BROKERS, DYNAMIC_DEFAULT_BROKER_CONFIG))
+    for resource, source in places:
+        value = configs.dynamic.config_value(BROKER_RESOURCE, resource, name)
+        if value is not None:
+            yield ConfigValue(name, value, source)

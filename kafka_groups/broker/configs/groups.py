@@ -1,0 +1,36 @@
+"""The effective configuration of every share group, computed when it changes instead of for every heartbeat."""
+
+from kafka_groups.broker.configs.dynamic import DynamicConfigs
+from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig, share_group_config
+from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
+
+__all__ = ["GroupConfigs"]
+
+
+class GroupConfigs:
+    """A function from a group id to the group's configuration.
+
+    Args:
+        settings: The brokers' settings, which contain the defaults and bounds.
+        configs: The dynamic configs of groups.
+    """
+
+    def __init__(self, settings: BrokerSettings, configs: DynamicConfigs) -> None:
+        self._settings = settings
+        self._configs = configs
+        self._computed: dict[str, ShareGroupConfig] = {}
+        self._version = configs.version
+
+    def __repr__(self) -> str:
+        return f"<GroupConfigs: {len(self._computed)} groups>"
+
+    def __call__(self, group_id: str) -> ShareGroupConfig:
+        """Return the effective configuration of a group."""
+        if self._version != self._configs.version:
+            self._computed.clear()
+            self._version = self._configs.version
+        config = self._computed.get(group_id)
+        if config is None:
+            overrides = self._configs.overrides(GROUP_RESOURCE, group_id)
+            config = self._computed[group_id] = share_group_config(self._settings, overrides)
+        return config

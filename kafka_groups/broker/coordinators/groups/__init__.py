@@ -1,0 +1,1 @@
+"""The group coordinator: groups by id, their records, and the operations on them."""

@@ -1,0 +1,68 @@
+"""Target assignment and reconciliation (KIP-932, "Rebalance process"; KIP-1263).
+
+Members of a share group do not wait for each other: with its next heartbeat, a member gets its part of the target
+assignment, even if other members still fetch from the same partitions.
+"""
+
+from kafka_groups.broker.coordinators.groups.assignors import simple
+from kafka_groups.broker.coordinators.groups.records import (
+    CurrentAssignment,
+    ShareGroupCurrentMemberAssignment,
+    ShareGroupTargetAssignmentMember,
+    ShareGroupTargetAssignmentMetadata,
+)
+from kafka_groups.broker.coordinators.groups.share.draft import Draft
+from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
+from kafka_groups.broker.coordinators.groups.share.subscriptions import assignable_partitions, subscribed_topic_ids
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+
+__all__ = ["ASSIGNOR_NAME", "needs_target", "reconcile", "settle_empty_group", "update_target"]
+
+ASSIGNOR_NAME = simple.NAME
+
+_NO_EPOCH = 0
+
+
+def needs_target(group: ShareGroup) -> bool:
+    """Whether the target assignment is older than the group epoch."""
+    return group.assignment_epoch < group.epoch
+
+
+def update_target(draft: Draft, topics: TopicsImage) -> None:
+    """Compute the target assignment for the group epoch, starting from the current one."""
+    group = draft.group
+    specs = {member: _spec(group, member, topics) for member in group.members}
+    target = simple.assign(specs, assignable_partitions(group, topics))
+    for member, partitions in sorted(target.items()):
+        if group.target.get(member) != partitions:
+            draft.write(ShareGroupTargetAssignmentMember(group.group_id, member, partitions))
+    draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, group.epoch))
+
+
+def _spec(group: ShareGroup, member: str, topics: TopicsImage) -> simple.MemberSpec:
+    return simple.MemberSpec(subscribed_topic_ids(group, member, topics), group.target.get(member, frozenset()))
+
+
+def settle_empty_group(draft: Draft) -> None:
+    """Mark the target assignment of an empty group as current, because there is nothing to compute."""
+    group = draft.group
+    if not group.members:
+        draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, group.epoch))
+
+
+def reconcile(draft: Draft, member: str, topics: TopicsImage) -> None:
+    """Move a member to the target epoch and its part of the target assignment, unless it is already there.
+
+    While the target assignment is older than the group epoch (KIP-1263), the member only gets partitions of topics that
+    it still subscribes to and that still exist.
+    """
+    group = draft.group
+    topic_ids = subscribed_topic_ids(group, member, topics)
+    partitions = frozenset(p for p in group.target.get(member, frozenset()) if p.topic_id in topic_ids)
+    known = group.current.get(member)
+    previous = _NO_EPOCH if known is None else known.member_epoch
+    if known is not None and known.member_epoch == group.assignment_epoch:
+        previous = known.previous_member_epoch
+    reached = CurrentAssignment(group.assignment_epoch, previous, partitions)
+    if reached != known:
+        draft.write(ShareGroupCurrentMemberAssignment(group.group_id, member, reached))

@@ -1,0 +1,140 @@
+"""Members: which heartbeats are valid, and how members join, change and leave (KIP-932, "Share group membership")."""
+
+from attrs import evolve, frozen
+
+from kafka_groups.broker.coordinators.groups.records import (
+    MemberMetadata,
+    ShareGroupCurrentMemberAssignment,
+    ShareGroupMemberMetadata,
+    ShareGroupTargetAssignmentMember,
+)
+from kafka_groups.broker.coordinators.groups.share.draft import Draft
+from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
+from kafka_groups.errors import (
+    FencedMemberEpochError,
+    GroupIdNotFoundError,
+    GroupMaxSizeReachedError,
+    InvalidRequestError,
+    UnknownMemberIdError,
+)
+from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+
+__all__ = [
+    "JOIN_EPOCH",
+    "LEAVE_EPOCH",
+    "MemberClient",
+    "check_can_join",
+    "check_member_epoch",
+    "group_of_member",
+    "remove_member",
+    "update_member",
+    "validate",
+]
+
+JOIN_EPOCH = 0
+LEAVE_EPOCH = -1
+_MAX_MEMBER_ID_LENGTH = 36
+
+
+@frozen
+class MemberClient:
+    """The origin of a heartbeat: the client id in its header, and the host as ShareGroupDescribe shows it."""
+
+    client_id: str
+    client_host: str
+
+
+def validate(request: ShareGroupHeartbeatRequest) -> None:
+    """Validate the parts of a heartbeat that do not depend on the group.
+
+    Raises:
+        InvalidRequestError: A field has an invalid value.
+    """
+    if not request.group_id.strip():
+        raise InvalidRequestError("GroupId can't be empty.")
+    if not request.member_id.strip():
+        raise InvalidRequestError("MemberId can't be empty.")
+    if len(request.member_id) > _MAX_MEMBER_ID_LENGTH:
+        raise InvalidRequestError(f"MemberId can't be longer than {_MAX_MEMBER_ID_LENGTH} characters.")
+    if request.member_epoch < LEAVE_EPOCH:
+        raise InvalidRequestError("MemberEpoch is invalid.")
+    if request.rack_id is not None and not request.rack_id.strip():
+        raise InvalidRequestError("RackId can't be empty.")
+    if request.member_epoch == JOIN_EPOCH and not request.subscribed_topic_names:
+        raise InvalidRequestError("SubscribedTopicNames must be set in first request.")
+
+
+def group_of_member(group: ShareGroup | None, group_id: str, member_id: str) -> ShareGroup:
+    """Return the group after checking that it exists and has the member.
+
+    Raises:
+        GroupIdNotFoundError: The group does not exist.
+        UnknownMemberIdError: The group does not have the member.
+    """
+    if group is None:
+        raise GroupIdNotFoundError(f"Share group {group_id} not found.")
+    if member_id not in group.members:
+        raise UnknownMemberIdError(f"Member {member_id} is not a member of group {group_id}.")
+    return group
+
+
+def check_can_join(group: ShareGroup | None, member_id: str, max_size: int) -> None:
+    """Check that a member may join. A member of the group may always join again.
+
+    Raises:
+        GroupMaxSizeReachedError: The group is full.
+    """
+    if group is not None and member_id not in group.members and len(group.members) >= max_size:
+        raise GroupMaxSizeReachedError(f"The share group has reached its maximum capacity of {max_size} members.")
+
+
+def check_member_epoch(group: ShareGroup, member_id: str, member_epoch: int) -> None:
+    """Check the epoch of a member that is neither joining nor leaving.
+
+    The previous epoch is accepted too, because the response with the current epoch may have been lost.
+
+    Raises:
+        FencedMemberEpochError: The epoch is neither the current nor the previous one.
+    """
+    current = group.current[member_id]
+    if member_epoch > current.member_epoch:
+        raise FencedMemberEpochError(
+            f"The share group member has a greater member epoch ({member_epoch}) than the one known by the group "
+            f"coordinator ({current.member_epoch}). The member must abandon all its partitions and rejoin."
+        )
+    if member_epoch not in (current.member_epoch, current.previous_member_epoch):
+        raise FencedMemberEpochError(
+            f"The share group member has a smaller member epoch ({member_epoch}) than the one known by the group "
+            f"coordinator ({current.member_epoch}), and it does not match the previous member epoch "
+            f"({current.previous_member_epoch}). The member must abandon all its partitions and rejoin."
+        )
+
+
+def update_member(draft: Draft, request: ShareGroupHeartbeatRequest, client: MemberClient) -> bool:
+    """Store the member's description if it changed, and return whether its subscription changed."""
+    known = draft.group.members.get(request.member_id)
+    said = _metadata(known, request, client)
+    if said != known:
+        draft.write(ShareGroupMemberMetadata(request.group_id, request.member_id, said))
+    return known is None or said.subscribed_topic_names != known.subscribed_topic_names
+
+
+def _metadata(
+    known: MemberMetadata | None, request: ShareGroupHeartbeatRequest, client: MemberClient
+) -> MemberMetadata:
+    """Return the member's description after a request. Fields that the request leaves out do not change."""
+    said = known or MemberMetadata(client.client_id, client.client_host, ())
+    said = evolve(said, client_id=client.client_id, client_host=client.client_host)
+    if request.rack_id is not None:
+        said = evolve(said, rack_id=request.rack_id)
+    if request.subscribed_topic_names is not None:
+        said = evolve(said, subscribed_topic_names=tuple(sorted(set(request.subscribed_topic_names))))
+    return said
+
+
+def remove_member(draft: Draft, member_id: str) -> None:
+    """Delete everything about a member."""
+    group_id = draft.group.group_id
+    draft.write(ShareGroupCurrentMemberAssignment(group_id, member_id, None))
+    draft.write(ShareGroupTargetAssignmentMember(group_id, member_id, None))
+    draft.write(ShareGroupMemberMetadata(group_id, member_id, None))

@@ -1,0 +1,107 @@
+"""The operations on a share group. Each takes the current group and returns a response and records."""
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.groups.records import (
+    CurrentAssignment,
+    ShareGroupMetadata,
+    ShareGroupStatePartitionMetadata,
+    ShareGroupTargetAssignmentMetadata,
+)
+from kafka_groups.broker.coordinators.groups.share.assignment import (
+    needs_target,
+    reconcile,
+    settle_empty_group,
+    update_target,
+)
+from kafka_groups.broker.coordinators.groups.share.draft import Draft
+from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
+from kafka_groups.broker.coordinators.groups.share.members import (
+    JOIN_EPOCH,
+    MemberClient,
+    remove_member,
+    update_member,
+)
+from kafka_groups.broker.coordinators.groups.share.state_partitions import begin_initialization, drop_deleted_topics
+from kafka_groups.broker.coordinators.groups.share.subscriptions import bump_group_epoch
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.errors import NonEmptyGroupError
+from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+
+__all__ = ["Beat", "beat", "delete_group", "remove"]
+
+
+@frozen
+class Beat:
+    """The result of a heartbeat.
+
+    Attributes:
+        current: The member's new epoch and assignment.
+        send_assignment: Whether the response must contain the assignment.
+        computed_target: Whether a new target assignment was computed.
+    """
+
+    current: CurrentAssignment
+    send_assignment: bool
+    computed_target: bool
+
+
+def beat(
+    draft: Draft,
+    request: ShareGroupHeartbeatRequest,
+    client: MemberClient,
+    topics: TopicsImage,
+    *,
+    may_compute_target: bool,
+) -> Beat:
+    """Apply a valid heartbeat of a member that joins or stays.
+
+    Args:
+        draft: The group.
+        request: The heartbeat. Its member id and epoch have been checked.
+        client: Its origin.
+        topics: The existing topics.
+        may_compute_target: Whether the assignment interval has passed since the last target assignment (KIP-1263).
+    """
+    member_id = request.member_id
+    before = draft.group.current.get(member_id)
+    drop_deleted_topics(draft, topics)
+    subscription_changed = update_member(draft, request, client)
+    bump_group_epoch(draft, topics, membership_changed=subscription_changed)
+    begin_initialization(draft, topics)
+    compute_target = may_compute_target and needs_target(draft.group)
+    if compute_target:
+        update_target(draft, topics)
+    reconcile(draft, member_id, topics)
+    current = draft.group.current[member_id]
+    return Beat(current, _must_send_assignment(request, before, current), compute_target)
+
+
+def _must_send_assignment(
+    request: ShareGroupHeartbeatRequest, before: CurrentAssignment | None, current: CurrentAssignment
+) -> bool:
+    """Return whether to send the assignment: it changed, or the request lists topics (the member may have lost it)."""
+    if request.member_epoch == JOIN_EPOCH or request.subscribed_topic_names is not None:
+        return True
+    return before is None or before.partitions != current.partitions
+
+
+def remove(draft: Draft, member_id: str, topics: TopicsImage) -> None:
+    """Remove a member that leaves or whose session timed out."""
+    remove_member(draft, member_id)
+    bump_group_epoch(draft, topics, membership_changed=True)
+    settle_empty_group(draft)
+
+
+def delete_group(draft: Draft) -> None:
+    """Delete the group.
+
+    Raises:
+        NonEmptyGroupError: The group has members.
+    """
+    group: ShareGroup = draft.group
+    if group.members:
+        raise NonEmptyGroupError(f"Group {group.group_id} is not empty.")
+    draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, None))
+    draft.write(ShareGroupStatePartitionMetadata(group.group_id, None))
+    draft.write(ShareGroupMetadata(group.group_id, None))

@@ -1,0 +1,1 @@
+"""Brokers, topics and leaders of the cluster. Does no I/O."""

@@ -1,0 +1,1 @@
+"""Code that the handlers of several APIs share."""

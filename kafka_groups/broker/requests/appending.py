@@ -1,0 +1,37 @@
+"""Appends batches to partitions, for producers and for programs with an embedded cluster."""
+
+from kafka_groups.broker.configs.effective import append_rules
+from kafka_groups.broker.log.batches import AppendResult
+from kafka_groups.broker.metadata.topics import PartitionMetadata, TopicMetadata
+from kafka_groups.broker.requests.leadership import led_partition
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.errors import InvalidTopicError
+
+__all__ = ["append_batch", "writable_partition"]
+
+
+def append_batch(
+    services: BrokerServices, topic: TopicMetadata, index: int, records: bytes | None, wall_ms: int
+) -> AppendResult:
+    """Append one batch to a partition that this broker leads, and wake the fetches that wait for it.
+
+    Raises:
+        BrokerError: The batch is refused, or another broker leads the partition.
+    """
+    partition = writable_partition(services, topic, index)
+    log = services.logs.get(topic.topic_id, index)
+    appended = log.append(records, partition.leader_epoch, wall_ms, rules=append_rules(services.configs, topic.name))
+    services.purgatory.notify(topic.topic_id_partition(index))
+    return appended
+
+
+def writable_partition(services: BrokerServices, topic: TopicMetadata, index: int) -> PartitionMetadata:
+    """Return a partition that clients may write to on this broker.
+
+    Raises:
+        InvalidTopicError: The topic is internal.
+        BrokerError: The partition does not exist, or another broker leads it.
+    """
+    if topic.is_internal:
+        raise InvalidTopicError(f"Clients can't write to the internal topic '{topic.name}'.")
+    return led_partition(services, topic, index)

@@ -1,0 +1,46 @@
+"""The parts of a broker that its handlers use."""
+
+import random
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from kafka_groups.broker.configs.effective import BrokerConfigs
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.requests.fetch_sessions import FetchSessions
+from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
+from kafka_groups.net.clock import Clock
+
+if TYPE_CHECKING:
+    from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
+    from kafka_groups.broker.log.store import LogStore
+    from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
+    from kafka_groups.broker.share_partitions.state_log import ShareStateStore
+    from kafka_groups.config.broker import BrokerSettings
+
+__all__ = ["BrokerServices"]
+
+
+@frozen
+class BrokerServices:
+    """The parts of one broker. `metadata`, `logs` and `share_state` belong to the whole cluster."""
+
+    node_id: int
+    clock: Clock
+    rng: random.Random
+    metadata: ClusterMetadata
+    logs: "LogStore"
+    groups: "GroupCoordinator"
+    share: "SharePartitionLeader"
+    share_state: "ShareStateStore"
+    purgatory: Purgatory
+    settings: "BrokerSettings"
+    fetch_sessions: FetchSessions = field(factory=FetchSessions)
+    security: BrokerSecurity = field(factory=BrokerSecurity)
+    scram: ScramCredentials = field(factory=ScramCredentials)
+    configs: BrokerConfigs = field(init=False)
+
+    @configs.default
+    def _configs(self) -> BrokerConfigs:
+        return BrokerConfigs(self.node_id, self.settings, self.metadata.configs)

@@ -1,0 +1,114 @@
+"""Code that the handlers of ShareFetch and ShareAcknowledge share."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
+from kafka_groups.broker.requests.leadership import current_leader
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.share_partitions.sessions import SessionKey
+from kafka_groups.errors import BrokerError, FencedLeaderEpochError, InvalidRequestError, NotLeaderOrFollowerError
+from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.types import TopicIdPartition
+
+__all__ = [
+    "ListedTopic",
+    "by_topic",
+    "leader_hint",
+    "listed_partitions",
+    "notify_changed",
+    "partition_of",
+    "session_key",
+]
+
+P = TypeVar("P")
+
+_MAX_MEMBER_ID_LENGTH = 36
+_ZERO_ID = UUID(int=0)
+
+
+class ListedPartition(Protocol):
+    """A partition in a request of either API."""
+
+    @property
+    def partition_index(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def acknowledgement_batches(self) -> tuple[AcknowledgementBatch, ...]:
+        """Its acknowledgements."""
+        ...
+
+
+class ListedTopic(Protocol):
+    """A topic in a request of either API."""
+
+    @property
+    def topic_id(self) -> UUID | None:
+        """Its id."""
+        ...
+
+    @property
+    def partitions(self) -> Sequence[ListedPartition]:
+        """Its partitions."""
+        ...
+
+
+def session_key(group_id: str | None, member_id: str | None, services: BrokerServices) -> SessionKey:
+    """Return the group and member of a request's session.
+
+    Raises:
+        UnsupportedVersionError: The feature share.version is at level 0.
+        InvalidRequestError: The group id is missing, or the member id is missing, empty or longer than 36 characters.
+    """
+    check_share_groups_enabled(services)
+    if group_id is None:
+        raise InvalidRequestError("The request has no group id.")
+    if not member_id or len(member_id) > _MAX_MEMBER_ID_LENGTH:
+        raise InvalidRequestError(
+            f"Invalid member id: expected 1 to {_MAX_MEMBER_ID_LENGTH} characters, got {len(member_id or '')}."
+        )
+    return SessionKey(group_id, member_id)
+
+
+def partition_of(services: BrokerServices, topic_id: UUID | None, partition: int) -> TopicIdPartition:
+    """Return a partition by its topic's id, with the topic's name if the topic exists."""
+    topic = None if topic_id is None else services.metadata.topic_by_id(topic_id)
+    return TopicIdPartition(topic_id or _ZERO_ID, partition, None if topic is None else topic.name)
+
+
+def listed_partitions(
+    topics: Iterable[ListedTopic], services: BrokerServices
+) -> dict[TopicIdPartition, tuple[AcknowledgementBatch, ...]]:
+    """Return the partitions of a request with their acknowledgements."""
+    return {
+        partition_of(services, topic.topic_id, partition.partition_index): partition.acknowledgement_batches
+        for topic in topics
+        for partition in topic.partitions
+    }
+
+
+def leader_hint(partition: TopicIdPartition, error: BrokerError | None, services: BrokerServices) -> LeaderIdAndEpoch:
+    """Return the leader, for a client that asked the wrong broker (KIP-951)."""
+    if not isinstance(error, NotLeaderOrFollowerError | FencedLeaderEpochError):
+        return LeaderIdAndEpoch()
+    return current_leader(services.metadata.topic_by_id(partition.topic_id), partition.partition)
+
+
+def by_topic(answers: Mapping[TopicIdPartition, P]) -> dict[UUID, tuple[P, ...]]:
+    """Return the results of partitions, grouped by topic as in responses."""
+    topics: dict[UUID, list[P]] = {}
+    for partition, answer in answers.items():
+        topics.setdefault(partition.topic_id, []).append(answer)
+    return {topic_id: tuple(partitions) for topic_id, partitions in topics.items()}
+
+
+def notify_changed(services: BrokerServices) -> bool:
+    """Let waiting share fetches check the share-partitions that changed; return whether any has."""
+    changed = services.share.take_changed()
+    for key in changed:
+        services.purgatory.notify(key)
+    return bool(changed)

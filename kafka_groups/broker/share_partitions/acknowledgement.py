@@ -1,0 +1,179 @@
+"""The effects of acknowledgements, validated as a whole before anything changes (KIP-932, KIP-1222)."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from types import MappingProxyType
+
+from attrs import frozen
+
+from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
+from kafka_groups.broker.share_partitions.in_flight import Delivery, InFlight
+from kafka_groups.broker.share_partitions.persisted_state import StateBatch
+from kafka_groups.broker.share_partitions.record_state import RecordEvent, RecordState, next_state
+from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
+from kafka_groups.errors import InvalidRecordStateError, InvalidRequestError
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["Acknowledgement", "AcknowledgementPlan", "check_batches", "merged", "plan_acknowledgement", "released"]
+
+_EVENTS = MappingProxyType({
+    AcknowledgeType.GAP: RecordEvent.GAP,
+    AcknowledgeType.ACCEPT: RecordEvent.ACCEPT,
+    AcknowledgeType.RELEASE: RecordEvent.RELEASE,
+    AcknowledgeType.REJECT: RecordEvent.REJECT,
+    AcknowledgeType.RENEW: RecordEvent.RENEW,
+})  # fmt: skip
+
+
+@frozen
+class Acknowledgement:
+    """A member's acknowledgements of records of one share-partition.
+
+    Attributes:
+        member_id: The member.
+        batches: Ranges of offsets in ascending order, each with one type or one type per offset.
+        is_renew_ack: Whether the request may renew locks.
+    """
+
+    member_id: str
+    batches: tuple[AcknowledgementBatch, ...]
+    is_renew_ack: bool = False
+
+
+@frozen
+class AcknowledgementPlan:
+    """The changes that a valid acknowledgement makes.
+
+    Attributes:
+        changes: New states of records that are no longer acquired.
+        renewals: Records whose locks are extended by a full lock duration.
+    """
+
+    changes: tuple[StateBatch, ...]
+    renewals: tuple[OffsetRange, ...]
+
+
+def check_batches(acknowledgement: Acknowledgement, *, renew_enabled: bool) -> None:
+    """Validate the parts of the batches that do not depend on state.
+
+    Raises:
+        InvalidRequestError: A range is reversed or out of order, has the wrong number of types or an unknown type, or
+            renews although the request does not set IsRenewAck.
+        InvalidRecordStateError: A range renews, but the group's `share.renew.acknowledge.enable` is false.
+    """
+    previous_last = -1
+    for batch in acknowledgement.batches:
+        if batch.first_offset > batch.last_offset or batch.first_offset < previous_last:
+            raise InvalidRequestError(
+                f"Offsets {batch.first_offset}..{batch.last_offset} are reversed or out of order."
+            )
+        _check_types(batch, is_renew_ack=acknowledgement.is_renew_ack)
+        previous_last = batch.last_offset
+    if not renew_enabled and any(AcknowledgeType.RENEW in batch.acknowledge_types for batch in acknowledgement.batches):
+        raise InvalidRecordStateError("Renewing acquisition locks is not enabled for the group.")
+
+
+def _check_types(batch: AcknowledgementBatch, *, is_renew_ack: bool) -> None:
+    types, size = batch.acknowledge_types, batch.last_offset - batch.first_offset + 1
+    if len(types) not in (1, size):
+        raise InvalidRequestError(
+            f"Got {len(types)} acknowledge types for {size} offsets: expected 1, or one for each offset."
+        )
+    highest = AcknowledgeType.RENEW if is_renew_ack else AcknowledgeType.REJECT
+    if not all(AcknowledgeType.GAP <= each <= highest for each in types):
+        raise InvalidRequestError(
+            f"Invalid acknowledge type: allowed values in this request are {AcknowledgeType.GAP:d} to {highest:d}."
+        )
+
+
+def plan_acknowledgement(
+    in_flight: InFlight, acknowledgement: Acknowledgement, limits: DeliveryLimits, now_ms: int
+) -> AcknowledgementPlan:
+    """Validate a well-formed acknowledgement against the records and return its changes.
+
+    Offsets below the start offset are ignored: their records are archived, which does not matter to a consumer that has
+    just processed one of them.
+
+    Raises:
+        InvalidRequestError: An offset is beyond the records in flight.
+        InvalidRecordStateError: A record is not acquired, or another member acquired it, or its lock has expired.
+    """
+    changes: list[StateBatch] = []
+    renewals: list[OffsetRange] = []
+    changed_up_to = -1
+    for batch in acknowledgement.batches:
+        _check_window(batch, in_flight)
+        for part, event in _parts(batch, in_flight.start_offset):
+            # Two batches may contain the same offset. That is valid after a renewal, but not after any other type.
+            if part.first <= changed_up_to:
+                raise _not_acquired(part.first)
+            for run in in_flight.between(part.first, part.last):
+                held = _held(run, acknowledgement.member_id, now_ms)
+                if event is RecordEvent.RENEW:
+                    renewals.append(OffsetRange(run.first, run.last))
+                else:
+                    changes.append(_change(held, event, limits))
+                    changed_up_to = run.last
+    return AcknowledgementPlan(merged(changes), tuple(renewals))
+
+
+def released(runs: Sequence[Run[Delivery]], limits: DeliveryLimits) -> tuple[StateBatch, ...]:
+    """Return the new state of acquired records that are released without an acknowledgement."""
+    return merged([_change(run, RecordEvent.RELEASE, limits) for run in runs])
+
+
+def merged(batches: list[StateBatch]) -> tuple[StateBatch, ...]:
+    """Merge states into the smallest number of batches."""
+    merged_batches = batches[:1]
+    for batch in batches[1:]:
+        last = merged_batches[-1]
+        state = (batch.delivery_state, batch.delivery_count)
+        if batch.first_offset == last.last_offset + 1 and state == (last.delivery_state, last.delivery_count):
+            merged_batches[-1] = StateBatch(last.first_offset, batch.last_offset, *state)
+        else:
+            merged_batches.append(batch)
+    return tuple(merged_batches)
+
+
+def _check_window(batch: AcknowledgementBatch, in_flight: InFlight) -> None:
+    if batch.last_offset < in_flight.start_offset or batch.last_offset <= in_flight.end_offset:
+        return
+    which = "first" if batch.first_offset > in_flight.end_offset else "last"
+    raise InvalidRequestError(f"Batch record not found. The {which} offset in request is past acquired records.")
+
+
+def _parts(batch: AcknowledgementBatch, start_offset: int) -> Iterator[tuple[OffsetRange, RecordEvent]]:
+    """Return the ranges of one type, from the start offset on."""
+    first = max(batch.first_offset, start_offset)
+    if first > batch.last_offset:
+        return
+    types = batch.acknowledge_types
+    if len(types) == 1:
+        yield OffsetRange(first, batch.last_offset), _EVENTS[AcknowledgeType(types[0])]
+        return
+    for each, same in groupby(types[first - batch.first_offset :]):
+        last = first + len(list(same)) - 1
+        yield OffsetRange(first, last), _EVENTS[AcknowledgeType(each)]
+        first = last + 1
+
+
+def _held(run: Run[Delivery | None], member_id: str, now_ms: int) -> Run[Delivery]:
+    delivery = run.value
+    if delivery is None or delivery.state is not RecordState.ACQUIRED:
+        raise _not_acquired(run.first)
+    if delivery.owner != member_id:
+        raise InvalidRecordStateError(f"Member is not the owner of offset {run.first}.")
+    if delivery.lock_deadline_ms is not None and delivery.lock_deadline_ms <= now_ms:
+        raise InvalidRecordStateError(f"The acquisition lock of offset {run.first} has expired.")
+    return Run(run.first, run.last, delivery)
+
+
+def _not_acquired(offset: int) -> InvalidRecordStateError:
+    return InvalidRecordStateError(f"The offset cannot be acknowledged. The offset {offset} is not acquired.")
+
+
+def _change(run: Run[Delivery], event: RecordEvent, limits: DeliveryLimits) -> StateBatch:
+    if event is RecordEvent.RELEASE and limits.is_exhausted(run.value.delivery_count):
+        event = RecordEvent.EXHAUST
+    return StateBatch(run.first, run.last, next_state(run.value.state, event), run.value.delivery_count)

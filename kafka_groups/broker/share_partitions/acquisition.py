@@ -1,0 +1,179 @@
+"""Selects the records that a member acquires. Changes neither the in-flight records nor the log's batches."""
+
+import enum
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from attrs import frozen
+
+from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
+from kafka_groups.broker.share_partitions.in_flight import Delivery, InFlight
+from kafka_groups.broker.share_partitions.logs import LogBatch
+from kafka_groups.broker.share_partitions.record_state import RecordState
+from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
+
+__all__ = ["AcquireMode", "Claim", "Want", "plan_acquisition"]
+
+
+class AcquireMode(enum.IntEnum):
+    """How strictly MaxRecords is applied (KIP-1206)."""
+
+    BATCH_OPTIMIZED = 0
+    """Acquire whole batches. The last one is the one that reaches MaxRecords, and it may exceed it."""
+    RECORD_LIMIT = 1
+    """Never acquire more than MaxRecords. Batches are split."""
+
+
+@frozen
+class Want:
+    """The request of a fetch to one share-partition.
+
+    Attributes:
+        max_records: Maximum number of records, applied as `mode` says.
+        batch_size: Minimum size of the parts into which newly acquired batches are grouped.
+        mode: How strict `max_records` is.
+    """
+
+    max_records: int
+    batch_size: int
+    mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED
+
+
+@frozen
+class Claim:
+    """Records to acquire with one lock.
+
+    Attributes:
+        first: First offset.
+        last: Last offset.
+        delivery_count: Their delivery count when they are acquired.
+        batch: The offsets that come (or came) in flight together with them.
+    """
+
+    first: int
+    last: int
+    delivery_count: int
+    batch: OffsetRange
+
+    @property
+    def size(self) -> int:
+        """Number of offsets."""
+        return self.last - self.first + 1
+
+
+def plan_acquisition(
+    in_flight: InFlight, batches: Sequence[LogBatch], want: Want, limits: DeliveryLimits, max_in_flight: int
+) -> tuple[Claim, ...]:
+    """Return the records of these log batches that a member acquires.
+
+    Args:
+        in_flight: The share-partition's records in flight.
+        batches: Consecutive batches of the log, starting with the one that contains the first available offset.
+        want: The request of the fetch.
+        limits: The group's delivery limits.
+        max_in_flight: The group's `share.partition.max.record.locks`. At the limit, only records inside the window
+            can be acquired.
+    """
+    first, last = in_flight.next_available_offset(), batches[-1].last_offset
+    room = max_in_flight - in_flight.window_size
+    if room <= 0:
+        last, room = min(last, in_flight.end_offset), want.max_records
+    plan = _Plan(batches, Want(min(want.max_records, room), want.batch_size, want.mode), limits)
+    for group in _batches_of_available(in_flight, first, last):
+        if plan.is_full:
+            break
+        plan.add(group)
+    return tuple(plan.claims)
+
+
+def _batches_of_available(in_flight: InFlight, first: int, last: int) -> Iterator[list[Run[Delivery | None]]]:
+    """Return the available records in a range: by the batch they came in flight with, or as one run if new."""
+    available = (
+        run for run in in_flight.between(first, last) if run.value is None or run.value.state is RecordState.AVAILABLE
+    )
+    for _, runs in groupby(available, key=lambda run: run.first if run.value is None else run.value.batch):
+        yield list(runs)
+
+
+class _Plan:
+    """Collects claims."""
+
+    def __init__(self, batches: Sequence[LogBatch], want: Want, limits: DeliveryLimits) -> None:
+        self.claims: list[Claim] = []
+        self._batches = batches
+        self._want = want
+        self._limits = limits
+        self._room = want.max_records
+        self._stopped = False
+
+    @property
+    def is_full(self) -> bool:
+        return self._stopped or self._room <= 0
+
+    @property
+    def _is_strict(self) -> bool:
+        return self._want.mode is AcquireMode.RECORD_LIMIT
+
+    def add(self, group: list[Run[Delivery | None]]) -> None:
+        delivered = [Run(run.first, run.last, run.value) for run in group if run.value is not None]
+        if delivered:
+            self._add_delivered(delivered)
+        else:
+            self._add_new(group[0].first, group[0].last)
+
+    def _claim(self, claim: Claim) -> None:
+        self.claims.append(claim)
+        self._room -= claim.size
+
+    # ------------------------------------------------------------------------- records that were in flight before
+
+    def _add_delivered(self, runs: list[Run[Delivery]]) -> None:
+        delivery_count = runs[0].value.delivery_count
+        most = self._room if self._is_strict else sum(run.size for run in runs)
+        if self._limits.is_suspect(delivery_count):
+            self._stopped = True  # suspect records are delivered separately
+            if self.claims:
+                return
+            most = min(most, self._limits.most_at_once(_batch_of(runs[0]).size, delivery_count))
+        self._take(runs, most)
+
+    def _take(self, runs: list[Run[Delivery]], most: int) -> None:
+        """Claim up to `most` records, but do not add a record on its last attempt to others."""
+        for run in runs:
+            if most <= 0:
+                return
+            if self.claims and self._limits.is_last_attempt(run.value.delivery_count):
+                self._stopped = True
+                return
+            last = min(run.last, run.first + most - 1)
+            self._claim(Claim(run.first, last, run.value.delivery_count + 1, _batch_of(run)))
+            most -= last - run.first + 1
+
+    # -------------------------------------------------------------------------- records that were never in flight
+
+    def _add_new(self, first: int, last: int) -> None:
+        # The whole log batch comes in flight, even if only a part of it is acquired.
+        wanted = first + self._room - 1
+        end = last if wanted >= last else min(last, self._end_of_batch_with(wanted))
+        if self._is_strict:
+            self._claim(Claim(first, min(end, wanted), 1, OffsetRange(first, end)))
+            return
+        for part in self._parts(first, end):
+            self._claim(Claim(part.first, part.last, 1, part))
+
+    def _end_of_batch_with(self, offset: int) -> int:
+        return next(batch.last_offset for batch in self._batches if batch.last_offset >= offset)
+
+    def _parts(self, first: int, last: int) -> Iterator[OffsetRange]:
+        """Group whole log batches until each part has BatchSize offsets."""
+        for batch in self._batches:
+            end = min(batch.last_offset, last)
+            if end >= first and end - first + 1 >= self._want.batch_size:
+                yield OffsetRange(first, end)
+                first = end + 1
+        if first <= last:
+            yield OffsetRange(first, last)
+
+
+def _batch_of(run: Run[Delivery]) -> OffsetRange:
+    return run.value.batch or OffsetRange(run.first, run.last)

@@ -1,0 +1,118 @@
+"""The results of deliveries by group, for tests that check what a group accepted, released or rejected."""
+
+import enum
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+
+from attrs import evolve, frozen
+
+from kafka_groups.broker.share_partitions.persisted_state import StateBatch
+from kafka_groups.broker.share_partitions.record_state import RecordState
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.types import AcknowledgeType, TopicIdPartition
+
+__all__ = ["DeliveryHistory", "DeliveryOutcome", "Ended"]
+
+
+class DeliveryOutcome(enum.Enum):
+    """How the delivery of a record ended."""
+
+    ACCEPTED = "accepted"
+    RELEASED = "released"
+    REJECTED = "rejected"
+    ARCHIVED = "archived"
+
+
+@frozen
+class Ended:
+    """Deliveries of consecutive records that ended the same way.
+
+    Attributes:
+        outcome: How they ended.
+        partition: Their partition.
+        first: The first offset.
+        last: The last offset.
+        delivery_count: How often the records had been delivered.
+    """
+
+    outcome: DeliveryOutcome
+    partition: TopicIdPartition
+    first: int
+    last: int
+    delivery_count: int
+
+    def followed_by(self, other: "Ended") -> bool:
+        """Return whether the other one continues where this one ends."""
+        return self.last + 1 == other.first and evolve(self, first=other.first, last=other.last) == other
+
+
+class DeliveryHistory:
+    """All deliveries that ended since the cluster started, in order, stored as runs."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[Ended]] = {}
+        self._listeners: list[Callable[[], None]] = []
+
+    def __repr__(self) -> str:
+        return f"<DeliveryHistory of {len(self._of)} groups>"
+
+    def of(self, group_id: str) -> tuple[Ended, ...]:
+        """The deliveries of a group."""
+        return tuple(self._of.get(group_id, ()))
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function on the brokers' event loop whenever deliveries end. Returns a function that stops it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def add(
+        self,
+        group_id: str,
+        partition: TopicIdPartition,
+        batches: Iterable[StateBatch],
+        acknowledged: Iterable[AcknowledgementBatch] = (),
+    ) -> None:
+        """Record new states.
+
+        Args:
+            group_id: The group.
+            partition: The partition.
+            batches: The new states.
+            acknowledged: The acknowledgements that led to them; none if locks ended or a session was closed.
+        """
+        types = _types(acknowledged)
+        entries = self._of.setdefault(group_id, [])
+        for batch in batches:
+            for ended in _ended(partition, batch, types):
+                if entries and entries[-1].followed_by(ended):
+                    entries[-1] = evolve(entries[-1], last=ended.last)
+                else:
+                    entries.append(ended)
+        for listener in tuple(self._listeners):
+            listener()
+
+
+def _types(acknowledged: Iterable[AcknowledgementBatch]) -> Callable[[int], int | None]:
+    batches = tuple(acknowledged)
+
+    def type_of(offset: int) -> int | None:
+        for batch in batches:
+            if batch.first_offset <= offset <= batch.last_offset:
+                types = batch.acknowledge_types
+                return types[0] if len(types) == 1 else types[offset - batch.first_offset]
+        return None
+
+    return type_of
+
+
+def _ended(partition: TopicIdPartition, batch: StateBatch, type_of: Callable[[int], int | None]) -> Iterator[Ended]:
+    first, last, count = batch.first_offset, batch.last_offset, batch.delivery_count
+    if batch.delivery_state is RecordState.ACKNOWLEDGED:
+        yield Ended(DeliveryOutcome.ACCEPTED, partition, first, last, count)
+    elif batch.delivery_state is RecordState.AVAILABLE:
+        yield Ended(DeliveryOutcome.RELEASED, partition, first, last, count)
+    elif batch.delivery_state is RecordState.ARCHIVED:
+        for rejected, offsets in groupby(range(first, last + 1), lambda at: type_of(at) == AcknowledgeType.REJECT):
+            outcome = DeliveryOutcome.REJECTED if rejected else DeliveryOutcome.ARCHIVED
+            run = list(offsets)
+            yield Ended(outcome, partition, run[0], run[-1], count)

@@ -1,0 +1,409 @@
+"""The share-partition leader of one broker: share sessions, acknowledgements and acquisition (KIP-932).
+
+It has no waits and no sockets. A handler calls `begin_fetch`, `acknowledge`, `has_enough` until it returns True or the
+time is up, and then `collect`. After every call that may let other fetches continue, `take_changed` (or the call's own
+result) returns the share-partitions that waiting fetches have to check again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from attrs import define, frozen
+
+from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
+from kafka_groups.broker.share_partitions.acquisition import AcquireMode, Want
+from kafka_groups.broker.share_partitions.leadership import Partitions
+from kafka_groups.broker.share_partitions.led_partitions import GroupConfigs, LedSharePartitions
+from kafka_groups.broker.share_partitions.logs import Logs
+from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
+from kafka_groups.broker.share_partitions.reading import (
+    NOTHING,
+    Acquired,
+    AcquireFor,
+    MostBytes,
+    acquire_from_log,
+    available_bytes,
+)
+from kafka_groups.broker.share_partitions.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    SessionKey,
+    ShareSession,
+    ShareSessions,
+    rotated,
+)
+from kafka_groups.broker.share_partitions.state_log import ShareStateStore
+from kafka_groups.errors import (
+    BrokerError,
+    InvalidRequestError,
+    InvalidShareSessionEpochError,
+    NotLeaderOrFollowerError,
+    UnknownTopicOrPartitionError,
+)
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["FetchLimits", "FetchRequested", "Fetched", "ShareFetching", "SharePartitionLeader"]
+
+Batches: TypeAlias = tuple[AcknowledgementBatch, ...]
+
+
+@frozen
+class FetchLimits:
+    """The limits of a share fetch."""
+
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    batch_size: int
+    mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED
+
+    @property
+    def asks_for_nothing(self) -> bool:
+        """Whether the limits allow no records at all."""
+        return self.max_bytes <= 0 or self.max_records <= 0
+
+
+@frozen
+class FetchRequested:
+    """The content of a ShareFetch, without its sender.
+
+    Attributes:
+        epoch: Share session epoch.
+        listed: Partitions in the request with their acknowledgements.
+        forgotten: Partitions to remove from the session.
+        limits: The limits of the fetch.
+        is_renew_ack: Whether it renews locks and therefore fetches nothing.
+    """
+
+    epoch: int
+    listed: Mapping[TopicIdPartition, Batches]
+    forgotten: Sequence[TopicIdPartition]
+    limits: FetchLimits
+    is_renew_ack: bool = False
+
+    @property
+    def acknowledgements(self) -> dict[TopicIdPartition, Batches]:
+        """The partitions that have acknowledgements."""
+        return {partition: batches for partition, batches in self.listed.items() if batches}
+
+
+@frozen
+class Fetched:
+    """The result of one partition in a share fetch: records (possibly none), or an error."""
+
+    acquired: Acquired = NOTHING
+    error: BrokerError | None = None
+
+
+@define(eq=False)
+class ShareFetching:
+    """A share fetch in progress.
+
+    Attributes:
+        key: The group and member.
+        requested: The content of the request.
+        session: The session, or None if this fetch closed it.
+        order: The partitions to read, in this order. Empty if it reads nothing.
+        wall_ms: Time at which it arrived.
+    """
+
+    key: SessionKey
+    requested: FetchRequested
+    session: ShareSession | None
+    order: tuple[TopicIdPartition, ...]
+    wall_ms: int
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the response contains every partition of the session."""
+        return self.requested.epoch == INITIAL_EPOCH
+
+    def must_tell(self, partition: TopicIdPartition, fetched: "Fetched") -> bool:
+        """Return whether the response contains this partition. Call this once, because the session stores the result.
+
+        Later responses of a session leave out partitions without news. A partition that was added, or whose error is
+        over, is included once without records.
+        """
+        if self.session is None or partition not in self.session.partitions:
+            return True
+        was_due = self.session.partitions[partition]
+        self.session.partitions[partition] = fetched.error is not None
+        return self.is_full or was_due or fetched.error is not None or bool(fetched.acquired.ranges)
+
+
+class SharePartitionLeader:
+    """Leads the share-partitions of one broker.
+
+    Args:
+        node_id: Node id of this broker.
+        partitions: The partitions and their leaders (`ClusterMetadata`).
+        logs: The partitions' logs (`LogStore`).
+        state: The cluster's state log.
+        group_config: Returns the effective configuration of a group. Must be cheap, because every operation calls it.
+        max_sessions: Maximum number of share sessions (`group.share.max.share.sessions`).
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        partitions: Partitions,
+        logs: Logs,
+        state: ShareStateStore,
+        *,
+        group_config: GroupConfigs,
+        max_sessions: int,
+    ) -> None:
+        self.node_id = node_id
+        self.group_config = group_config
+        self.sessions = ShareSessions(max_sessions)
+        self._led = LedSharePartitions(node_id, partitions, logs, state, group_config)
+
+    def __repr__(self) -> str:
+        return (
+            f"<SharePartitionLeader {self.node_id}: {len(self._led)} share-partitions, {len(self.sessions)} sessions>"
+        )
+
+    # ------------------------------------------------------------------------------------------- fetch
+
+    def begin_fetch(
+        self, key: SessionKey, requested: FetchRequested, connection_id: int, wall_ms: int
+    ) -> ShareFetching:
+        """Open, continue or close the session of a share fetch. Call `acknowledge` next.
+
+        Args:
+            key: The group and member.
+            requested: The content of the request.
+            connection_id: The connection. A session that this call opens ends with the connection.
+            wall_ms: Time since the epoch.
+
+        Raises:
+            InvalidRequestError: It renews locks and asks for records, or opens a session with acknowledgements.
+            ShareSessionNotFoundError: The session does not exist.
+            InvalidShareSessionEpochError: The epoch is not the expected one.
+            ShareSessionLimitReachedError: It opens a session, but the broker has reached its limit.
+        """
+        if requested.epoch == INITIAL_EPOCH and requested.acknowledgements:
+            raise InvalidRequestError("A request that opens a share session cannot contain acknowledgements.")
+        if requested.epoch == FINAL_EPOCH:
+            self.sessions.known(key)
+            return ShareFetching(key, requested, None, (), wall_ms)
+        session = self._session_of(key, requested, connection_id)
+        order: Iterable[TopicIdPartition] = ()
+        if not requested.is_renew_ack and not requested.limits.asks_for_nothing:
+            order = rotated(session.partitions, requested.epoch)
+        return ShareFetching(key, requested, session, tuple(order), wall_ms)
+
+    def has_enough(self, fetching: ShareFetching, now_ms: int) -> bool:
+        """Return whether a fetch can stop waiting.
+
+        It can if MinBytes can be read, if a partition has moved to another leader, or if there is nothing to wait for.
+        A fetch does wait for a partition whose state is not initialised yet.
+        """
+        if not self._is_current(fetching):
+            return True
+        try:
+            share_partitions = self._readable(fetching, now_ms)
+        except NotLeaderOrFollowerError:
+            return True
+        if share_partitions is None or fetching.requested.limits.min_bytes <= 0:
+            return True
+        return self._available_bytes(fetching, share_partitions) >= fetching.requested.limits.min_bytes
+
+    def collect(self, fetching: ShareFetching, now_ms: int) -> dict[TopicIdPartition, Fetched]:
+        """Acquire the records that are available now and return the result of each partition.
+
+        MaxBytes is divided evenly between the partitions that have records. MaxRecords applies to all of them together.
+        """
+        if not self._is_current(fetching):
+            return {}
+        found = {partition: self._load_or_refuse(fetching, partition, now_ms) for partition in fetching.order}
+        able = [each for each in found.values() if isinstance(each, SharePartition) and self._has_bytes(each)]
+        acquired = self._acquire_all(fetching, able, now_ms)
+        return {
+            partition: Fetched(error=each) if isinstance(each, BrokerError) else acquired.get(partition, Fetched())
+            for partition, each in found.items()
+        }
+
+    # ------------------------------------------------------------------------------------- acknowledge
+
+    def begin_acknowledge(self, key: SessionKey, epoch: int) -> None:
+        """Continue the session of a share acknowledgement. If the epoch is -1, call `close_session` afterwards.
+
+        Raises:
+            ShareSessionNotFoundError: The session does not exist.
+            InvalidShareSessionEpochError: The epoch is not the expected one, or it would open a session.
+        """
+        if epoch == INITIAL_EPOCH:
+            raise InvalidShareSessionEpochError("An acknowledgement cannot open a share session.")
+        if epoch == FINAL_EPOCH:
+            self.sessions.known(key)
+        else:
+            self.sessions.advance(key, epoch)
+
+    def acknowledge(
+        self,
+        key: SessionKey,
+        acknowledgements: Mapping[TopicIdPartition, Batches],
+        *,
+        is_renew_ack: bool,
+        now_ms: int,
+    ) -> dict[TopicIdPartition, BrokerError | None]:
+        """Apply a member's acknowledgements and return the error of each partition, or None for success.
+
+        The acknowledgements of one partition are applied all together or not at all.
+        """
+        return {
+            partition: self._acknowledge_or_refuse(
+                SharePartitionKey(key.group_id, partition),
+                Acknowledgement(key.member_id, batches, is_renew_ack),
+                now_ms,
+            )
+            for partition, batches in acknowledgements.items()
+        }
+
+    # ---------------------------------------------------------------------------------------- endings
+
+    def close_session(self, key: SessionKey, now_ms: int) -> None:
+        """Close a session, if it exists, and release the records that its member has acquired."""
+        if self.sessions.get(key) is not None:
+            self._release(self.sessions.close(key), now_ms)
+
+    def connection_closed(self, connection_id: int, now_ms: int) -> tuple[SharePartitionKey, ...]:
+        """Close the sessions that a connection opened. Returns the changes like `take_changed`."""
+        for session in self.sessions.close_connection(connection_id):
+            self._release(session, now_ms)
+        return self.take_changed()
+
+    def leadership_lost(self, partition: TopicIdPartition) -> tuple[SharePartitionKey, ...]:
+        """Drop a partition that moved, changed its epoch, or was deleted. Returns the changes like `take_changed`."""
+        self._led.drop_partition(partition)
+        return self.take_changed()
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the time at which the next acquisition lock expires."""
+        return self._led.next_deadline_ms()
+
+    def expire(self, now_ms: int) -> tuple[SharePartitionKey, ...]:
+        """Release the records whose locks have expired. Returns the changes like `take_changed`."""
+        self._led.expire(now_ms)
+        return self.take_changed()
+
+    def take_changed(self) -> tuple[SharePartitionKey, ...]:
+        """Return the share-partitions that changed since the last call. Fetches that wait for them must check again."""
+        return self._led.take_changed()
+
+    # ----------------------------------------------------------------------------------------- insides
+
+    def _session_of(self, key: SessionKey, requested: FetchRequested, connection_id: int) -> ShareSession:
+        if requested.epoch == INITIAL_EPOCH:
+            # Kafka releases nothing here: the member keeps the records that it acquired in the previous session.
+            session = self.sessions.open(key, connection_id, requested.listed)
+            for partition in requested.listed:
+                self._led.drop_outdated(SharePartitionKey(key.group_id, partition))
+            return session
+        session = self.sessions.advance(key, requested.epoch)
+        session.update(requested.listed, requested.forgotten)
+        return session
+
+    def _is_current(self, fetching: ShareFetching) -> bool:
+        """Return whether the fetch's session still exists. A late fetch must not acquire for a member that has left."""
+        return fetching.session is not None and self.sessions.get(fetching.key) is fetching.session
+
+    def _readable(self, fetching: ShareFetching, now_ms: int) -> list[SharePartition] | None:
+        """Return the number of bytes that the fetch can read, or None if none of its partitions exists."""
+        share_partitions = []
+        exists = False
+        for partition in fetching.order:
+            try:
+                self._led.led_epoch(partition)
+                exists = True
+                share_partitions.append(self._load(fetching, partition, now_ms))
+            except NotLeaderOrFollowerError:
+                raise
+            except BrokerError:
+                continue  # `collect` returns the error
+        return share_partitions if exists else None
+
+    def _load(self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int) -> SharePartition:
+        return self._led.load(SharePartitionKey(fetching.key.group_id, partition), fetching.wall_ms, now_ms)
+
+    def _load_or_refuse(
+        self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int
+    ) -> SharePartition | BrokerError:
+        try:
+            return self._load(fetching, partition, now_ms)
+        except BrokerError as error:
+            return error
+
+    def _bytes_in(self, share_partition: SharePartition) -> int:
+        key = share_partition.key
+        return available_bytes(share_partition, self._led.log_of(key.partition), self.group_config(key.group_id))
+
+    def _has_bytes(self, share_partition: SharePartition) -> bool:
+        return self._bytes_in(share_partition) > 0
+
+    def _available_bytes(self, fetching: ShareFetching, share_partitions: Sequence[SharePartition]) -> int:
+        sizes = [size for each in share_partitions if (size := self._bytes_in(each))]
+        most_of_each = _share_of(fetching.requested.limits.max_bytes, len(sizes))
+        return sum(min(size, most_of_each) for size in sizes)
+
+    def _acquire_all(
+        self, fetching: ShareFetching, able: Sequence[SharePartition], now_ms: int
+    ) -> dict[TopicIdPartition, Fetched]:
+        limits = fetching.requested.limits
+        bytes_left, records_left = limits.max_bytes, limits.max_records
+        most_of_each = _share_of(limits.max_bytes, len(able))
+        answers: dict[TopicIdPartition, Fetched] = {}
+        for share_partition in able:
+            if records_left <= 0:
+                break
+            most = MostBytes(min(most_of_each, max(bytes_left, 0)), min_one=bytes_left == limits.max_bytes)
+            want = Want(records_left, limits.batch_size, limits.mode)
+            fetched = self._acquire(fetching.key, share_partition, want, most, now_ms)
+            bytes_left -= len(fetched.acquired.records)
+            records_left -= fetched.acquired.count
+            answers[share_partition.key.partition] = fetched
+        return answers
+
+    def _acquire(
+        self, member: SessionKey, share_partition: SharePartition, want: Want, most: MostBytes, now_ms: int
+    ) -> Fetched:
+        acquire = AcquireFor(member.member_id, want, self.group_config(member.group_id))
+        log = self._led.log_of(share_partition.key.partition)
+        try:
+            acquired = acquire_from_log(share_partition, log, most, self._led.commit, acquire, now_ms)
+        except BrokerError as error:
+            return Fetched(error=error)
+        self._led.reschedule(share_partition)
+        return Fetched(acquired)
+
+    def _acknowledge_or_refuse(
+        self, key: SharePartitionKey, acknowledgement: Acknowledgement, now_ms: int
+    ) -> BrokerError | None:
+        try:
+            share_partition = self._led.find(key, now_ms)
+            if share_partition is None:
+                raise UnknownTopicOrPartitionError(f"Nothing of {key} was fetched from this leader.")
+            config = self.group_config(key.group_id)
+            update = share_partition.acknowledge(acknowledgement, config, now_ms)
+            self._led.commit(share_partition, update, acknowledgement.batches)
+        except BrokerError as error:
+            return error
+        return None
+
+    def _release(self, session: ShareSession, now_ms: int) -> None:
+        """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions."""
+        config = self.group_config(session.key.group_id)
+        for partition in session.partitions:
+            try:
+                share_partition = self._led.find(SharePartitionKey(session.key.group_id, partition), now_ms)
+                if share_partition is not None:
+                    self._led.commit(share_partition, share_partition.release(session.key.member_id, config))
+            except BrokerError:
+                # Moved or deleted: the new leader has not delivered anything to this member.
+                continue
+
+
+def _share_of(max_bytes: int, partitions: int) -> int:
+    return max(max_bytes // max(partitions, 1), 1)

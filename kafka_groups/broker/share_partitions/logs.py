@@ -1,0 +1,88 @@
+"""What share-partitions need of logs. `PartitionLog` and `LogStore` implement this."""
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+__all__ = ["LogBatch", "LogRead", "Logs", "OffsetFound", "ShareLog"]
+
+
+class LogBatch(Protocol):
+    """The parts of a log batch that delivery needs."""
+
+    @property
+    def base_offset(self) -> int:
+        """Its first offset."""
+        ...
+
+    @property
+    def last_offset(self) -> int:
+        """Its last offset."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the whole batch."""
+        ...
+
+
+class LogRead(Protocol):
+    """Whole batches from a log. `records` contains the bytes of `batches` in order."""
+
+    @property
+    def records(self) -> bytes:
+        """Their bytes."""
+        ...
+
+    @property
+    def batches(self) -> Sequence[LogBatch]:
+        """One entry per batch."""
+        ...
+
+
+class OffsetFound(Protocol):
+    """The result of a search by timestamp."""
+
+    @property
+    def offset(self) -> int:
+        """The record's offset."""
+        ...
+
+
+class ShareLog(Protocol):
+    """The log of a partition."""
+
+    @property
+    def log_start_offset(self) -> int:
+        """Its first offset."""
+        ...
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset after the last readable one."""
+        ...
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The first offset of an open transaction, or the end of the log if there is none."""
+        ...
+
+    def read(self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None) -> LogRead:
+        """Return whole batches, starting at the offset. Only the first may start at `before_offset` or later."""
+        ...
+
+    def available_bytes(self, offset: int) -> int:
+        """Return the size of all batches, starting with the one that contains the offset."""
+        ...
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> OffsetFound | None:
+        """Return the first record at or after this timestamp, or None."""
+        ...
+
+
+class Logs(Protocol):
+    """The logs by topic id and partition."""
+
+    def get(self, topic_id: UUID, partition: int) -> ShareLog:
+        """Return the log of an existing partition."""
+        ...

@@ -1,0 +1,219 @@
+"""One share-partition: a partition as one share group consumes it, on its leader (KIP-932).
+
+An operation does not change hard state directly. It returns a `StateUpdate`, which the caller writes to the state log
+and then replays. Operations directly change only state that is not persisted: which member has acquired which records,
+and until when.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+from attrs import frozen
+
+from kafka_groups.broker.share_partitions.acknowledgement import (
+    Acknowledgement,
+    check_batches,
+    merged,
+    plan_acknowledgement,
+    released,
+)
+from kafka_groups.broker.share_partitions.acquisition import Claim, Want, plan_acquisition
+from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
+from kafka_groups.broker.share_partitions.in_flight import Delivery, InFlight
+from kafka_groups.broker.share_partitions.logs import LogBatch
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateBatch, StateUpdate
+from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordEvent, RecordState, next_state
+from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
+from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["SharePartition", "SharePartitionKey"]
+
+
+@frozen
+class SharePartitionKey:
+    """Key of a share-partition."""
+
+    group_id: str
+    partition: TopicIdPartition
+
+    def __str__(self) -> str:
+        return f"{self.group_id}:{self.partition}"
+
+
+class SharePartition:
+    """In-flight records of one share-partition and the rules of their delivery.
+
+    Call `expire` with the same `now_ms` before `acquire` and `acknowledge`, so that locks expire at their deadline and
+    not at the next sweep.
+
+    Args:
+        key: Its key.
+        persisted: Its state from the state log, with a resolved start offset.
+        leader_epoch: Epoch of this leader.
+    """
+
+    def __init__(self, key: SharePartitionKey, persisted: PersistedState, leader_epoch: int) -> None:
+        self.key = key
+        self.state_epoch = persisted.state_epoch
+        self.leader_epoch = leader_epoch
+        self.in_flight = InFlight(persisted.start_offset)
+        self._set(persisted.batches)
+
+    def __repr__(self) -> str:
+        return f"<SharePartition {self.key}: {self.in_flight}>"
+
+    # --------------------------------------------------------------------------------------- questions
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset that is not done (SPSO)."""
+        return self.in_flight.start_offset
+
+    @property
+    def fetch_offset(self) -> int:
+        """The first available offset, at which to read the log."""
+        return self.in_flight.next_available_offset()
+
+    def can_acquire(self, config: ShareGroupConfig) -> bool:
+        """Return whether there may be records to acquire. Does not check the log."""
+        return (
+            self.fetch_offset <= self.in_flight.end_offset
+            or self.in_flight.window_size < config.partition_max_record_locks
+        )
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the time at which the next acquisition lock expires."""
+        return self.in_flight.next_lock_deadline_ms()
+
+    # -------------------------------------------------------------------------------------- operations
+
+    def acquire(
+        self, member_id: str, batches: Sequence[LogBatch], want: Want, config: ShareGroupConfig, now_ms: int
+    ) -> tuple[AcquiredRecords, ...]:
+        """Acquire available records for a member, locked for the group's lock duration.
+
+        Acquisitions are not persisted, so there are no records to replay.
+
+        Args:
+            member_id: The member.
+            batches: Batches of the log that may be delivered, starting with the one that contains `fetch_offset`.
+            want: The request of the member's fetch.
+            config: The group's configuration.
+            now_ms: Monotonic time.
+
+        Returns:
+            The acquired ranges, sorted by offset and without overlaps.
+        """
+        if not batches or want.max_records <= 0:
+            return ()
+        limits = DeliveryLimits(config.delivery_count_limit)
+        claims = plan_acquisition(self.in_flight, batches, want, limits, config.partition_max_record_locks)
+        for claim in claims:
+            self._lock(claim, member_id, now_ms + config.record_lock_duration_ms)
+        return tuple(
+            AcquiredRecords(first_offset=claim.first, last_offset=claim.last, delivery_count=claim.delivery_count)
+            for claim in claims
+        )
+
+    def acknowledge(
+        self, acknowledgement: Acknowledgement, config: ShareGroupConfig, now_ms: int
+    ) -> StateUpdate | None:
+        """Apply a member's acknowledgements, all of them or none, and return the changes to persist.
+
+        Raises:
+            InvalidRequestError: The batches are malformed or beyond the records in flight.
+            InvalidRecordStateError: A record is not acquired by this member, or renewing is not enabled.
+        """
+        check_batches(acknowledgement, renew_enabled=config.renew_acknowledge_enable)
+        limits = DeliveryLimits(config.delivery_count_limit)
+        plan = plan_acknowledgement(self.in_flight, acknowledgement, limits, now_ms)
+        for renewal in plan.renewals:
+            self._renew(renewal, now_ms + config.record_lock_duration_ms)
+        return self._update(plan.changes)
+
+    def release(self, member_id: str, config: ShareGroupConfig) -> StateUpdate | None:
+        """Release all records that a member has acquired. Their delivery counts stay (KAFKA-19972)."""
+        return self._give_back(self.in_flight.held_by(member_id), config)
+
+    def expire(self, config: ShareGroupConfig, now_ms: int) -> StateUpdate | None:
+        """Release the records whose locks have expired."""
+        return self._give_back(self.in_flight.locked_until(now_ms), config)
+
+    def discard(self, ranges: Iterable[OffsetRange]) -> StateUpdate | None:
+        """Archive available offsets without records to deliver (compaction, aborted transactions)."""
+        return self._update(merged([batch for gone in ranges for batch in self._discarded(gone)]))
+
+    def move_start(self, log_start_offset: int) -> bool:
+        """Follow the start of the log, and return whether the start offset moved.
+
+        Acquired records below it are dropped, and their acknowledgements will be ignored. As in Kafka, the new start
+        offset is persisted with the next change, not on its own.
+        """
+        moved = log_start_offset > self.in_flight.start_offset
+        self.in_flight.move_start(log_start_offset)
+        self.in_flight.advance_start()
+        return moved
+
+    def replay(self, record: StateUpdate) -> None:
+        """Apply a persisted change."""
+        self._set(record.batches)
+
+    # ----------------------------------------------------------------------------------------- insides
+
+    def _lock(self, claim: Claim, member_id: str, deadline_ms: int) -> None:
+        if claim.batch.last > self.in_flight.end_offset:
+            # The rest of a split batch is also in flight, and available.
+            self.in_flight.set(
+                claim.first, claim.batch.last, Delivery(RecordState.AVAILABLE, delivery_count=0, batch=claim.batch)
+            )
+        state = next_state(RecordState.AVAILABLE, RecordEvent.ACQUIRE)
+        self.in_flight.set(
+            claim.first, claim.last, Delivery(state, claim.delivery_count, claim.batch, member_id, deadline_ms)
+        )
+
+    def _renew(self, renewal: OffsetRange, deadline_ms: int) -> None:
+        for run in list(self.in_flight.between(renewal.first, renewal.last)):
+            if run.value is not None:
+                self.in_flight.set(run.first, run.last, attrs.evolve(run.value, lock_deadline_ms=deadline_ms))
+
+    def _give_back(self, runs: Sequence[Run[Delivery]], config: ShareGroupConfig) -> StateUpdate | None:
+        return self._update(released(runs, DeliveryLimits(config.delivery_count_limit)))
+
+    def _discarded(self, gone: OffsetRange) -> Iterable[StateBatch]:
+        first = max(gone.first, self.in_flight.start_offset)
+        for run in self.in_flight.between(first, gone.last):
+            delivery = run.value or Delivery(RecordState.AVAILABLE)
+            if delivery.state is RecordState.AVAILABLE:
+                state = next_state(delivery.state, RecordEvent.DISCARD)
+                yield StateBatch(run.first, run.last, state, delivery.delivery_count)
+
+    def _update(self, batches: tuple[StateBatch, ...]) -> StateUpdate | None:
+        if not batches:
+            return None
+        completed = sum(
+            batch.last_offset - batch.first_offset + 1 for batch in batches if batch.delivery_state in TERMINAL
+        )
+        return StateUpdate(
+            self.state_epoch,
+            self.leader_epoch,
+            self.in_flight.start_offset,
+            self.in_flight.terminal_count + completed,
+            batches,
+        )
+
+    def _set(self, batches: Iterable[StateBatch]) -> None:
+        for batch in batches:
+            first = max(batch.first_offset, self.in_flight.start_offset)
+            for run in list(self.in_flight.between(first, batch.last_offset)):
+                self.in_flight.set(run.first, run.last, _delivery(run, batch))
+        self.in_flight.advance_start()
+
+
+def _delivery(run: Run[Delivery | None], batch: StateBatch) -> Delivery:
+    if batch.delivery_state in TERMINAL:
+        return Delivery(batch.delivery_state, batch.delivery_count)
+    known = None if run.value is None else run.value.batch
+    in_flight_with = known or OffsetRange(batch.first_offset, batch.last_offset)
+    return Delivery(batch.delivery_state, batch.delivery_count, in_flight_with)

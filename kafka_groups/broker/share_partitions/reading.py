@@ -1,0 +1,119 @@
+"""Reads the records that a share-partition can deliver, acquires them, and selects their bytes."""
+
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from kafka_groups.broker.share_partitions.acquisition import Want
+from kafka_groups.broker.share_partitions.logs import LogBatch, LogRead, ShareLog
+from kafka_groups.broker.share_partitions.partition import SharePartition
+from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
+from kafka_groups.broker.share_partitions.runs import OffsetRange
+from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
+
+__all__ = ["NOTHING", "AcquireFor", "Acquired", "MostBytes", "acquire_from_log", "available_bytes"]
+
+Commit = Callable[[SharePartition, StateUpdate | None], None]
+
+
+@frozen
+class Acquired:
+    """The records of one share-partition for a member.
+
+    Attributes:
+        records: Whole batches, from the one with the first acquired offset to the one with the last. They may contain
+            offsets that were not acquired.
+        ranges: The acquired ranges.
+    """
+
+    records: bytes = b""
+    ranges: tuple[AcquiredRecords, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Number of acquired offsets."""
+        return sum(each.last_offset - each.first_offset + 1 for each in self.ranges)
+
+
+@frozen
+class MostBytes:
+    """The limits of a read.
+
+    Attributes:
+        max_bytes: Maximum number of bytes.
+        min_one: Whether to return the first batch even if it is larger.
+    """
+
+    max_bytes: int
+    min_one: bool
+
+
+@frozen
+class AcquireFor:
+    """A member's request for records of one share-partition."""
+
+    member_id: str
+    want: Want
+    config: ShareGroupConfig
+
+
+NOTHING = Acquired()
+
+
+def available_bytes(share_partition: SharePartition, log: ShareLog, config: ShareGroupConfig) -> int:
+    """Return the size of the log from the first available record on, or 0 if nothing can be acquired.
+
+    As in Kafka, this includes records that other members hold, so a fetch may get less than its min bytes.
+    """
+    share_partition.move_start(log.log_start_offset)
+    if not share_partition.can_acquire(config) or share_partition.fetch_offset >= _end_of_readable(log, config):
+        return 0
+    return log.available_bytes(share_partition.fetch_offset)
+
+
+def acquire_from_log(
+    share_partition: SharePartition, log: ShareLog, most: MostBytes, commit: Commit, acquire: AcquireFor, now_ms: int
+) -> Acquired:
+    """Acquire records for a member and return their bytes.
+
+    Args:
+        share_partition: The share-partition, after releasing expired locks.
+        log: Its partition's log.
+        most: The limits of the read.
+        commit: Persists and applies a change. Used to archive offsets that the log no longer contains.
+        acquire: The member, and the number of records.
+        now_ms: Monotonic time.
+    """
+    if not available_bytes(share_partition, log, acquire.config):
+        return NOTHING
+    fetch_offset = share_partition.fetch_offset
+    # Batches past the window cannot be acquired. Not reading them keeps a fetch's cost independent of the log's
+    # length: MaxBytes alone allows 50 MB.
+    limit = share_partition.start_offset + acquire.config.partition_max_record_locks
+    limit = max(limit, share_partition.in_flight.end_offset + 1)
+    read = log.read(fetch_offset, most.max_bytes, min_one=most.min_one, before_offset=limit)
+    batches = [batch for batch in read.batches if batch.last_offset < _end_of_readable(log, acquire.config)]
+    if not batches:
+        return NOTHING
+    if batches[0].base_offset > fetch_offset:
+        commit(share_partition, share_partition.discard([OffsetRange(fetch_offset, batches[0].base_offset - 1)]))
+    ranges = share_partition.acquire(acquire.member_id, batches, acquire.want, acquire.config, now_ms)
+    return Acquired(_bytes_of(read, ranges), ranges) if ranges else NOTHING
+
+
+def _end_of_readable(log: ShareLog, config: ShareGroupConfig) -> int:
+    """Return the offset after the last one that the group may read (SPEO ≤ LSO for read_committed)."""
+    return log.last_stable_offset if config.isolation_level == "read_committed" else log.high_watermark
+
+
+def _bytes_of(read: LogRead, ranges: Sequence[AcquiredRecords]) -> bytes:
+    """Return the bytes of the batches from the first acquired offset to the last one."""
+    first, last = ranges[0].first_offset, ranges[-1].last_offset
+    start = sum(batch.size_bytes for batch in read.batches if batch.last_offset < first)
+    size = sum(batch.size_bytes for batch in read.batches if _overlaps(batch, first, last))
+    return read.records if size == len(read.records) else read.records[start : start + size]
+
+
+def _overlaps(batch: LogBatch, first: int, last: int) -> bool:
+    return batch.last_offset >= first and batch.base_offset <= last

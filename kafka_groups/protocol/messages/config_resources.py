@@ -1,0 +1,7 @@
+"""The types of resources that have configs: numbers that DescribeConfigs and IncrementalAlterConfigs share."""
+
+from typing import Final
+
+TOPIC_RESOURCE: Final = 2
+BROKER_RESOURCE: Final = 4
+GROUP_RESOURCE: Final = 32

@@ -1,0 +1,145 @@
+"""Share-partition state: when it is initialised, from which offset, and when it goes."""
+
+import pytest
+
+from kafka_groups.broker.coordinators.groups.records import (
+    GroupRecord,
+    ShareGroupMemberMetadata,
+    ShareGroupStatePartitionMetadata,
+    StatePartitions,
+)
+from kafka_groups.broker.coordinators.groups.share.state_partitions import Initialization, pending_initializations
+from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError
+from tests.support.share_groups import GROUP, Coordination, assigned
+
+
+@pytest.fixture
+def coordination() -> Coordination:
+    return Coordination()
+
+
+def test_partitions_of_a_new_topic_begin_where_the_group_resets_to(coordination: Coordination) -> None:
+    orders = coordination.topics.create("orders", 2)
+    coordination.heartbeat("a", 0, ("orders",))
+    assert coordination.share_states.start_offsets == {(GROUP, orders, 0): -1, (GROUP, orders, 1): -1}
+    assert coordination.group.state_partitions == StatePartitions(
+        initialized={orders: frozenset({0, 1})}, topic_names={orders: "orders"}
+    )
+
+
+def test_partitions_added_later_begin_at_0(coordination: Coordination) -> None:
+    orders = coordination.topics.create("orders", 1)
+    coordination.join("a", "orders")
+    coordination.topics.grow("orders", 3)
+    response = coordination.heartbeat("a", 3)
+    assert (response.member_epoch, response.assignment) == (4, None)
+    assert coordination.share_states.start_offsets == {
+        (GROUP, orders, 0): -1,
+        (GROUP, orders, 1): 0,
+        (GROUP, orders, 2): 0,
+    }
+    assert assigned(coordination.heartbeat("a", 4)) == {1: (0, 1, 2)}
+
+
+def test_a_topic_created_after_the_subscription_is_initialised_then(coordination: Coordination) -> None:
+    coordination.heartbeat("a", 0, ("later",))
+    assert coordination.share_states.start_offsets == {}
+    later = coordination.topics.create("later", 1)
+    epoch = coordination.heartbeat("a", 2).member_epoch
+    assert coordination.share_states.start_offsets == {(GROUP, later, 0): -1}
+    assert assigned(coordination.heartbeat("a", epoch)) == {1: (0,)}
+
+
+def test_state_outlives_the_subscription(coordination: Coordination) -> None:
+    orders = coordination.topics.create("orders", 1)
+    coordination.join("a", "orders")
+    coordination.leave("a")
+    assert (GROUP, orders, 0) in coordination.share_states.start_offsets
+
+
+def test_state_of_a_deleted_topic_goes_with_the_next_heartbeat(coordination: Coordination) -> None:
+    coordination.topics.create("orders", 2)
+    coordination.join("a", "orders")
+    coordination.topics.delete("orders")
+    assert assigned(coordination.heartbeat("a", 3)) == {}
+    assert coordination.share_states.start_offsets == {}
+    assert coordination.group.state_partitions == StatePartitions()
+
+
+def test_state_of_a_deleted_topic_goes_when_its_deletion_is_told(coordination: Coordination) -> None:
+    coordination.topics.create("orders", 2)
+    bills = coordination.topics.create("bills", 1)
+    coordination.join("a", "orders", "bills")
+    coordination.leave("a")
+    coordination.topics.delete("orders")
+    coordination.coordinator.topics_deleted()
+    assert coordination.share_states.start_offsets == {(GROUP, bills, 0): -1}
+    assert coordination.group.state_partitions.topic_names == {bills: "bills"}
+
+
+def test_a_topic_created_again_starts_anew(coordination: Coordination) -> None:
+    coordination.topics.create("orders", 2)
+    coordination.join("a", "orders")
+    coordination.topics.delete("orders")
+    again = coordination.topics.create("orders", 1)
+    first = coordination.heartbeat("a", 3)
+    assert (first.member_epoch, assigned(first)) == (4, {})
+    second = coordination.heartbeat("a", 4)
+    assert (second.member_epoch, assigned(second)) == (5, {2: (0,)})
+    assert coordination.share_states.start_offsets == {(GROUP, again, 0): -1}
+
+
+def test_initialisation_that_was_interrupted_is_continued_by_the_next_coordinator(coordination: Coordination) -> None:
+    orders = coordination.topics.create("orders", 2)
+    coordination.join("a", "orders")
+    interrupted: GroupRecord = ShareGroupStatePartitionMetadata(
+        GROUP, StatePartitions(initializing={orders: frozenset({0, 1})}, topic_names={orders: "orders"})
+    )
+    coordination.journal.append(interrupted)
+    coordination.share_states.start_offsets.clear()
+    coordination.fail_over()
+    coordination.heartbeat("a", 3)
+    assert coordination.share_states.start_offsets == {(GROUP, orders, 0): -1, (GROUP, orders, 1): -1}
+
+
+def test_only_a_topic_with_initialised_partitions_gets_offset_0(coordination: Coordination) -> None:
+    old, new = coordination.topics.create("old", 2), coordination.topics.create("new", 1)
+    state = StatePartitions(initializing={old: frozenset({1}), new: frozenset({0})}, initialized={old: frozenset({0})})
+    assert pending_initializations(state) == [Initialization(old, 1, 0), Initialization(new, 0, -1)]
+
+
+class TestDeletingAGroup:
+    def test_group_with_members(self, coordination: Coordination) -> None:
+        coordination.topics.create("orders", 1)
+        coordination.join("a", "orders")
+        with pytest.raises(NonEmptyGroupError):
+            coordination.coordinator.delete_group(GROUP)
+        assert len(coordination.share_states.start_offsets) == 1
+
+    def test_unknown_group(self, coordination: Coordination) -> None:
+        with pytest.raises(GroupIdNotFoundError, match="Group group not found"):
+            coordination.coordinator.delete_group(GROUP)
+
+    def test_nothing_is_left(self, coordination: Coordination) -> None:
+        coordination.topics.create("orders", 1)
+        coordination.join("a", "orders")
+        coordination.leave("a")
+        coordination.coordinator.delete_group(GROUP)
+        assert coordination.share_states.start_offsets == {}
+        assert len(coordination.journal) == 0
+        assert GROUP not in coordination.coordinator.groups
+
+    def test_a_new_group_of_that_name_starts_anew(self, coordination: Coordination) -> None:
+        coordination.topics.create("orders", 1)
+        coordination.join("a", "orders")
+        coordination.leave("a")
+        coordination.coordinator.delete_group(GROUP)
+        response = coordination.heartbeat("a", 0, ("orders",))
+        assert (response.member_epoch, assigned(response)) == (2, {})
+
+
+def test_records_come_before_the_answer_and_tell_the_member_first(coordination: Coordination) -> None:
+    coordination.topics.create("orders", 1)
+    coordination.heartbeat("a", 0, ("orders",))
+    first, *_ = coordination.journal
+    assert isinstance(first, ShareGroupMemberMetadata)

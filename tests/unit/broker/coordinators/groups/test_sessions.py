@@ -1,0 +1,120 @@
+"""Session timeouts: deadlines, expiry as an operation, and sessions after a change of coordinators."""
+
+import pytest
+from attrs import evolve
+
+from kafka_groups.broker.coordinators.groups.sessions import SessionKey, SessionTable
+from kafka_groups.errors import UnknownMemberIdError
+from tests.support.share_groups import GROUP, Coordination, assigned
+
+
+@pytest.fixture
+def coordination() -> Coordination:
+    made = Coordination()
+    made.topics.create("orders", 2)
+    return made
+
+
+def key(member_id: str) -> SessionKey:
+    return SessionKey(GROUP, member_id)
+
+
+class TestTable:
+    def test_empty(self) -> None:
+        table = SessionTable()
+        assert table.next_deadline_ms() is None
+        assert table.take_expired(10**9) == []
+
+    def test_the_last_deadline_counts_also_when_it_moves_back(self) -> None:
+        table = SessionTable()
+        for deadline_ms in (100, 300, 200):
+            table.extend(key("a"), deadline_ms)
+        assert table.next_deadline_ms() == 200
+        assert table.take_expired(199) == []
+        assert table.take_expired(200) == [key("a")]
+        assert len(table) == 0
+
+    def test_ended_sessions_do_not_expire(self) -> None:
+        table = SessionTable()
+        table.extend(key("a"), 100)
+        table.extend(key("b"), 200)
+        table.end(key("a"))
+        table.end(key("nobody"))
+        assert table.next_deadline_ms() == 200
+        assert table.take_expired(1_000) == [key("b")]
+
+    def test_the_earliest_expires_first(self) -> None:
+        table = SessionTable()
+        for member_id, deadline_ms in (("a", 30), ("b", 10), ("c", 20), ("d", 40)):
+            table.extend(key(member_id), deadline_ms)
+        assert table.take_expired(30) == [key("b"), key("c"), key("a")]
+
+
+def test_no_deadline_without_members(coordination: Coordination) -> None:
+    assert coordination.coordinator.next_deadline_ms() is None
+    coordination.join("a", "orders")
+    coordination.leave("a")
+    assert coordination.coordinator.next_deadline_ms() is None
+
+
+def test_a_member_expires_at_the_deadline_and_not_before(coordination: Coordination) -> None:
+    coordination.join("a", "orders")
+    deadline_ms = coordination.now_ms + 45_000
+    assert coordination.coordinator.next_deadline_ms() == deadline_ms
+    assert coordination.coordinator.expire(deadline_ms - 1) == ()
+    assert coordination.coordinator.expire(deadline_ms) == (key("a"),)
+    assert coordination.group.state == "Empty"
+
+
+def test_heartbeats_of_every_kind_prolong_the_session(coordination: Coordination) -> None:
+    coordination.join("a", "orders")
+    for epoch, topics in ((3, None), (2, None), (0, ("orders",))):
+        coordination.advance(40_000)
+        coordination.heartbeat("a", epoch, topics)
+        assert coordination.coordinator.expire(coordination.now_ms) == ()
+
+
+def test_a_refused_heartbeat_does_not_prolong_the_session(coordination: Coordination) -> None:
+    coordination.join("a", "orders")
+    deadline_ms = coordination.coordinator.next_deadline_ms()
+    coordination.advance(1_000)
+    with pytest.raises(UnknownMemberIdError):
+        coordination.heartbeat("b", 3)
+    assert coordination.coordinator.next_deadline_ms() == deadline_ms
+
+
+def test_the_others_take_over_and_each_expired_member_moves_the_group_epoch_on(coordination: Coordination) -> None:
+    for member_id in ("a", "b", "c"):
+        coordination.join(member_id, "orders")
+    epoch = coordination.group.epoch
+    coordination.advance(30_000)
+    coordination.heartbeat("a", 0, ("orders",))
+    coordination.advance(20_000)
+    assert coordination.coordinator.expire(coordination.now_ms) == (key("b"), key("c"))
+    assert coordination.group.epoch == epoch + 2
+    assert assigned(coordination.heartbeat("a", 0, ("orders",))) == {1: (0, 1)}
+
+
+def test_an_expired_member_is_unknown_and_joins_again_with_its_id(coordination: Coordination) -> None:
+    coordination.join("a", "orders")
+    coordination.advance(45_000)
+    coordination.coordinator.expire(coordination.now_ms)
+    with pytest.raises(UnknownMemberIdError):
+        coordination.heartbeat("a", 3)
+    assert coordination.heartbeat("a", 0, ("orders",)).member_epoch == 5
+
+
+def test_timeout_is_the_groups_config(coordination: Coordination) -> None:
+    coordination.config = evolve(coordination.config, session_timeout_ms=60_000)
+    coordination.join("a", "orders")
+    assert coordination.coordinator.next_deadline_ms() == coordination.now_ms + 60_000
+
+
+def test_a_new_coordinator_knows_the_members_and_gives_them_a_full_session(coordination: Coordination) -> None:
+    coordination.join("a", "orders")
+    before = coordination.group.copy()
+    coordination.advance(40_000)
+    coordination.fail_over()
+    assert coordination.group == before
+    assert coordination.coordinator.next_deadline_ms() == coordination.now_ms + 45_000
+    assert coordination.heartbeat("a", 3).member_epoch == 3

@@ -1,0 +1,107 @@
+"""Requests that wait: notification, deadline, several keys, the broker's end."""
+
+import asyncio
+
+from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.testing.simulation import Simulation, run_simulated
+
+
+def test_satisfied_request_does_not_wait() -> None:
+    async def program(sim: Simulation) -> None:
+        purgatory = Purgatory(sim.clock)
+        assert await purgatory.wait(["a"], lambda: True, sim.clock.now_ms())
+        assert len(purgatory) == 0
+
+    run_simulated(program, 1)
+
+
+def test_deadline_ends_the_wait() -> None:
+    async def program(sim: Simulation) -> None:
+        purgatory, start_ms = Purgatory(sim.clock), sim.clock.now_ms()
+        assert not await purgatory.wait(["a"], lambda: False, start_ms + 500)
+        assert sim.clock.now_ms() - start_ms == 500
+        assert not await purgatory.wait(["a"], lambda: False, start_ms)
+        assert sim.clock.now_ms() - start_ms == 500
+        assert len(purgatory) == 0
+
+    run_simulated(program, 1)
+
+
+def test_notification_of_any_key_lets_the_request_look_again() -> None:
+    async def program(sim: Simulation) -> None:
+        purgatory, start_ms = Purgatory(sim.clock), sim.clock.now_ms()
+        looks: list[int] = []
+        ready = False
+
+        def satisfied() -> bool:
+            looks.append(sim.clock.now_ms() - start_ms)
+            return ready
+
+        waiting = asyncio.create_task(purgatory.wait(["a", "b"], satisfied, start_ms + 500))
+        await asyncio.sleep(0.1)
+        purgatory.notify("c")
+        purgatory.notify("a")
+        purgatory.notify("b")
+        await asyncio.sleep(0.1)
+        ready = True
+        purgatory.notify("b")
+        assert await waiting
+        assert looks == [0, 100, 200]
+        assert len(purgatory) == 0
+
+    run_simulated(program, 1)
+
+
+def test_what_comes_at_the_deadline_still_counts() -> None:
+    async def program(sim: Simulation) -> None:
+        purgatory, start_ms = Purgatory(sim.clock), sim.clock.now_ms()
+        assert await purgatory.wait(["a"], lambda: sim.clock.now_ms() >= start_ms + 500, start_ms + 500)
+
+    run_simulated(program, 1)
+
+
+def test_waiters_are_woken_in_the_order_of_their_coming() -> None:
+    async def program(sim: Simulation) -> None:
+        purgatory, order = Purgatory(sim.clock), []
+        ready = False
+
+        async def request(number: int) -> None:
+            await purgatory.wait(["a"], lambda: ready, sim.clock.now_ms() + 500)
+            order.append(number)
+
+        tasks = [asyncio.create_task(request(number)) for number in range(20)]
+        await asyncio.sleep(0)
+        assert len(purgatory) == 20
+        ready = True
+        purgatory.notify("a")
+        await asyncio.gather(*tasks)
+        assert order == list(range(20))
+
+    run_simulated(program, 1)
+
+
+def test_cancelled_request_leaves_nothing_behind() -> None:
+    async def program(sim: Simulation) -> None:
+        purgatory = Purgatory(sim.clock)
+        waiting = asyncio.create_task(purgatory.wait(["a"], lambda: False, sim.clock.now_ms() + 500))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        assert waiting.cancelled()
+        assert len(purgatory) == 0
+        purgatory.notify("a")
+
+    run_simulated(program, 1)
+
+
+def test_stopping_broker_lets_all_go() -> None:
+    async def program(sim: Simulation) -> None:
+        purgatory, start_ms = Purgatory(sim.clock), sim.clock.now_ms()
+        waiting = asyncio.create_task(purgatory.wait(["a"], lambda: False, start_ms + 500))
+        await asyncio.sleep(0)
+        purgatory.close()
+        assert not await waiting
+        assert not await purgatory.wait(["a"], lambda: False, start_ms + 500)
+        assert sim.clock.now_ms() == start_ms
+
+    run_simulated(program, 1)
