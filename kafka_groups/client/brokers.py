@@ -15,13 +15,16 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsResponse,
 )
-from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_groups.protocol.messages.find_coordinator import (
+    CoordinatorType,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafka_groups.types import TopicPartition
 
 __all__ = ["Address", "Brokers", "raise_for", "total_lag"]
 
 _TIMEOUT_MS = 5_000
-_GROUP_KEY = 0
 
 Address = tuple[str, int]
 
@@ -101,7 +104,7 @@ class Brokers:
             KafkaGroupsError: No bootstrap server responded, the group has no coordinator right now, or access is
                 denied.
         """
-        request = FindCoordinatorRequest(key_type=_GROUP_KEY, coordinator_keys=(group_id,))
+        request = FindCoordinatorRequest(key_type=CoordinatorType.GROUP, coordinator_keys=(group_id,))
         answer: FindCoordinatorResponse = await self.ask_any(request)
         (found,) = answer.coordinators
         raise_for(found.error_code, found.error_message)

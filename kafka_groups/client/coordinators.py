@@ -7,11 +7,15 @@ from kafka_groups.client.requests import Answer, OutgoingRequest, PollResult
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_groups.protocol.messages.find_coordinator import (
+    Coordinator,
+    CoordinatorType,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 
 __all__ = ["CoordinatorManager"]
 
-_GROUP = 0
 _FIRST_BATCHED_VERSION = 4
 
 
@@ -55,8 +59,8 @@ class CoordinatorManager:
 
     def _build(self, version: int) -> FindCoordinatorRequest:
         if version < _FIRST_BATCHED_VERSION:
-            return FindCoordinatorRequest(key=self._group_id, key_type=_GROUP)
-        return FindCoordinatorRequest(coordinator_keys=(self._group_id,), key_type=_GROUP)
+            return FindCoordinatorRequest(key=self._group_id, key_type=CoordinatorType.GROUP)
+        return FindCoordinatorRequest(coordinator_keys=(self._group_id,), key_type=CoordinatorType.GROUP)
 
     def on_response(self, _request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
         """Store the coordinator, or retry after the back-off."""

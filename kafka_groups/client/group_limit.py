@@ -6,6 +6,7 @@ from kafka_groups.client.requests import Answer, OutgoingRequest, PollResult
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
 from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -14,7 +15,6 @@ from kafka_groups.protocol.messages.describe_configs import (
 
 __all__ = ["GroupLimitsManager"]
 
-_GROUP_RESOURCE = 32
 _DELIVERIES = "share.delivery.count.limit"
 _RECORD_LOCKS = "share.partition.max.record.locks"
 _LIMITS = (_DELIVERIES, _RECORD_LOCKS)
@@ -61,7 +61,7 @@ class GroupLimitsManager:
             return PollResult(wait_ms=wait_ms)
         self._in_flight = True
         resource = DescribeConfigsResource(
-            resource_type=_GROUP_RESOURCE, resource_name=self._group_id, configuration_keys=_LIMITS
+            resource_type=GROUP_RESOURCE, resource_name=self._group_id, configuration_keys=_LIMITS
         )
         message = DescribeConfigsRequest(resources=(resource,))
         request = OutgoingRequest(

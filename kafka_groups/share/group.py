@@ -13,6 +13,7 @@ from kafka_groups.errors import (
     is_retriable,
 )
 from kafka_groups.net.clock import Clock
+from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
 from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -30,7 +31,6 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupConfig", "GroupLag", "ShareGroupInfo", "config_of", "lag_of"]
 
-_GROUP_RESOURCE = 32
 _RETRY_MS = 100
 
 GroupLag = Mapping[TopicPartition, int | None]
@@ -121,7 +121,7 @@ async def lag_of(brokers: Brokers, group_id: str, topics: Sequence[str] = ()) ->
 
 async def config_of(brokers: Brokers, group_id: str) -> GroupConfig:
     """Ask once for the configuration of a group."""
-    group = DescribeConfigsResource(resource_type=_GROUP_RESOURCE, resource_name=group_id, configuration_keys=None)
+    group = DescribeConfigsResource(resource_type=GROUP_RESOURCE, resource_name=group_id, configuration_keys=None)
     answer: DescribeConfigsResponse = await brokers.ask_any(DescribeConfigsRequest(resources=(group,)))
     (told,) = answer.results
     raise_for(told.error_code, told.error_message)

@@ -13,7 +13,7 @@ from kafka_groups.client.requests import OutgoingRequest
 from kafka_groups.errors import DisconnectedError, KafkaGroupsError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.share_fetch import PartitionData
+from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData
 from kafka_groups.share.delivery.records import delivery_of
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, wire
@@ -159,7 +159,7 @@ class Run:
                 del broker.locks[offset]  # type: ignore[union-attr] # there are ranges, so there is a broker
         if not ranges or code is not ErrorCode.NONE:
             failed = code if broker is None else ErrorCode.NONE
-            part = PartitionData(partition_index=0, error_code=failed, acknowledge_error_code=code)
+            part = ShareFetchPartitionData(partition_index=0, error_code=failed, acknowledge_error_code=code)
             self.bench.fetched(request, parts=(part,), version=self.version)
 
     def fail(self) -> None:

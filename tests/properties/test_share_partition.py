@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
-from kafka_groups.broker.share_partitions.acquisition import AcquireMode, Want
+from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordState
@@ -22,6 +22,7 @@ from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from tests.unit.broker.share_partitions.scenes import KEY, Batch
 
 MEMBERS = st.sampled_from(["ann", "bob", "cid"])
@@ -151,7 +152,7 @@ class SharePartitionMachine(RuleBasedStateMachine):
         could = self.partition.can_acquire(self.config) and bool(batches)
         before = self.partition.in_flight.window_size
         acquired = self.partition.acquire(
-            member, batches, Want(max_records, batch_size, mode), self.config, self.now_ms
+            member, batches, AcquisitionLimits(max_records, batch_size, mode), self.config, self.now_ms
         )
         offsets = [o for each in acquired for o in range(each.first_offset, each.last_offset + 1)]
         counts = [each.delivery_count for each in acquired for _ in range(each.first_offset, each.last_offset + 1)]

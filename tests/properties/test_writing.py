@@ -18,8 +18,8 @@ from kafka_groups.protocol.messages.share_acknowledge import (
     ShareAcknowledgeRequest,
 )
 from kafka_groups.protocol.messages.share_fetch import (
-    PartitionData,
     ShareFetchableTopicResponse,
+    ShareFetchPartitionData,
     ShareFetchRequest,
     ShareFetchResponse,
 )
@@ -67,7 +67,7 @@ def test_an_element_that_does_not_fit_is_refused() -> None:
 
 
 def test_a_null_that_the_protocol_lacks_is_refused() -> None:
-    partition = PartitionData(partition_index=0, records=None)
+    partition = ShareFetchPartitionData(partition_index=0, records=None)
     response = ShareFetchResponse(
         acquisition_lock_timeout_ms=0, responses=(ShareFetchableTopicResponse(partitions=(partition,)),)
     )

@@ -37,8 +37,8 @@ def locks_never_expire(patch: Patch) -> None:
     """What is acquired stays acquired, until its session ends."""
     lock = SharePartition._lock
 
-    def lock_for_ever(self: SharePartition, claim: Any, member_id: str, deadline_ms: int) -> None:
-        lock(self, claim, member_id, deadline_ms + 10_000_000)
+    def lock_for_ever(self: SharePartition, acquisition: Any, member_id: str, deadline_ms: int) -> None:
+        lock(self, acquisition, member_id, deadline_ms + 10_000_000)
 
     patch.setattr(SharePartition, "_lock", lock_for_ever)
 
@@ -48,13 +48,13 @@ def locked_records_are_given_to_others(patch: Patch) -> None:
     acquire = SharePartition.acquire
 
     def acquire_anything(
-        self: SharePartition, member_id: str, batches: Any, want: Any, config: Any, now_ms: int
+        self: SharePartition, member_id: str, batches: Any, wanted: Any, config: Any, now_ms: int
     ) -> Any:
         self.expire(config, now_ms + 4_000)
         update = self._give_back(self.in_flight.locked_until(now_ms + 4_000), config)
         if update is not None:
             self.replay(update)
-        return acquire(self, member_id, batches, want, config, now_ms)
+        return acquire(self, member_id, batches, wanted, config, now_ms)
 
     patch.setattr(SharePartition, "acquire", acquire_anything)
 
@@ -69,8 +69,8 @@ def delivery_count_stands_still(patch: Patch) -> None:
     """Every delivery counts as the first."""
     lock = SharePartition._lock
 
-    def lock_as_first(self: SharePartition, claim: Any, member_id: str, deadline_ms: int) -> None:
-        lock(self, attrs.evolve(claim, delivery_count=0), member_id, deadline_ms)
+    def lock_as_first(self: SharePartition, acquisition: Any, member_id: str, deadline_ms: int) -> None:
+        lock(self, attrs.evolve(acquisition, delivery_count=0), member_id, deadline_ms)
 
     patch.setattr(SharePartition, "_lock", lock_as_first)
 

@@ -16,7 +16,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import correlation_id_of, decode_request, decode_request_header, decode_response
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
-from kafka_groups.protocol.messages.share_fetch import PartitionData as FetchedPartition
+from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData as FetchedPartition
 from kafka_groups.protocol.messages.share_fetch import ShareFetchResponse
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.types import AcknowledgeType, TopicIdPartition

@@ -11,18 +11,18 @@ from kafka_groups.protocol.messages.share_acknowledge import (
     AcknowledgementBatch,
     AcknowledgePartition,
     AcknowledgeTopic,
-    PartitionData,
+    ShareAcknowledgePartitionData,
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
 )
 from kafka_groups.protocol.messages.share_fetch import (
-    FetchPartition,
-    FetchTopic,
-    ForgottenTopic,
+    ShareFetchPartition,
     ShareFetchRequest,
     ShareFetchResponse,
+    ShareFetchTopic,
+    ShareForgottenTopic,
 )
-from kafka_groups.protocol.messages.share_fetch import PartitionData as FetchedPartition
+from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData as FetchedPartition
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
@@ -224,17 +224,18 @@ class RawMember:
 
     def _fetch_topics(
         self, partitions: Sequence[int], acknowledgements: Sequence[Acknowledgement]
-    ) -> tuple[FetchTopic, ...]:
+    ) -> tuple[ShareFetchTopic, ...]:
         grouped = _by_partition(partitions, acknowledgements)
         listed = tuple(
-            FetchPartition(partition_index=index, acknowledgement_batches=batches) for index, batches in grouped.items()
+            ShareFetchPartition(partition_index=index, acknowledgement_batches=batches)
+            for index, batches in grouped.items()
         )
-        return (FetchTopic(topic_id=self.topic.topic_id, partitions=listed),) if listed else ()
+        return (ShareFetchTopic(topic_id=self.topic.topic_id, partitions=listed),) if listed else ()
 
-    def _forgotten(self, partitions: Sequence[int]) -> tuple[ForgottenTopic, ...]:
+    def _forgotten(self, partitions: Sequence[int]) -> tuple[ShareForgottenTopic, ...]:
         if not partitions:
             return ()
-        return (ForgottenTopic(topic_id=self.topic.topic_id, partitions=tuple(partitions)),)
+        return (ShareForgottenTopic(topic_id=self.topic.topic_id, partitions=tuple(partitions)),)
 
 
 @frozen
@@ -296,7 +297,7 @@ def fetched(response: ShareFetchResponse) -> dict[int, FetchedPartition]:
     return {data.partition_index: data for topic in response.responses for data in topic.partitions}
 
 
-def acknowledged(response: ShareAcknowledgeResponse) -> dict[int, PartitionData]:
+def acknowledged(response: ShareAcknowledgeResponse) -> dict[int, ShareAcknowledgePartitionData]:
     """The partitions of a ShareAcknowledge response about one topic."""
     return {data.partition_index: data for topic in response.responses for data in topic.partitions}
 

@@ -18,7 +18,7 @@ from kafka_groups.protocol.codec import (
     decode_response,
     encode_response,
 )
-from kafka_groups.protocol.messages.share_fetch import PartitionData, ShareFetchResponse
+from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData, ShareFetchResponse
 
 Rewrite = Callable[[Any], Any]
 """From a response message to the one that the client gets."""
@@ -100,7 +100,7 @@ class _RewritingConnection:
 def records_rewritten(rewrite: Callable[[bytes], bytes]) -> Rewrite:
     """A rewrite of ShareFetch responses: their record batches, as one string of bytes for each partition."""
 
-    def changed(data: PartitionData) -> PartitionData:
+    def changed(data: ShareFetchPartitionData) -> ShareFetchPartitionData:
         return attrs.evolve(data, records=rewrite(data.records)) if data.records else data
 
     def rewritten(response: ShareFetchResponse) -> ShareFetchResponse:

@@ -36,7 +36,7 @@ _DEFAULT = -1
 
 
 @frozen
-class _Plan:
+class _TopicPlan:
     """A topic to create, with the defaults filled in."""
 
     num_partitions: int
@@ -74,7 +74,7 @@ def _create_or_refuse(topic: CreatableTopic, services: BrokerServices, *, valida
     )
 
 
-def _create(name: str, plan: _Plan, metadata: ClusterMetadata) -> UUID:
+def _create(name: str, plan: _TopicPlan, metadata: ClusterMetadata) -> UUID:
     created = metadata.create_topic(name, plan.num_partitions, plan.replication_factor, plan.configs, plan.assignment)
     return created.topic_id
 
@@ -83,15 +83,15 @@ def _refusal(name: str, error: BrokerError) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=code_of(error), error_message=str(error))
 
 
-def _plan(topic: CreatableTopic, services: BrokerServices) -> _Plan:
+def _plan(topic: CreatableTopic, services: BrokerServices) -> _TopicPlan:
     configs = _checked_configs(topic, services)
     if topic.assignments:
         assignment = _checked_assignment(topic, services)
-        return _Plan(len(assignment), len(assignment[0]), configs, assignment)
+        return _TopicPlan(len(assignment), len(assignment[0]), configs, assignment)
     settings = services.settings
     partitions = settings.num_partitions if topic.num_partitions == _DEFAULT else topic.num_partitions
     factor = settings.default_replication_factor if topic.replication_factor == _DEFAULT else topic.replication_factor
-    return _Plan(partitions, factor, configs, ())
+    return _TopicPlan(partitions, factor, configs, ())
 
 
 def _checked_configs(topic: CreatableTopic, services: BrokerServices) -> dict[str, str]:

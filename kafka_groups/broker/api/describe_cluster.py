@@ -5,9 +5,12 @@ UNSUPPORTED_ENDPOINT_TYPE.
 """
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
+from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
 from kafka_groups.protocol.messages.describe_cluster import (
+    BROKER_ENDPOINTS,
+    CONTROLLER_ENDPOINTS,
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
@@ -15,14 +18,11 @@ from kafka_groups.protocol.messages.describe_cluster import (
 
 __all__ = ["handle"]
 
-_BROKERS = 1
-_CONTROLLERS = 2
-
 
 async def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
     """Return the cluster id, the controller and the brokers."""
     metadata = context.services.metadata
-    if request.endpoint_type != _BROKERS:
+    if request.endpoint_type != BROKER_ENDPOINTS:
         return _refusal(request, metadata.cluster_id)
     return DescribeClusterResponse(
         cluster_id=metadata.cluster_id,
@@ -38,7 +38,7 @@ async def handle(request: DescribeClusterRequest, context: RequestContext) -> De
 
 
 def _refusal(request: DescribeClusterRequest, cluster_id: str) -> DescribeClusterResponse:
-    if request.endpoint_type == _CONTROLLERS:
+    if request.endpoint_type == CONTROLLER_ENDPOINTS:
         code, why = ErrorCode.MISMATCHED_ENDPOINT_TYPE, "The request was sent to an endpoint of type BROKER"
     else:
         code, why = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}"

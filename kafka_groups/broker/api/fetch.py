@@ -28,6 +28,7 @@ from kafka_groups.errors import (
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.messages.fetch import (
+    READ_COMMITTED,
     AbortedTransaction,
     FetchableTopicResponse,
     FetchRequest,
@@ -40,7 +41,6 @@ from kafka_groups.types import TopicIdPartition
 __all__ = ["handle"]
 
 _FIRST_WITH_TOPIC_IDS = 13
-_READ_COMMITTED = 1
 _UNKNOWN_OFFSET = -1
 _UNKNOWN = (UnknownTopicIdError, UnknownTopicOrPartitionError)
 
@@ -110,7 +110,7 @@ def _can_answer(targets: Sequence[FetchTarget], min_bytes: int, services: Broker
 
 def _read_all(plan: FetchPlan, request: FetchRequest, services: BrokerServices) -> Answers:
     left = min(request.max_bytes, services.settings.fetch_max_bytes)
-    aborted: tuple[AbortedTransaction, ...] | None = () if request.isolation_level == _READ_COMMITTED else None
+    aborted: tuple[AbortedTransaction, ...] | None = () if request.isolation_level == READ_COMMITTED else None
     answers: Answers = []
     is_empty = True
     for target in plan.targets:

@@ -7,31 +7,23 @@ COORDINATOR_NOT_AVAILABLE (no broker is running).
 
 import base64
 import binascii
-import enum
 
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRequestError
 from kafka_groups.protocol.messages.find_coordinator import (
     Coordinator,
+    CoordinatorType,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
 
-__all__ = ["CoordinatorType", "handle"]
+__all__ = ["handle"]
 
 _FIRST_WITH_MANY_KEYS = 4
 _FIRST_WITH_SHARE_KEYS = 6
 _NOBODY = -1
 _UUID_BYTES = 16
-
-
-class CoordinatorType(enum.IntEnum):
-    """The meaning of a key."""
-
-    GROUP = 0
-    TRANSACTION = 1
-    SHARE = 2
 
 
 async def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:

@@ -27,6 +27,10 @@ from kafka_groups.config.topic import topic_config, topic_keys
 from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidRequestError
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from kafka_groups.protocol.messages.incremental_alter_configs import (
+    APPEND,
+    DELETE,
+    SET,
+    SUBTRACT,
     AlterableConfig,
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -35,11 +39,6 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
 )
 
 __all__ = ["handle"]
-
-SET = 0
-DELETE = 1
-APPEND = 2
-SUBTRACT = 3
 
 
 @frozen

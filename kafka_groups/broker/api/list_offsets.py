@@ -18,6 +18,12 @@ from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import led_partition, topic_by_id_or_name
 from kafka_groups.errors import BrokerError, UnsupportedVersionError
 from kafka_groups.protocol.messages.list_offsets import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
@@ -26,13 +32,6 @@ from kafka_groups.protocol.messages.list_offsets import (
 )
 
 __all__ = ["handle"]
-
-LATEST = -1
-EARLIEST = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL = -4
-LATEST_TIERED = -5
-EARLIEST_PENDING_UPLOAD = -6
 
 _FIRST_VERSION: Mapping[int, int] = {
     LATEST: 1,

@@ -13,12 +13,13 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.metadata.topics import NO_LEADER, BrokerEndpoint, PartitionMetadata, TopicMetadata
-from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import BrokerError, InvalidRequestError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
 from kafka_groups.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,

@@ -24,14 +24,15 @@ from kafka_groups.broker.requests.share_sessions import (
     notify_changed,
     session_key,
 )
-from kafka_groups.broker.share_partitions.sessions import FINAL_EPOCH, SessionKey
+from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.share_acknowledge import (
-    PartitionData,
+    ShareAcknowledgePartitionData,
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
     ShareAcknowledgeTopicResponse,
 )
+from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["handle"]
@@ -54,7 +55,7 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
 
 
 def _acknowledge(
-    key: SessionKey, request: ShareAcknowledgeRequest, context: RequestContext
+    key: ShareSessionKey, request: ShareAcknowledgeRequest, context: RequestContext
 ) -> dict[TopicIdPartition, BrokerError | None]:
     listed = listed_partitions(request.topics, context.services)
     acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
@@ -64,7 +65,7 @@ def _acknowledge(
 
 
 def _response(
-    key: SessionKey, errors: dict[TopicIdPartition, BrokerError | None], context: RequestContext
+    key: ShareSessionKey, errors: dict[TopicIdPartition, BrokerError | None], context: RequestContext
 ) -> ShareAcknowledgeResponse:
     services = context.services
     answers = {partition: _answer(partition, error, context) for partition, error in errors.items()}
@@ -78,14 +79,16 @@ def _response(
     )
 
 
-def _topic(topic_id: UUID, partitions: tuple[PartitionData, ...]) -> ShareAcknowledgeTopicResponse:
+def _topic(topic_id: UUID, partitions: tuple[ShareAcknowledgePartitionData, ...]) -> ShareAcknowledgeTopicResponse:
     return ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
 
 
-def _answer(partition: TopicIdPartition, error: BrokerError | None, context: RequestContext) -> PartitionData:
+def _answer(
+    partition: TopicIdPartition, error: BrokerError | None, context: RequestContext
+) -> ShareAcknowledgePartitionData:
     if error is None:
-        return PartitionData(partition_index=partition.partition)
-    return PartitionData(
+        return ShareAcknowledgePartitionData(partition_index=partition.partition)
+    return ShareAcknowledgePartitionData(
         partition_index=partition.partition,
         error_code=code_of(error),
         error_message=str(error),

@@ -33,14 +33,19 @@ from kafka_groups.broker.requests.share_sessions import (
     partition_of,
     session_key,
 )
-from kafka_groups.broker.share_partitions.acquisition import AcquireMode
-from kafka_groups.broker.share_partitions.leader import Fetched, FetchLimits, FetchRequested, ShareFetching
+from kafka_groups.broker.share_partitions.fetching import (
+    FetchedPartition,
+    FetchRequested,
+    ShareFetching,
+    ShareFetchLimits,
+)
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
-from kafka_groups.broker.share_partitions.sessions import FINAL_EPOCH
 from kafka_groups.errors import BrokerError, InvalidRequestError, ShareSessionLimitReachedError
 from kafka_groups.protocol.messages.share_fetch import (
-    PartitionData,
+    FINAL_EPOCH,
+    AcquireMode,
     ShareFetchableTopicResponse,
+    ShareFetchPartitionData,
     ShareFetchRequest,
     ShareFetchResponse,
 )
@@ -105,12 +110,12 @@ def _check_renewal(request: ShareFetchRequest) -> None:
         )
 
 
-def _limits(request: ShareFetchRequest, services: BrokerServices) -> FetchLimits:
+def _limits(request: ShareFetchRequest, services: BrokerServices) -> ShareFetchLimits:
     if request.share_acquire_mode not in _ACQUIRE_MODES:
         raise InvalidRequestError(
             f"Invalid share acquire mode {request.share_acquire_mode}: allowed values are 0 and 1."
         )
-    return FetchLimits(
+    return ShareFetchLimits(
         min_bytes=request.min_bytes,
         max_bytes=min(request.max_bytes, services.settings.fetch_max_bytes),
         max_records=request.max_records,
@@ -141,14 +146,14 @@ async def _wait_for_bytes(fetching: ShareFetching, max_wait_ms: int, context: Re
 
 def _response(
     fetching: ShareFetching,
-    fetched: Mapping[TopicIdPartition, Fetched],
+    fetched: Mapping[TopicIdPartition, FetchedPartition],
     outcomes: Outcomes,
     services: BrokerServices,
 ) -> ShareFetchResponse:
     told = [partition for partition in fetched if fetching.must_tell(partition, fetched[partition])]
     told += [partition for partition in outcomes if partition not in told]
     answers = {
-        partition: _answer(partition, fetched.get(partition, Fetched()), outcomes.get(partition), services)
+        partition: _answer(partition, fetched.get(partition, FetchedPartition()), outcomes.get(partition), services)
         for partition in told
     }
     return ShareFetchResponse(
@@ -158,14 +163,17 @@ def _response(
     )
 
 
-def _topic(topic_id: UUID, partitions: tuple[PartitionData, ...]) -> ShareFetchableTopicResponse:
+def _topic(topic_id: UUID, partitions: tuple[ShareFetchPartitionData, ...]) -> ShareFetchableTopicResponse:
     return ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
 
 
 def _answer(
-    partition: TopicIdPartition, fetched: Fetched, acknowledge_error: BrokerError | None, services: BrokerServices
-) -> PartitionData:
-    return PartitionData(
+    partition: TopicIdPartition,
+    fetched: FetchedPartition,
+    acknowledge_error: BrokerError | None,
+    services: BrokerServices,
+) -> ShareFetchPartitionData:
+    return ShareFetchPartitionData(
         partition_index=partition.partition,
         error_code=code_of(fetched.error),
         error_message=message_of(fetched.error),

@@ -11,6 +11,14 @@ from kafka_groups.config.keys import Key
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.config.topic import TopicConfig
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE
+from kafka_groups.protocol.messages.describe_configs import (
+    DEFAULT_CONFIG,
+    DYNAMIC_BROKER_CONFIG,
+    DYNAMIC_DEFAULT_BROKER_CONFIG,
+    GROUP_CONFIG,
+    STATIC_BROKER_CONFIG,
+    TOPIC_CONFIG,
+)
 
 __all__ = [
     "ConfigEntry",
@@ -20,13 +28,6 @@ __all__ = [
     "group_entries",
     "topic_entries",
 ]
-
-TOPIC_CONFIG = 1
-DYNAMIC_BROKER_CONFIG = 2
-DYNAMIC_DEFAULT_BROKER_CONFIG = 3
-STATIC_BROKER_CONFIG = 4
-DEFAULT_CONFIG = 5
-GROUP_CONFIG = 8
 
 _BROKER_KEYS = KeyTable(BrokerSettings, dotted_only=True)
 _BROKER_NAME_OF_TOPIC_KEY: Mapping[str, str] = {

@@ -15,14 +15,18 @@ from kafka_groups.errors import (
     InvalidFetchSessionEpochError,
 )
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, PartitionData
+from kafka_groups.protocol.messages.fetch import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    MAX_EPOCH,
+    NO_SESSION,
+    FetchPartition,
+    FetchRequest,
+    PartitionData,
+)
 
-__all__ = ["NO_SESSION", "FetchPlan", "FetchSessions", "FetchTarget"]
+__all__ = ["FetchPlan", "FetchSessions", "FetchTarget"]
 
-NO_SESSION = 0
-_INITIAL_EPOCH = 0
-_FINAL_EPOCH = -1
-_MAX_EPOCH = 2**31 - 1
 _MAX_SESSION_ID = 2**31 - 1
 _EVICTABLE_AFTER_MS = 120_000
 
@@ -102,17 +106,17 @@ class FetchSessions:
             InvalidFetchSessionEpochError: The epoch is not the next one.
             FetchSessionTopicIdError: The session uses topic ids and the request does not, or the other way round.
         """
-        if request.session_epoch in (_INITIAL_EPOCH, _FINAL_EPOCH):
+        if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             return self._full(request, uses_topic_ids=uses_topic_ids, max_sessions=max_sessions, now_ms=now_ms)
         return self._incremental(request, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
 
     def _full(self, request: FetchRequest, *, uses_topic_ids: bool, max_sessions: int, now_ms: int) -> FetchPlan:
         self._sessions.pop(request.session_id, None)
         targets = {target.key: target for target in _targets(request)}
-        if request.session_epoch == _FINAL_EPOCH or not self._has_room(max_sessions, now_ms):
+        if request.session_epoch == FINAL_EPOCH or not self._has_room(max_sessions, now_ms):
             return FetchPlan(tuple(targets.values()))
         self._last_id = self._last_id % _MAX_SESSION_ID + 1
-        session = _Session(self._last_id, uses_topic_ids, _INITIAL_EPOCH + 1, targets, {}, now_ms)
+        session = _Session(self._last_id, uses_topic_ids, INITIAL_EPOCH + 1, targets, {}, now_ms)
         self._sessions[session.id] = session
         return FetchPlan(tuple(targets.values()), session.id, session)
 
@@ -135,7 +139,7 @@ class FetchSessions:
         if not session.targets:
             del self._sessions[session.id]
             return FetchPlan(())
-        session.next_epoch = session.next_epoch % _MAX_EPOCH + 1
+        session.next_epoch = session.next_epoch % MAX_EPOCH + 1
         session.last_used_ms = now_ms
         self._sessions[session.id] = self._sessions.pop(session.id)
         return FetchPlan(tuple(session.targets.values()), session.id, session, is_incremental=True)

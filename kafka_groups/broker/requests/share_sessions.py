@@ -7,7 +7,7 @@ from uuid import UUID
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.broker.requests.leadership import current_leader
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.share_partitions.sessions import SessionKey
+from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError, FencedLeaderEpochError, InvalidRequestError, NotLeaderOrFollowerError
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
@@ -57,7 +57,7 @@ class ListedTopic(Protocol):
         ...
 
 
-def session_key(group_id: str | None, member_id: str | None, services: BrokerServices) -> SessionKey:
+def session_key(group_id: str | None, member_id: str | None, services: BrokerServices) -> ShareSessionKey:
     """Return the group and member of a request's session.
 
     Raises:
@@ -71,7 +71,7 @@ def session_key(group_id: str | None, member_id: str | None, services: BrokerSer
         raise InvalidRequestError(
             f"Invalid member id: expected 1 to {_MAX_MEMBER_ID_LENGTH} characters, got {len(member_id or '')}."
         )
-    return SessionKey(group_id, member_id)
+    return ShareSessionKey(group_id, member_id)
 
 
 def partition_of(services: BrokerServices, topic_id: UUID | None, partition: int) -> TopicIdPartition:

@@ -1,6 +1,5 @@
 """Selects the records that a member acquires. Changes neither the in-flight records nor the log's batches."""
 
-import enum
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -11,21 +10,13 @@ from kafka_groups.broker.share_partitions.in_flight import Delivery, InFlight
 from kafka_groups.broker.share_partitions.logs import LogBatch
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
+from kafka_groups.protocol.messages.share_fetch import AcquireMode
 
-__all__ = ["AcquireMode", "Claim", "Want", "plan_acquisition"]
-
-
-class AcquireMode(enum.IntEnum):
-    """How strictly MaxRecords is applied (KIP-1206)."""
-
-    BATCH_OPTIMIZED = 0
-    """Acquire whole batches. The last one is the one that reaches MaxRecords, and it may exceed it."""
-    RECORD_LIMIT = 1
-    """Never acquire more than MaxRecords. Batches are split."""
+__all__ = ["Acquisition", "AcquisitionLimits", "plan_acquisition"]
 
 
 @frozen
-class Want:
+class AcquisitionLimits:
     """The request of a fetch to one share-partition.
 
     Attributes:
@@ -40,7 +31,7 @@ class Want:
 
 
 @frozen
-class Claim:
+class Acquisition:
     """Records to acquire with one lock.
 
     Attributes:
@@ -62,14 +53,18 @@ class Claim:
 
 
 def plan_acquisition(
-    in_flight: InFlight, batches: Sequence[LogBatch], want: Want, limits: DeliveryLimits, max_in_flight: int
-) -> tuple[Claim, ...]:
+    in_flight: InFlight,
+    batches: Sequence[LogBatch],
+    wanted: AcquisitionLimits,
+    limits: DeliveryLimits,
+    max_in_flight: int,
+) -> tuple[Acquisition, ...]:
     """Return the records of these log batches that a member acquires.
 
     Args:
         in_flight: The share-partition's records in flight.
         batches: Consecutive batches of the log, starting with the one that contains the first available offset.
-        want: The request of the fetch.
+        wanted: The request of the fetch.
         limits: The group's delivery limits.
         max_in_flight: The group's `share.partition.max.record.locks`. At the limit, only records inside the window
             can be acquired.
@@ -77,13 +72,15 @@ def plan_acquisition(
     first, last = in_flight.next_available_offset(), batches[-1].last_offset
     room = max_in_flight - in_flight.window_size
     if room <= 0:
-        last, room = min(last, in_flight.end_offset), want.max_records
-    plan = _Plan(batches, Want(min(want.max_records, room), want.batch_size, want.mode), limits)
+        last, room = min(last, in_flight.end_offset), wanted.max_records
+    plan = _AcquisitionPlan(
+        batches, AcquisitionLimits(min(wanted.max_records, room), wanted.batch_size, wanted.mode), limits
+    )
     for group in _batches_of_available(in_flight, first, last):
         if plan.is_full:
             break
         plan.add(group)
-    return tuple(plan.claims)
+    return tuple(plan.acquisitions)
 
 
 def _batches_of_available(in_flight: InFlight, first: int, last: int) -> Iterator[list[Run[Delivery | None]]]:
@@ -95,15 +92,15 @@ def _batches_of_available(in_flight: InFlight, first: int, last: int) -> Iterato
         yield list(runs)
 
 
-class _Plan:
-    """Collects claims."""
+class _AcquisitionPlan:
+    """Collects acquisitions."""
 
-    def __init__(self, batches: Sequence[LogBatch], want: Want, limits: DeliveryLimits) -> None:
-        self.claims: list[Claim] = []
+    def __init__(self, batches: Sequence[LogBatch], wanted: AcquisitionLimits, limits: DeliveryLimits) -> None:
+        self.acquisitions: list[Acquisition] = []
         self._batches = batches
-        self._want = want
+        self._wanted = wanted
         self._limits = limits
-        self._room = want.max_records
+        self._room = wanted.max_records
         self._stopped = False
 
     @property
@@ -112,7 +109,7 @@ class _Plan:
 
     @property
     def _is_strict(self) -> bool:
-        return self._want.mode is AcquireMode.RECORD_LIMIT
+        return self._wanted.mode is AcquireMode.RECORD_LIMIT
 
     def add(self, group: list[Run[Delivery | None]]) -> None:
         delivered = [Run(run.first, run.last, run.value) for run in group if run.value is not None]
@@ -121,9 +118,9 @@ class _Plan:
         else:
             self._add_new(group[0].first, group[0].last)
 
-    def _claim(self, claim: Claim) -> None:
-        self.claims.append(claim)
-        self._room -= claim.size
+    def _acquire(self, acquisition: Acquisition) -> None:
+        self.acquisitions.append(acquisition)
+        self._room -= acquisition.size
 
     # ------------------------------------------------------------------------- records that were in flight before
 
@@ -132,21 +129,21 @@ class _Plan:
         most = self._room if self._is_strict else sum(run.size for run in runs)
         if self._limits.is_suspect(delivery_count):
             self._stopped = True  # suspect records are delivered separately
-            if self.claims:
+            if self.acquisitions:
                 return
             most = min(most, self._limits.most_at_once(_batch_of(runs[0]).size, delivery_count))
         self._take(runs, most)
 
     def _take(self, runs: list[Run[Delivery]], most: int) -> None:
-        """Claim up to `most` records, but do not add a record on its last attempt to others."""
+        """Acquisition up to `most` records, but do not add a record on its last attempt to others."""
         for run in runs:
             if most <= 0:
                 return
-            if self.claims and self._limits.is_last_attempt(run.value.delivery_count):
+            if self.acquisitions and self._limits.is_last_attempt(run.value.delivery_count):
                 self._stopped = True
                 return
             last = min(run.last, run.first + most - 1)
-            self._claim(Claim(run.first, last, run.value.delivery_count + 1, _batch_of(run)))
+            self._acquire(Acquisition(run.first, last, run.value.delivery_count + 1, _batch_of(run)))
             most -= last - run.first + 1
 
     # -------------------------------------------------------------------------- records that were never in flight
@@ -156,10 +153,10 @@ class _Plan:
         wanted = first + self._room - 1
         end = last if wanted >= last else min(last, self._end_of_batch_with(wanted))
         if self._is_strict:
-            self._claim(Claim(first, min(end, wanted), 1, OffsetRange(first, end)))
+            self._acquire(Acquisition(first, min(end, wanted), 1, OffsetRange(first, end)))
             return
         for part in self._parts(first, end):
-            self._claim(Claim(part.first, part.last, 1, part))
+            self._acquire(Acquisition(part.first, part.last, 1, part))
 
     def _end_of_batch_with(self, offset: int) -> int:
         return next(batch.last_offset for batch in self._batches if batch.last_offset >= offset)
@@ -168,7 +165,7 @@ class _Plan:
         """Group whole log batches until each part has BatchSize offsets."""
         for batch in self._batches:
             end = min(batch.last_offset, last)
-            if end >= first and end - first + 1 >= self._want.batch_size:
+            if end >= first and end - first + 1 >= self._wanted.batch_size:
                 yield OffsetRange(first, end)
                 first = end + 1
         if first <= last:

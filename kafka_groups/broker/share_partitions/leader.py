@@ -6,29 +6,23 @@ result) returns the share-partitions that waiting fetches have to check again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
-
-from attrs import define, frozen
 
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
-from kafka_groups.broker.share_partitions.acquisition import AcquireMode, Want
+from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
+from kafka_groups.broker.share_partitions.fetching import Batches, FetchedPartition, FetchRequested, ShareFetching
 from kafka_groups.broker.share_partitions.leadership import Partitions
 from kafka_groups.broker.share_partitions.led_partitions import GroupConfigs, LedSharePartitions
 from kafka_groups.broker.share_partitions.logs import Logs
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.reading import (
-    NOTHING,
-    Acquired,
     AcquireFor,
     MostBytes,
     acquire_from_log,
     available_bytes,
 )
 from kafka_groups.broker.share_partitions.sessions import (
-    FINAL_EPOCH,
-    INITIAL_EPOCH,
-    SessionKey,
     ShareSession,
+    ShareSessionKey,
     ShareSessions,
     rotated,
 )
@@ -40,96 +34,10 @@ from kafka_groups.errors import (
     NotLeaderOrFollowerError,
     UnknownTopicOrPartitionError,
 )
-from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, INITIAL_EPOCH
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["FetchLimits", "FetchRequested", "Fetched", "ShareFetching", "SharePartitionLeader"]
-
-Batches: TypeAlias = tuple[AcknowledgementBatch, ...]
-
-
-@frozen
-class FetchLimits:
-    """The limits of a share fetch."""
-
-    min_bytes: int
-    max_bytes: int
-    max_records: int
-    batch_size: int
-    mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED
-
-    @property
-    def asks_for_nothing(self) -> bool:
-        """Whether the limits allow no records at all."""
-        return self.max_bytes <= 0 or self.max_records <= 0
-
-
-@frozen
-class FetchRequested:
-    """The content of a ShareFetch, without its sender.
-
-    Attributes:
-        epoch: Share session epoch.
-        listed: Partitions in the request with their acknowledgements.
-        forgotten: Partitions to remove from the session.
-        limits: The limits of the fetch.
-        is_renew_ack: Whether it renews locks and therefore fetches nothing.
-    """
-
-    epoch: int
-    listed: Mapping[TopicIdPartition, Batches]
-    forgotten: Sequence[TopicIdPartition]
-    limits: FetchLimits
-    is_renew_ack: bool = False
-
-    @property
-    def acknowledgements(self) -> dict[TopicIdPartition, Batches]:
-        """The partitions that have acknowledgements."""
-        return {partition: batches for partition, batches in self.listed.items() if batches}
-
-
-@frozen
-class Fetched:
-    """The result of one partition in a share fetch: records (possibly none), or an error."""
-
-    acquired: Acquired = NOTHING
-    error: BrokerError | None = None
-
-
-@define(eq=False)
-class ShareFetching:
-    """A share fetch in progress.
-
-    Attributes:
-        key: The group and member.
-        requested: The content of the request.
-        session: The session, or None if this fetch closed it.
-        order: The partitions to read, in this order. Empty if it reads nothing.
-        wall_ms: Time at which it arrived.
-    """
-
-    key: SessionKey
-    requested: FetchRequested
-    session: ShareSession | None
-    order: tuple[TopicIdPartition, ...]
-    wall_ms: int
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the response contains every partition of the session."""
-        return self.requested.epoch == INITIAL_EPOCH
-
-    def must_tell(self, partition: TopicIdPartition, fetched: "Fetched") -> bool:
-        """Return whether the response contains this partition. Call this once, because the session stores the result.
-
-        Later responses of a session leave out partitions without news. A partition that was added, or whose error is
-        over, is included once without records.
-        """
-        if self.session is None or partition not in self.session.partitions:
-            return True
-        was_due = self.session.partitions[partition]
-        self.session.partitions[partition] = fetched.error is not None
-        return self.is_full or was_due or fetched.error is not None or bool(fetched.acquired.ranges)
+__all__ = ["SharePartitionLeader"]
 
 
 class SharePartitionLeader:
@@ -167,7 +75,7 @@ class SharePartitionLeader:
     # ------------------------------------------------------------------------------------------- fetch
 
     def begin_fetch(
-        self, key: SessionKey, requested: FetchRequested, connection_id: int, wall_ms: int
+        self, key: ShareSessionKey, requested: FetchRequested, connection_id: int, wall_ms: int
     ) -> ShareFetching:
         """Open, continue or close the session of a share fetch. Call `acknowledge` next.
 
@@ -210,7 +118,7 @@ class SharePartitionLeader:
             return True
         return self._available_bytes(fetching, share_partitions) >= fetching.requested.limits.min_bytes
 
-    def collect(self, fetching: ShareFetching, now_ms: int) -> dict[TopicIdPartition, Fetched]:
+    def collect(self, fetching: ShareFetching, now_ms: int) -> dict[TopicIdPartition, FetchedPartition]:
         """Acquire the records that are available now and return the result of each partition.
 
         MaxBytes is divided evenly between the partitions that have records. MaxRecords applies to all of them together.
@@ -221,13 +129,15 @@ class SharePartitionLeader:
         able = [each for each in found.values() if isinstance(each, SharePartition) and self._has_bytes(each)]
         acquired = self._acquire_all(fetching, able, now_ms)
         return {
-            partition: Fetched(error=each) if isinstance(each, BrokerError) else acquired.get(partition, Fetched())
+            partition: FetchedPartition(error=each)
+            if isinstance(each, BrokerError)
+            else acquired.get(partition, FetchedPartition())
             for partition, each in found.items()
         }
 
     # ------------------------------------------------------------------------------------- acknowledge
 
-    def begin_acknowledge(self, key: SessionKey, epoch: int) -> None:
+    def begin_acknowledge(self, key: ShareSessionKey, epoch: int) -> None:
         """Continue the session of a share acknowledgement. If the epoch is -1, call `close_session` afterwards.
 
         Raises:
@@ -243,7 +153,7 @@ class SharePartitionLeader:
 
     def acknowledge(
         self,
-        key: SessionKey,
+        key: ShareSessionKey,
         acknowledgements: Mapping[TopicIdPartition, Batches],
         *,
         is_renew_ack: bool,
@@ -264,7 +174,7 @@ class SharePartitionLeader:
 
     # ---------------------------------------------------------------------------------------- endings
 
-    def close_session(self, key: SessionKey, now_ms: int) -> None:
+    def close_session(self, key: ShareSessionKey, now_ms: int) -> None:
         """Close a session, if it exists, and release the records that its member has acquired."""
         if self.sessions.get(key) is not None:
             self._release(self.sessions.close(key), now_ms)
@@ -295,7 +205,7 @@ class SharePartitionLeader:
 
     # ----------------------------------------------------------------------------------------- insides
 
-    def _session_of(self, key: SessionKey, requested: FetchRequested, connection_id: int) -> ShareSession:
+    def _session_of(self, key: ShareSessionKey, requested: FetchRequested, connection_id: int) -> ShareSession:
         if requested.epoch == INITIAL_EPOCH:
             # Kafka releases nothing here: the member keeps the records that it acquired in the previous session.
             session = self.sessions.open(key, connection_id, requested.listed)
@@ -350,33 +260,38 @@ class SharePartitionLeader:
 
     def _acquire_all(
         self, fetching: ShareFetching, able: Sequence[SharePartition], now_ms: int
-    ) -> dict[TopicIdPartition, Fetched]:
+    ) -> dict[TopicIdPartition, FetchedPartition]:
         limits = fetching.requested.limits
         bytes_left, records_left = limits.max_bytes, limits.max_records
         most_of_each = _share_of(limits.max_bytes, len(able))
-        answers: dict[TopicIdPartition, Fetched] = {}
+        answers: dict[TopicIdPartition, FetchedPartition] = {}
         for share_partition in able:
             if records_left <= 0:
                 break
             most = MostBytes(min(most_of_each, max(bytes_left, 0)), min_one=bytes_left == limits.max_bytes)
-            want = Want(records_left, limits.batch_size, limits.mode)
-            fetched = self._acquire(fetching.key, share_partition, want, most, now_ms)
+            wanted = AcquisitionLimits(records_left, limits.batch_size, limits.mode)
+            fetched = self._acquire(fetching.key, share_partition, wanted, most, now_ms)
             bytes_left -= len(fetched.acquired.records)
             records_left -= fetched.acquired.count
             answers[share_partition.key.partition] = fetched
         return answers
 
     def _acquire(
-        self, member: SessionKey, share_partition: SharePartition, want: Want, most: MostBytes, now_ms: int
-    ) -> Fetched:
-        acquire = AcquireFor(member.member_id, want, self.group_config(member.group_id))
+        self,
+        member: ShareSessionKey,
+        share_partition: SharePartition,
+        wanted: AcquisitionLimits,
+        most: MostBytes,
+        now_ms: int,
+    ) -> FetchedPartition:
+        acquire = AcquireFor(member.member_id, wanted, self.group_config(member.group_id))
         log = self._led.log_of(share_partition.key.partition)
         try:
             acquired = acquire_from_log(share_partition, log, most, self._led.commit, acquire, now_ms)
         except BrokerError as error:
-            return Fetched(error=error)
+            return FetchedPartition(error=error)
         self._led.reschedule(share_partition)
-        return Fetched(acquired)
+        return FetchedPartition(acquired)
 
     def _acknowledge_or_refuse(
         self, key: SharePartitionKey, acknowledgement: Acknowledgement, now_ms: int

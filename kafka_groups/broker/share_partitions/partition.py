@@ -17,7 +17,7 @@ from kafka_groups.broker.share_partitions.acknowledgement import (
     plan_acknowledgement,
     released,
 )
-from kafka_groups.broker.share_partitions.acquisition import Claim, Want, plan_acquisition
+from kafka_groups.broker.share_partitions.acquisition import Acquisition, AcquisitionLimits, plan_acquisition
 from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
 from kafka_groups.broker.share_partitions.in_flight import Delivery, InFlight
 from kafka_groups.broker.share_partitions.logs import LogBatch
@@ -90,7 +90,12 @@ class SharePartition:
     # -------------------------------------------------------------------------------------- operations
 
     def acquire(
-        self, member_id: str, batches: Sequence[LogBatch], want: Want, config: ShareGroupConfig, now_ms: int
+        self,
+        member_id: str,
+        batches: Sequence[LogBatch],
+        wanted: AcquisitionLimits,
+        config: ShareGroupConfig,
+        now_ms: int,
     ) -> tuple[AcquiredRecords, ...]:
         """Acquire available records for a member, locked for the group's lock duration.
 
@@ -99,22 +104,24 @@ class SharePartition:
         Args:
             member_id: The member.
             batches: Batches of the log that may be delivered, starting with the one that contains `fetch_offset`.
-            want: The request of the member's fetch.
+            wanted: The request of the member's fetch.
             config: The group's configuration.
             now_ms: Monotonic time.
 
         Returns:
             The acquired ranges, sorted by offset and without overlaps.
         """
-        if not batches or want.max_records <= 0:
+        if not batches or wanted.max_records <= 0:
             return ()
         limits = DeliveryLimits(config.delivery_count_limit)
-        claims = plan_acquisition(self.in_flight, batches, want, limits, config.partition_max_record_locks)
-        for claim in claims:
-            self._lock(claim, member_id, now_ms + config.record_lock_duration_ms)
+        acquisitions = plan_acquisition(self.in_flight, batches, wanted, limits, config.partition_max_record_locks)
+        for acquisition in acquisitions:
+            self._lock(acquisition, member_id, now_ms + config.record_lock_duration_ms)
         return tuple(
-            AcquiredRecords(first_offset=claim.first, last_offset=claim.last, delivery_count=claim.delivery_count)
-            for claim in claims
+            AcquiredRecords(
+                first_offset=acquisition.first, last_offset=acquisition.last, delivery_count=acquisition.delivery_count
+            )
+            for acquisition in acquisitions
         )
 
     def acknowledge(
@@ -162,15 +169,19 @@ class SharePartition:
 
     # ----------------------------------------------------------------------------------------- insides
 
-    def _lock(self, claim: Claim, member_id: str, deadline_ms: int) -> None:
-        if claim.batch.last > self.in_flight.end_offset:
+    def _lock(self, acquisition: Acquisition, member_id: str, deadline_ms: int) -> None:
+        if acquisition.batch.last > self.in_flight.end_offset:
             # The rest of a split batch is also in flight, and available.
             self.in_flight.set(
-                claim.first, claim.batch.last, Delivery(RecordState.AVAILABLE, delivery_count=0, batch=claim.batch)
+                acquisition.first,
+                acquisition.batch.last,
+                Delivery(RecordState.AVAILABLE, delivery_count=0, batch=acquisition.batch),
             )
         state = next_state(RecordState.AVAILABLE, RecordEvent.ACQUIRE)
         self.in_flight.set(
-            claim.first, claim.last, Delivery(state, claim.delivery_count, claim.batch, member_id, deadline_ms)
+            acquisition.first,
+            acquisition.last,
+            Delivery(state, acquisition.delivery_count, acquisition.batch, member_id, deadline_ms),
         )
 
     def _renew(self, renewal: OffsetRange, deadline_ms: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from kafka_groups.broker.share_partitions.acquisition import Want
+from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.logs import LogBatch, LogRead, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
@@ -54,7 +54,7 @@ class AcquireFor:
     """A member's request for records of one share-partition."""
 
     member_id: str
-    want: Want
+    wanted: AcquisitionLimits
     config: ShareGroupConfig
 
 
@@ -98,7 +98,7 @@ def acquire_from_log(
         return NOTHING
     if batches[0].base_offset > fetch_offset:
         commit(share_partition, share_partition.discard([OffsetRange(fetch_offset, batches[0].base_offset - 1)]))
-    ranges = share_partition.acquire(acquire.member_id, batches, acquire.want, acquire.config, now_ms)
+    ranges = share_partition.acquire(acquire.member_id, batches, acquire.wanted, acquire.config, now_ms)
     return Acquired(_bytes_of(read, ranges), ranges) if ranges else NOTHING
 
 

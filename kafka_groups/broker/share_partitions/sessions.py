@@ -13,19 +13,14 @@ from kafka_groups.errors import (
     ShareSessionLimitReachedError,
     ShareSessionNotFoundError,
 )
+from kafka_groups.protocol.messages.share_fetch import INITIAL_EPOCH, MAX_EPOCH
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["FINAL_EPOCH", "INITIAL_EPOCH", "SessionKey", "ShareSession", "ShareSessions", "next_epoch", "rotated"]
-
-INITIAL_EPOCH = 0
-"""Epoch that opens or replaces a session."""
-FINAL_EPOCH = -1
-"""Epoch that closes a session."""
-_LAST_EPOCH = 2**31 - 1
+__all__ = ["ShareSession", "ShareSessionKey", "ShareSessions", "next_epoch", "rotated"]
 
 
 @frozen
-class SessionKey:
+class ShareSessionKey:
     """The group and member of a session."""
 
     group_id: str
@@ -44,7 +39,7 @@ class ShareSession:
             response must contain the partition even without records, because it was added or had an error before.
     """
 
-    key: SessionKey
+    key: ShareSessionKey
     connection_id: int
     epoch: int = INITIAL_EPOCH + 1
     partitions: dict[TopicIdPartition, bool] = field(factory=dict)
@@ -70,8 +65,8 @@ class ShareSessions:
 
     def __init__(self, max_sessions: int) -> None:
         self.max_sessions = max_sessions
-        self._sessions: dict[SessionKey, ShareSession] = {}
-        self._by_connection: dict[int, dict[SessionKey, None]] = {}
+        self._sessions: dict[ShareSessionKey, ShareSession] = {}
+        self._by_connection: dict[int, dict[ShareSessionKey, None]] = {}
 
     def __repr__(self) -> str:
         return f"<ShareSessions: {len(self)} of {self.max_sessions}>"
@@ -80,11 +75,11 @@ class ShareSessions:
         """Number of sessions."""
         return len(self._sessions)
 
-    def get(self, key: SessionKey) -> ShareSession | None:
+    def get(self, key: ShareSessionKey) -> ShareSession | None:
         """Return the member's session, or None."""
         return self._sessions.get(key)
 
-    def known(self, key: SessionKey) -> ShareSession:
+    def known(self, key: ShareSessionKey) -> ShareSession:
         """Return the member's session.
 
         Raises:
@@ -95,7 +90,7 @@ class ShareSessions:
             raise ShareSessionNotFoundError(f"Member {key.member_id} has no share session for group '{key.group_id}'.")
         return session
 
-    def open(self, key: SessionKey, connection_id: int, partitions: Iterable[TopicIdPartition]) -> ShareSession:
+    def open(self, key: ShareSessionKey, connection_id: int, partitions: Iterable[TopicIdPartition]) -> ShareSession:
         """Open a session, which replaces the member's existing one.
 
         Raises:
@@ -112,7 +107,7 @@ class ShareSessions:
         self._by_connection.setdefault(connection_id, {})[key] = None
         return session
 
-    def advance(self, key: SessionKey, epoch: int) -> ShareSession:
+    def advance(self, key: ShareSessionKey, epoch: int) -> ShareSession:
         """Return the session for a request with the given epoch, and advance the epoch.
 
         Raises:
@@ -125,7 +120,7 @@ class ShareSessions:
         session.epoch = next_epoch(epoch)
         return session
 
-    def close(self, key: SessionKey) -> ShareSession:
+    def close(self, key: ShareSessionKey) -> ShareSession:
         """Close a session and return it.
 
         Raises:
@@ -139,7 +134,7 @@ class ShareSessions:
         """Close the sessions that a connection opened, and return them."""
         return [self.close(key) for key in list(self._by_connection.get(connection_id, ()))]
 
-    def _remove(self, key: SessionKey) -> None:
+    def _remove(self, key: ShareSessionKey) -> None:
         session = self._sessions.pop(key, None)
         if session is None:
             return
@@ -151,7 +146,7 @@ class ShareSessions:
 
 def next_epoch(epoch: int) -> int:
     """Return the epoch of the next request. It wraps to 1, because 0 would open a session."""
-    return INITIAL_EPOCH + 1 if epoch == _LAST_EPOCH else epoch + 1
+    return INITIAL_EPOCH + 1 if epoch == MAX_EPOCH else epoch + 1
 
 
 def rotated(partitions: Iterable[TopicIdPartition], epoch: int) -> list[TopicIdPartition]:

@@ -29,7 +29,7 @@ _NO_COUNT = -1
 _Key = tuple[str, UUID, int]
 
 
-class _State:
+class _SharePartitionState:
     """One share-partition's state, with its batches merged."""
 
     def __init__(self, state_epoch: int, start_offset: int) -> None:
@@ -60,7 +60,7 @@ class ShareStateStore:
 
     def __init__(self) -> None:
         self.history = DeliveryHistory()
-        self._states: dict[_Key, _State] = {}
+        self._states: dict[_Key, _SharePartitionState] = {}
 
     def __repr__(self) -> str:
         return f"<ShareStateStore of {len(self._states)} share-partitions>"
@@ -90,7 +90,7 @@ class ShareStateStore:
         if known is not None and state_epoch < known.state_epoch:
             raise FencedStateEpochError(f"State epoch {state_epoch} is older than {known.state_epoch}.")
         if known is None or state_epoch > known.state_epoch:
-            self._states[group_id, topic_id, partition] = _State(state_epoch, start_offset)
+            self._states[group_id, topic_id, partition] = _SharePartitionState(state_epoch, start_offset)
 
     def read(self, group_id: str, topic_id: UUID, partition: int, leader_epoch: int) -> PersistedState:
         """Return the state for a leader with the given epoch. Fences leaders with older epochs.
@@ -135,13 +135,13 @@ class ShareStateStore:
             return None
         return StateSummary(state.state_epoch, state.leader_epoch, state.start_offset, state.delivery_complete_count)
 
-    def _known(self, group_id: str, topic_id: UUID, partition: int) -> _State:
+    def _known(self, group_id: str, topic_id: UUID, partition: int) -> _SharePartitionState:
         state = self._states.get((group_id, topic_id, partition))
         if state is None:
             raise UnknownTopicOrPartitionError(f"Group '{group_id}' has no state for {topic_id}-{partition}.")
         return state
 
 
-def _fence_leader(state: _State, leader_epoch: int) -> None:
+def _fence_leader(state: _SharePartitionState, leader_epoch: int) -> None:
     if leader_epoch < state.leader_epoch:
         raise FencedLeaderEpochError(f"Leader epoch {leader_epoch} is older than {state.leader_epoch}.")

@@ -15,16 +15,15 @@ from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_heartbeat import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
     Assignment,
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["LEAVE_EPOCH", "ShareMembership"]
-
-JOIN_EPOCH = 0
-LEAVE_EPOCH = -1
+__all__ = ["ShareMembership"]
 
 
 @frozen

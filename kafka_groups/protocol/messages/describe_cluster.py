@@ -1,8 +1,14 @@
 """DescribeCluster (key 60), v0-v2: id, controller and brokers of a cluster (KIP-700)."""
 
+from typing import Final
+
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+
+BROKER_ENDPOINTS: Final = 1
+CONTROLLER_ENDPOINTS: Final = 2
+"""Types of endpoints that a request may ask for (KIP-919)."""
 
 
 @frozen(kw_only=True)

@@ -1,8 +1,18 @@
 """DescribeConfigs (key 32), v1-v4: returns configs of topics (2), brokers (4) and groups (32) with their sources."""
 
+from typing import Final
+
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+
+TOPIC_CONFIG: Final = 1
+DYNAMIC_BROKER_CONFIG: Final = 2
+DYNAMIC_DEFAULT_BROKER_CONFIG: Final = 3
+STATIC_BROKER_CONFIG: Final = 4
+DEFAULT_CONFIG: Final = 5
+GROUP_CONFIG: Final = 8
+"""Sources of a config: the levels at which it can be set."""
 
 
 @frozen(kw_only=True)

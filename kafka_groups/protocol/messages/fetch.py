@@ -1,11 +1,23 @@
 """Fetch (key 1), v4-v18: reads records by offset, for consumers and followers. Sessions since v7 (KIP-227)."""
 
+from typing import Final
 from uuid import UUID
 
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
+
+NO_SESSION: Final = 0
+"""Session id without a session."""
+INITIAL_EPOCH: Final = 0
+"""Epoch of a full request, which opens a fetch session."""
+FINAL_EPOCH: Final = -1
+"""Epoch of a full request without a session, which closes the one that it names."""
+MAX_EPOCH: Final = 2**31 - 1
+"""The epoch after this one is 1."""
+READ_COMMITTED: Final = 1
+"""Isolation level that leaves out records of open and aborted transactions."""
 
 
 @frozen(kw_only=True)

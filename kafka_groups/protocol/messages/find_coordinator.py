@@ -1,8 +1,18 @@
 """FindCoordinator (key 10), v0-v6: finds the coordinator of a group (0), transaction (1) or share-partition (2)."""
 
+import enum
+
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+
+
+class CoordinatorType(enum.IntEnum):
+    """The meaning of a key."""
+
+    GROUP = 0
+    TRANSACTION = 1
+    SHARE = 2
 
 
 @frozen(kw_only=True)

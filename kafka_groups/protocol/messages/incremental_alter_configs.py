@@ -1,8 +1,16 @@
 """IncrementalAlterConfigs (key 44), v0-v1: changes single configs of topics, brokers and groups (KIP-339)."""
 
+from typing import Final
+
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+
+SET: Final = 0
+DELETE: Final = 1
+APPEND: Final = 2
+SUBTRACT: Final = 3
+"""Operations on a config."""
 
 
 @frozen(kw_only=True)

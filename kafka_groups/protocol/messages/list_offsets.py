@@ -1,8 +1,18 @@
 """ListOffsets (key 2), v1-v11: finds offsets by timestamp."""
 
+from typing import Final
+
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+"""Timestamps with a meaning of their own."""
 
 
 @frozen(kw_only=True)

@@ -51,7 +51,7 @@ class ShareAcknowledgeRequest:
 
 
 @frozen(kw_only=True)
-class PartitionData:
+class ShareAcknowledgePartitionData:
     """The result of one partition's acknowledgements: INVALID_RECORD_STATE if a lock was lost."""
 
     partition_index: int
@@ -65,7 +65,7 @@ class ShareAcknowledgeTopicResponse:
     """Partitions of one topic."""
 
     topic_id: UUID | None = None
-    partitions: tuple[PartitionData, ...] = ()
+    partitions: tuple[ShareAcknowledgePartitionData, ...] = ()
 
 
 @frozen(kw_only=True)

@@ -1,5 +1,7 @@
 """ShareFetch (key 78), v1-v2: acquires records of a share group and acknowledges others (KIP-932)."""
 
+import enum
+from typing import Final
 from uuid import UUID
 
 from attrs import frozen
@@ -9,9 +11,25 @@ from kafka_groups.protocol.fields import ignorable
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 
+INITIAL_EPOCH: Final = 0
+"""Epoch that opens a share session, or replaces it."""
+FINAL_EPOCH: Final = -1
+"""Epoch that closes a share session."""
+MAX_EPOCH: Final = 2**31 - 1
+"""The epoch after this one is 1."""
+
+
+class AcquireMode(enum.IntEnum):
+    """How strictly MaxRecords is applied (KIP-1206)."""
+
+    BATCH_OPTIMIZED = 0
+    """Acquire whole batches. The last one is the one that reaches MaxRecords, and it may exceed it."""
+    RECORD_LIMIT = 1
+    """Never acquire more than MaxRecords. Batches are split."""
+
 
 @frozen(kw_only=True)
-class FetchPartition:
+class ShareFetchPartition:
     """A partition to add to the session, or with acknowledgements (not allowed with epoch 0)."""
 
     partition_index: int
@@ -19,15 +37,15 @@ class FetchPartition:
 
 
 @frozen(kw_only=True)
-class FetchTopic:
+class ShareFetchTopic:
     """Partitions of one topic."""
 
     topic_id: UUID | None = None
-    partitions: tuple[FetchPartition, ...] = ()
+    partitions: tuple[ShareFetchPartition, ...] = ()
 
 
 @frozen(kw_only=True)
-class ForgottenTopic:
+class ShareForgottenTopic:
     """Partitions to remove from the session."""
 
     topic_id: UUID | None = None
@@ -53,8 +71,8 @@ class ShareFetchRequest:
     batch_size: int
     share_acquire_mode: int = ignorable(0)  # v2+
     is_renew_ack: bool = False  # v2+
-    topics: tuple[FetchTopic, ...] = ()
-    forgotten_topics_data: tuple[ForgottenTopic, ...] = ()
+    topics: tuple[ShareFetchTopic, ...] = ()
+    forgotten_topics_data: tuple[ShareForgottenTopic, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -67,7 +85,7 @@ class AcquiredRecords:
 
 
 @frozen(kw_only=True)
-class PartitionData:
+class ShareFetchPartitionData:
     """Records of one partition as raw batches, or None.
 
     Only records in `acquired_records` may be returned to the application. The acknowledgement error applies to the
@@ -89,7 +107,7 @@ class ShareFetchableTopicResponse:
     """Partitions of one topic."""
 
     topic_id: UUID | None = None
-    partitions: tuple[PartitionData, ...] = ()
+    partitions: tuple[ShareFetchPartitionData, ...] = ()
 
 
 @frozen(kw_only=True)

@@ -16,7 +16,7 @@ class ShareGroupDescribeRequest:
 
 
 @frozen(kw_only=True)
-class TopicPartitions:
+class DescribedTopicPartitions:
     """Partitions of one topic, by id and name."""
 
     topic_id: UUID | None = None
@@ -25,10 +25,10 @@ class TopicPartitions:
 
 
 @frozen(kw_only=True)
-class Assignment:
+class DescribedAssignment:
     """The assignment of a member. A share-partition may be assigned to several members."""
 
-    topic_partitions: tuple[TopicPartitions, ...] = ()
+    topic_partitions: tuple[DescribedTopicPartitions, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -41,7 +41,7 @@ class Member:
     client_id: str
     client_host: str
     subscribed_topic_names: tuple[str, ...] = ()
-    assignment: Assignment
+    assignment: DescribedAssignment
 
 
 @frozen(kw_only=True)

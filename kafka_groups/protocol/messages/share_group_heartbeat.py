@@ -1,10 +1,16 @@
 """ShareGroupHeartbeat (key 76), v1: joins, stays in or leaves a share group (KIP-932)."""
 
+from typing import Final
 from uuid import UUID
 
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+
+JOIN_EPOCH: Final = 0
+"""Member epoch that joins the group."""
+LEAVE_EPOCH: Final = -1
+"""Member epoch that leaves the group."""
 
 
 @frozen(kw_only=True)

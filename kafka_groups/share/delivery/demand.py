@@ -2,6 +2,7 @@
 
 from kafka_groups.config.readers import ADAPTIVE
 from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.share.delivery.fetch_size import Situation
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.leader import FetchLimits, Leader
@@ -15,7 +16,7 @@ _SHORT_WAIT_MS = 100
 _OFTEN = 2
 """What was delivered more often than this may be the reason why the consumers before did not finish."""
 
-_ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
+_ACQUIRE_MODES = {"batch_optimized": AcquireMode.BATCH_OPTIMIZED, "record_limit": AcquireMode.RECORD_LIMIT}
 
 
 class Demand:

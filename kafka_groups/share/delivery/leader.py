@@ -15,12 +15,18 @@ from kafka_groups.protocol.messages.share_acknowledge import (
     AcknowledgeTopic,
     ShareAcknowledgeRequest,
 )
-from kafka_groups.protocol.messages.share_fetch import FetchPartition, FetchTopic, ForgottenTopic, ShareFetchRequest
+from kafka_groups.protocol.messages.share_fetch import (
+    FINAL_EPOCH,
+    ShareFetchPartition,
+    ShareFetchRequest,
+    ShareFetchTopic,
+    ShareForgottenTopic,
+)
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.marks import NOT_ACQUIRED, encode_batches
-from kafka_groups.share.delivery.session import CLOSING_EPOCH, SessionChange, ShareSession
+from kafka_groups.share.delivery.session import SessionChange, ShareSession
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Exchange", "FetchLimits", "Leader", "Purpose"]
@@ -173,7 +179,7 @@ class Leader:
         return ShareAcknowledgeRequest(
             group_id=group_id,
             member_id=member_id,
-            share_session_epoch=CLOSING_EPOCH if closing else self.session.epoch,
+            share_session_epoch=FINAL_EPOCH if closing else self.session.epoch,
             is_renew_ack=any(pending.renews for pending in acknowledgements),
             topics=topics,
         )
@@ -219,13 +225,13 @@ def _by_topic(batches: Batches) -> dict[UUID, list[tuple[int, tuple[Acknowledgem
     return topics
 
 
-def _fetch_topics(change: SessionChange, batches: Batches) -> tuple[FetchTopic, ...]:
+def _fetch_topics(change: SessionChange, batches: Batches) -> tuple[ShareFetchTopic, ...]:
     listed: Batches = {**dict.fromkeys(change.added, ()), **batches}
     return tuple(
-        FetchTopic(
+        ShareFetchTopic(
             topic_id=topic_id,
             partitions=tuple(
-                FetchPartition(partition_index=index, acknowledgement_batches=of_partition)
+                ShareFetchPartition(partition_index=index, acknowledgement_batches=of_partition)
                 for index, of_partition in partitions
             ),
         )
@@ -233,9 +239,9 @@ def _fetch_topics(change: SessionChange, batches: Batches) -> tuple[FetchTopic, 
     )
 
 
-def _forgotten_topics(change: SessionChange) -> tuple[ForgottenTopic, ...]:
+def _forgotten_topics(change: SessionChange) -> tuple[ShareForgottenTopic, ...]:
     grouped = _by_topic(dict.fromkeys(change.forgotten, ()))
     return tuple(
-        ForgottenTopic(topic_id=topic_id, partitions=tuple(index for index, _ in partitions))
+        ShareForgottenTopic(topic_id=topic_id, partitions=tuple(index for index, _ in partitions))
         for topic_id, partitions in grouped.items()
     )

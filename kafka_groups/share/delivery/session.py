@@ -1,18 +1,14 @@
 """A share session with one leader: its epochs, and which partitions the leader knows to be in it (KIP-932)."""
 
 from collections.abc import Iterable
-from typing import Final
 
 from attrs import frozen
 
+from kafka_groups.protocol.messages.share_fetch import INITIAL_EPOCH, MAX_EPOCH
 from kafka_groups.share.delivery.acquired import SessionId
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["CLOSING_EPOCH", "OPENING_EPOCH", "SessionChange", "ShareSession"]
-
-OPENING_EPOCH: Final = 0
-CLOSING_EPOCH: Final = -1
-_MAX_EPOCH: Final = 2**31 - 1
+__all__ = ["SessionChange", "ShareSession"]
 
 
 @frozen
@@ -35,7 +31,7 @@ class ShareSession:
 
     def __init__(self, node_id: int) -> None:
         self.node_id = node_id
-        self.epoch = OPENING_EPOCH
+        self.epoch = INITIAL_EPOCH
         self.generation = 0
         self._partitions: dict[TopicIdPartition, None] = {}
         self._wanted: tuple[TopicIdPartition, ...] = ()
@@ -51,7 +47,7 @@ class ShareSession:
     @property
     def is_open(self) -> bool:
         """Whether the leader has answered the opening request."""
-        return self.epoch != OPENING_EPOCH
+        return self.epoch != INITIAL_EPOCH
 
     def __contains__(self, partition: TopicIdPartition) -> bool:
         return partition in self._partitions
@@ -69,11 +65,11 @@ class ShareSession:
 
     def answered(self) -> None:
         """The leader took the request with the current epoch; after the largest epoch comes 1."""
-        self.epoch = 1 if self.epoch == _MAX_EPOCH else self.epoch + 1
+        self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1
 
     def lost(self) -> None:
         """The session is gone, and with it every lock that was acquired in it."""
-        self.epoch = OPENING_EPOCH
+        self.epoch = INITIAL_EPOCH
         self.generation += 1
         self._partitions = {}
         self._wanted = ()

@@ -20,7 +20,7 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
-from kafka_groups.protocol.messages.share_fetch import PartitionData, ShareFetchResponse
+from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData, ShareFetchResponse
 from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.inbox import Fetched, Inbox
@@ -113,7 +113,7 @@ class Settlement:
         return not tries_again and not (any(failed) and exchange.leader.dry)
 
     def _deliver(
-        self, exchange: Exchange, parts: Iterable[tuple[TopicIdPartition, PartitionData]], now_ms: int
+        self, exchange: Exchange, parts: Iterable[tuple[TopicIdPartition, ShareFetchPartitionData]], now_ms: int
     ) -> None:
         if exchange.leader.ending:
             return  # closing the session releases them
@@ -134,13 +134,15 @@ class Settlement:
             exchange.leader.gathers_until_ms = now_ms + GATHER_MS
             self._metrics.delivered(records, size_bytes, now_ms)
 
-    def _fetched_part(self, exchange: Exchange, tip: TopicIdPartition, data: PartitionData) -> Fetched:
+    def _fetched_part(self, exchange: Exchange, tip: TopicIdPartition, data: ShareFetchPartitionData) -> Fetched:
         named = TopicIdPartition(tip.topic_id, tip.partition, self._metadata.metadata.name_of(tip.topic_id))
         deadline_ms = exchange.sent_ms + (self.lock_timeout_ms or NEVER_MS)
         acquired = AcquiredRecords(named, exchange.leader.session.id, data.acquired_records, deadline_ms)
         return Fetched(acquired, data.records or b"")
 
-    def _partition_failed(self, tip: TopicIdPartition, data: PartitionData, endpoints: Sequence[NodeEndpoint]) -> bool:
+    def _partition_failed(
+        self, tip: TopicIdPartition, data: ShareFetchPartitionData, endpoints: Sequence[NodeEndpoint]
+    ) -> bool:
         """React to the error of a partition; returns whether to back off from the leader."""
         code = data.error_code
         if code in _REFRESH:
@@ -326,7 +328,7 @@ class Settlement:
             self.lock_timeout_ms = timeout_ms
 
 
-def _parts(response: ShareFetchResponse) -> Iterable[tuple[TopicIdPartition, PartitionData]]:
+def _parts(response: ShareFetchResponse) -> Iterable[tuple[TopicIdPartition, ShareFetchPartitionData]]:
     for topic in response.responses:
         for data in topic.partitions:
             yield TopicIdPartition(topic.topic_id or UUID(int=0), data.partition_index), data

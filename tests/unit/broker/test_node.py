@@ -15,7 +15,12 @@ from kafka_groups.protocol.messages.share_acknowledge import (
     AcknowledgeTopic,
     ShareAcknowledgeRequest,
 )
-from kafka_groups.protocol.messages.share_fetch import FetchPartition, FetchTopic, PartitionData, ShareFetchRequest
+from kafka_groups.protocol.messages.share_fetch import (
+    ShareFetchPartition,
+    ShareFetchPartitionData,
+    ShareFetchRequest,
+    ShareFetchTopic,
+)
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.testing.simulation import Simulation, run_simulated
@@ -63,16 +68,16 @@ class Bench:
         assert response.responses[0].partition_responses[0].error_code == ErrorCode.NONE
         connection.close()
 
-    async def fetch(self, connection: ClientConnection, member: str, epoch: int) -> PartitionData | None:
+    async def fetch(self, connection: ClientConnection, member: str, epoch: int) -> ShareFetchPartitionData | None:
         """What the member gets; None when the response does not name the partition."""
-        topic = FetchTopic(topic_id=self.topic.topic_id, partitions=(FetchPartition(partition_index=0),))
+        topic = ShareFetchTopic(topic_id=self.topic.topic_id, partitions=(ShareFetchPartition(partition_index=0),))
         request = ShareFetchRequest(
             group_id="g", member_id=member, share_session_epoch=epoch, max_wait_ms=WAIT_MS, min_bytes=1,
             max_records=500, batch_size=500, topics=(topic,),
         )  # fmt: skip
         response = await self.ask(connection, request, 2)
         assert response.error_code == ErrorCode.NONE, response.error_message
-        data: PartitionData | None = next((p for topic in response.responses for p in topic.partitions), None)
+        data: ShareFetchPartitionData | None = next((p for topic in response.responses for p in topic.partitions), None)
         return data
 
     def acknowledged(self, batch: AcknowledgementBatch) -> AcknowledgeTopic:
@@ -91,7 +96,7 @@ def simulated(program: Callable[[Bench], Awaitable[None]]) -> None:
     run_simulated(whole, 1)
 
 
-def ranges(data: PartitionData | None) -> list[tuple[int, int, int]]:
+def ranges(data: ShareFetchPartitionData | None) -> list[tuple[int, int, int]]:
     acquired = () if data is None else data.acquired_records
     return [(each.first_offset, each.last_offset, each.delivery_count) for each in acquired]
 

@@ -21,7 +21,7 @@ from kafka_groups.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from kafka_groups.protocol.messages.share_acknowledge import PartitionData as AcknowledgedPartition
+from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgePartitionData as AcknowledgedPartition
 from kafka_groups.protocol.messages.share_acknowledge import (
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
@@ -29,8 +29,8 @@ from kafka_groups.protocol.messages.share_acknowledge import (
 )
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
 from kafka_groups.protocol.messages.share_fetch import (
-    PartitionData,
     ShareFetchableTopicResponse,
+    ShareFetchPartitionData,
     ShareFetchRequest,
     ShareFetchResponse,
 )
@@ -160,16 +160,19 @@ class Bench:
         partition: int = 0,
         version: int = 2,
         blob: bytes | None = None,
-        parts: tuple[PartitionData, ...] = (),
+        parts: tuple[ShareFetchPartitionData, ...] = (),
         **values: Any,
     ) -> None:
         """A ShareFetch response: these ranges are acquired of the partition, and every acknowledgement is taken."""
         got = tuple(AcquiredRange(first_offset=a, last_offset=b, delivery_count=1) for a, b in ranges)
         if ranges:
             blob = b"".join(batch(a, b) for a, b in ranges) if blob is None else blob
-            parts = (*parts, PartitionData(partition_index=partition, records=blob, acquired_records=got))
+            parts = (*parts, ShareFetchPartitionData(partition_index=partition, records=blob, acquired_records=got))
         listed = {part.partition_index for part in parts}
-        parts = (*parts, *(PartitionData(partition_index=p) for p in acknowledged_in(request) if p not in listed))
+        parts = (
+            *parts,
+            *(ShareFetchPartitionData(partition_index=p) for p in acknowledged_in(request) if p not in listed),
+        )
         responses = (ShareFetchableTopicResponse(topic_id=TOPIC, partitions=parts),) if parts else ()
         values = dict[str, Any](acquisition_lock_timeout_ms=LOCK_MS, responses=responses) | values
         self.respond(request, ShareFetchResponse(**values), version)

@@ -9,8 +9,8 @@ from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.errors import DisconnectedError, RenewalUnsupportedError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.share_acknowledge import PartitionData as AcknowledgedPartition
-from kafka_groups.protocol.messages.share_fetch import PartitionData
+from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgePartitionData as AcknowledgedPartition
+from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.settlement import GATHER_MS
 from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
@@ -137,7 +137,7 @@ def test_errors_that_fail_an_acknowledgement_at_once(code: ErrorCode, how: str) 
     ticket = bench.commit()
     if how == "fetch":
         bench.begin()
-        bench.fetched(bench.fetch(), parts=(PartitionData(partition_index=0, acknowledge_error_code=code),))
+        bench.fetched(bench.fetch(), parts=(ShareFetchPartitionData(partition_index=0, acknowledge_error_code=code),))
     else:
         bench.acknowledged(bench.acknowledge(), code)
     assert ticket.is_done
@@ -161,7 +161,7 @@ def test_errors_that_may_pass_are_tried_again_until_the_deadline(how: str) -> No
             assert acknowledged_in(request) == {0: {0: 1, 1: 1}}
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
             if request.api is ApiKey.SHARE_FETCH:
-                bench.fetched(request, parts=(PartitionData(partition_index=0, acknowledge_error_code=code),))
+                bench.fetched(request, parts=(ShareFetchPartitionData(partition_index=0, acknowledge_error_code=code),))
             elif how == "top level":
                 bench.acknowledged(request, error_code=code)
             else:

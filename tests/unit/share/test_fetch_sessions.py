@@ -18,10 +18,10 @@ from kafka_groups.protocol.messages.metadata import MetadataResponse
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch, ShareAcknowledgeRequest
 from kafka_groups.protocol.messages.share_fetch import (
     AcquiredRecords,
-    FetchPartition,
-    FetchTopic,
-    PartitionData,
+    ShareFetchPartition,
+    ShareFetchPartitionData,
     ShareFetchRequest,
+    ShareFetchTopic,
 )
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.session import ShareSession
@@ -78,8 +78,9 @@ def test_the_opening_fetch_lists_all_partitions_and_the_next_ones_none() -> None
         max_records=50,
         batch_size=50,
         topics=(
-            FetchTopic(
-                topic_id=TOPIC, partitions=(FetchPartition(partition_index=0), FetchPartition(partition_index=1))
+            ShareFetchTopic(
+                topic_id=TOPIC,
+                partitions=(ShareFetchPartition(partition_index=0), ShareFetchPartition(partition_index=1)),
             ),
         ),
     )
@@ -196,7 +197,7 @@ def rate_per_10_s(bench: Bench, code: ErrorCode, *, top_level: bool) -> int:
         result = bench.manager.poll(bench.now_ms)
         for request in result.requests:
             count += 1
-            failed = PartitionData(partition_index=0, error_code=code)
+            failed = ShareFetchPartitionData(partition_index=0, error_code=code)
             if top_level:
                 bench.fetched(request, error_code=code)
             else:
@@ -235,7 +236,9 @@ def test_a_partitions_error_that_the_application_can_act_on_is_raised_once(
 ) -> None:
     bench = Bench()
     bench.begin()
-    bench.fetched(bench.fetch(), parts=(PartitionData(partition_index=0, error_code=code, error_message="why"),))
+    bench.fetched(
+        bench.fetch(), parts=(ShareFetchPartitionData(partition_index=0, error_code=code, error_message="why"),)
+    )
     with pytest.raises(error, match="why"):
         bench.end()
     bench.end()
@@ -245,14 +248,14 @@ def test_a_partitions_error_that_the_application_can_act_on_is_raised_once(
 def test_errors_that_are_only_logged(code: ErrorCode) -> None:
     bench = Bench()
     bench.begin()
-    bench.fetched(bench.fetch(), parts=(PartitionData(partition_index=0, error_code=code),))
+    bench.fetched(bench.fetch(), parts=(ShareFetchPartitionData(partition_index=0, error_code=code),))
     assert not bench.errors
 
 
 def test_a_partition_that_fails_does_not_slow_down_the_others_of_its_leader() -> None:
     bench = Bench([1, 1])
     bench.begin()
-    failed = PartitionData(partition_index=1, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    failed = ShareFetchPartitionData(partition_index=1, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     bench.fetched(bench.fetch(), (0, 3), parts=(failed,))
     assert len(bench.end()) == 4
     bench.begin()
@@ -305,7 +308,9 @@ def test_a_throttle_time_is_obeyed_also_after_success() -> None:
 def test_a_corrupt_partition_is_retried_with_a_warning() -> None:
     bench = Bench()
     bench.begin()
-    bench.fetched(bench.fetch(), parts=(PartitionData(partition_index=0, error_code=ErrorCode.CORRUPT_MESSAGE),))
+    bench.fetched(
+        bench.fetch(), parts=(ShareFetchPartitionData(partition_index=0, error_code=ErrorCode.CORRUPT_MESSAGE),)
+    )
     assert CorruptMessageError.retriable
     assert bench.wait_ms() > 0
 
@@ -313,8 +318,8 @@ def test_a_corrupt_partition_is_retried_with_a_warning() -> None:
 # -------------------------------------------------------------------------------------- leaders that move
 
 
-def moved(leader: int, epoch: int) -> PartitionData:
-    return PartitionData(
+def moved(leader: int, epoch: int) -> ShareFetchPartitionData:
+    return ShareFetchPartitionData(
         partition_index=0,
         error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER,
         current_leader=LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
@@ -531,5 +536,6 @@ def test_impossible_ranges_of_a_broker_do_not_hang_the_manager() -> None:
     bad = AcquiredRecords(first_offset=5, last_offset=4, delivery_count=1)
     with pytest.raises(Exception, match="impossible"):
         bench.fetched(
-            bench.fetch(), parts=(PartitionData(partition_index=0, records=batch(5, 5), acquired_records=(bad,)),)
+            bench.fetch(),
+            parts=(ShareFetchPartitionData(partition_index=0, records=batch(5, 5), acquired_records=(bad,)),),
         )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
-from kafka_groups.protocol.messages.share_fetch import PartitionData
+from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData
 from kafka_groups.share.delivery.fetch_size import MOST_RECORDS, FetchSize, Situation
 from kafka_groups.share.delivery.records import AnyRecords
 from kafka_groups.share.delivery.settlement import GATHER_MS
@@ -152,7 +152,7 @@ def answer(bench: Bench, *, delivery_count: int = 1) -> int:
     first = bench.metrics.records_fetched_total
     blob = b"".join(batch(at, at + RECORDS - 1) for at in range(first, first + records, RECORDS))
     got = AcquiredRange(first_offset=first, last_offset=first + records - 1, delivery_count=delivery_count)
-    bench.fetched(request, parts=(PartitionData(partition_index=0, records=blob, acquired_records=(got,)),))
+    bench.fetched(request, parts=(ShareFetchPartitionData(partition_index=0, records=blob, acquired_records=(got,)),))
     return records
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from kafka_groups.broker.coordinators.groups.journal import GroupJournal
 from kafka_groups.broker.coordinators.groups.records import StatePartitions
 from kafka_groups.broker.coordinators.groups.result import Result
-from kafka_groups.broker.coordinators.groups.sessions import SessionKey
+from kafka_groups.broker.coordinators.groups.sessions import MemberKey
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.members import MemberClient
@@ -127,7 +127,7 @@ class GroupCoordinator:
         """Return the time at which `expire` has something to do, or None if no group has members."""
         return self._shard.next_deadline_ms()
 
-    def expire(self, now_ms: int) -> tuple[SessionKey, ...]:
+    def expire(self, now_ms: int) -> tuple[MemberKey, ...]:
         """Remove the members whose session timed out, and return them."""
         return self._commit(self._shard.expire(now_ms))
 

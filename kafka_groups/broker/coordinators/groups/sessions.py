@@ -4,11 +4,11 @@ import heapq
 
 from attrs import frozen
 
-__all__ = ["SessionKey", "SessionTable"]
+__all__ = ["MemberKey", "SessionTable"]
 
 
 @frozen(order=True)
-class SessionKey:
+class MemberKey:
     """One member of one group."""
 
     group_id: str
@@ -23,19 +23,19 @@ class SessionTable:
     """
 
     def __init__(self) -> None:
-        self._deadlines_ms: dict[SessionKey, int] = {}
-        self._heap: list[tuple[int, SessionKey]] = []
+        self._deadlines_ms: dict[MemberKey, int] = {}
+        self._heap: list[tuple[int, MemberKey]] = []
 
     def __len__(self) -> int:
         return len(self._deadlines_ms)
 
-    def extend(self, key: SessionKey, deadline_ms: int) -> None:
+    def extend(self, key: MemberKey, deadline_ms: int) -> None:
         """Start a session, or move its deadline."""
         if self._deadlines_ms.get(key) != deadline_ms:
             self._deadlines_ms[key] = deadline_ms
             heapq.heappush(self._heap, (deadline_ms, key))
 
-    def end(self, key: SessionKey) -> None:
+    def end(self, key: MemberKey) -> None:
         """Drop a session, if it exists."""
         self._deadlines_ms.pop(key, None)
 
@@ -45,7 +45,7 @@ class SessionTable:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def take_expired(self, now_ms: int) -> list[SessionKey]:
+    def take_expired(self, now_ms: int) -> list[MemberKey]:
         """End the sessions whose deadline has passed, earliest first."""
         expired = []
         while (deadline_ms := self.next_deadline_ms()) is not None and deadline_ms <= now_ms:
@@ -54,6 +54,6 @@ class SessionTable:
             expired.append(key)
         return expired
 
-    def _is_overtaken(self, entry: tuple[int, SessionKey]) -> bool:
+    def _is_overtaken(self, entry: tuple[int, MemberKey]) -> bool:
         deadline_ms, key = entry
         return self._deadlines_ms.get(key) != deadline_ms

@@ -10,13 +10,11 @@ from types import MappingProxyType
 
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.result import Result
-from kafka_groups.broker.coordinators.groups.sessions import SessionKey, SessionTable
+from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
 from kafka_groups.broker.coordinators.groups.share import operations
 from kafka_groups.broker.coordinators.groups.share.draft import Draft
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.members import (
-    JOIN_EPOCH,
-    LEAVE_EPOCH,
     MemberClient,
     check_can_join,
     check_member_epoch,
@@ -33,6 +31,8 @@ from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError
 from kafka_groups.protocol.messages.share_group_heartbeat import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
@@ -110,18 +110,18 @@ class GroupShard:
         group = self._groups.get(request.group_id)
         if request.member_epoch == JOIN_EPOCH:
             check_can_join(group, request.member_id, self._max_size)
-            return self._beat(group or ShareGroup(request.group_id), request, client, now_ms)
+            return self._stay(group or ShareGroup(request.group_id), request, client, now_ms)
         group = group_of_member(group, request.group_id, request.member_id)
         if request.member_epoch == LEAVE_EPOCH:
             return self._leave(group, request.member_id)
         check_member_epoch(group, request.member_id, request.member_epoch)
-        return self._beat(group, request, client, now_ms)
+        return self._stay(group, request, client, now_ms)
 
     def next_deadline_ms(self) -> int | None:
         """Return the time at which `expire` has something to do, or None if no group has members."""
         return self._sessions.next_deadline_ms()
 
-    def expire(self, now_ms: int) -> Result[tuple[SessionKey, ...]]:
+    def expire(self, now_ms: int) -> Result[tuple[MemberKey, ...]]:
         """Remove the members whose session timed out. The response contains them."""
         expired = self._sessions.take_expired(now_ms)
         drafts: dict[str, Draft] = {}
@@ -160,22 +160,22 @@ class GroupShard:
 
     # ------------------------------------------------------------------------------------------ insides
 
-    def _beat(
+    def _stay(
         self, group: ShareGroup, request: ShareGroupHeartbeatRequest, client: MemberClient, now_ms: int
     ) -> Result[ShareGroupHeartbeatResponse]:
         config = self._config_of(group.group_id)
         draft = Draft(group)
         may_compute = self._may_compute_target(group, config, now_ms)
-        beat = operations.beat(draft, request, client, self._topics, may_compute_target=may_compute)
-        if beat.computed_target:
+        result = operations.heartbeat(draft, request, client, self._topics, may_compute_target=may_compute)
+        if result.computed_target:
             self._target_computed_ms[group.group_id] = now_ms
-        self._sessions.extend(SessionKey(group.group_id, request.member_id), now_ms + config.session_timeout_ms)
-        return Result(heartbeat_response(request, beat, config), tuple(draft.records))
+        self._sessions.extend(MemberKey(group.group_id, request.member_id), now_ms + config.session_timeout_ms)
+        return Result(heartbeat_response(request, result, config), tuple(draft.records))
 
     def _leave(self, group: ShareGroup, member_id: str) -> Result[ShareGroupHeartbeatResponse]:
         draft = Draft(group)
         operations.remove(draft, member_id, self._topics)
-        self._sessions.end(SessionKey(group.group_id, member_id))
+        self._sessions.end(MemberKey(group.group_id, member_id))
         return Result(leave_response(member_id), tuple(draft.records))
 
     def _may_compute_target(self, group: ShareGroup, config: ShareGroupConfig, now_ms: int) -> bool:
@@ -187,4 +187,4 @@ class GroupShard:
 
     def _extend_session(self, group_id: str, member_id: str, now_ms: int) -> None:
         deadline_ms = now_ms + self._config_of(group_id).session_timeout_ms
-        self._sessions.extend(SessionKey(group_id, member_id), deadline_ms)
+        self._sessions.extend(MemberKey(group_id, member_id), deadline_ms)

@@ -23,11 +23,11 @@ from kafka_groups.protocol.messages.share_acknowledge import (
     ShareAcknowledgeRequest,
 )
 from kafka_groups.protocol.messages.share_fetch import (
-    FetchPartition,
-    FetchTopic,
-    ForgottenTopic,
-    PartitionData,
+    ShareFetchPartition,
+    ShareFetchPartitionData,
     ShareFetchRequest,
+    ShareFetchTopic,
+    ShareForgottenTopic,
 )
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.testing.simulation import Simulation, run_simulated
@@ -80,7 +80,7 @@ class ShareBroker(HandlerBroker):
     ) -> ShareFetchRequest:
         acks = acks or {}
         parts = tuple(
-            FetchPartition(partition_index=p, acknowledgement_batches=acks.get(p, ()))
+            ShareFetchPartition(partition_index=p, acknowledgement_batches=acks.get(p, ()))
             for p in dict.fromkeys([*listed, *acks])
         )
         topic_id = topic_id or self.topic_id("t")
@@ -91,8 +91,10 @@ class ShareBroker(HandlerBroker):
             "min_bytes": 1,
             "max_records": 500,
             "batch_size": 500,
-            "topics": (FetchTopic(topic_id=topic_id, partitions=parts),) if parts else (),
-            "forgotten_topics_data": (ForgottenTopic(topic_id=topic_id, partitions=forgotten),) if forgotten else (),
+            "topics": (ShareFetchTopic(topic_id=topic_id, partitions=parts),) if parts else (),
+            "forgotten_topics_data": (ShareForgottenTopic(topic_id=topic_id, partitions=forgotten),)
+            if forgotten
+            else (),
         }
         return ShareFetchRequest(share_session_epoch=epoch, **{**defaults, **fields})
 
@@ -105,12 +107,12 @@ class ShareBroker(HandlerBroker):
         return ShareAcknowledgeRequest(share_session_epoch=epoch, **{**defaults, **fields})
 
 
-def partitions(response: Any) -> dict[int, PartitionData]:
+def partitions(response: Any) -> dict[int, ShareFetchPartitionData]:
     assert response.error_code is ErrorCode.NONE
     return {data.partition_index: data for topic in response.responses for data in topic.partitions}
 
 
-def ranges(data: PartitionData) -> list[tuple[int, int, int]]:
+def ranges(data: ShareFetchPartitionData) -> list[tuple[int, int, int]]:
     return [(each.first_offset, each.last_offset, each.delivery_count) for each in data.acquired_records]
 
 

@@ -2,7 +2,7 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.requests.fetch_sessions import NO_SESSION, FetchPlan, FetchSessions, FetchTarget
+from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchSessions, FetchTarget
 from kafka_groups.errors import (
     FetchSessionIdNotFoundError,
     FetchSessionTopicIdError,
@@ -10,6 +10,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.fetch import (
+    NO_SESSION,
     FetchPartition,
     FetchRequest,
     FetchTopic,

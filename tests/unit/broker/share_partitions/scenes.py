@@ -5,12 +5,13 @@ from uuid import UUID
 from attrs import define, field, frozen
 
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
-from kafka_groups.broker.share_partitions.acquisition import AcquireMode, Want
+from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.types import TopicIdPartition
 
 KEY = SharePartitionKey("g", TopicIdPartition(UUID(int=1), 0, "orders"))
@@ -64,7 +65,7 @@ class Scene:
         mode = AcquireMode.RECORD_LIMIT if strict else AcquireMode.BATCH_OPTIMIZED
         readable = [batch for batch in self.batches if batch.last_offset >= self.partition.fetch_offset]
         acquired = self.partition.acquire(
-            member, readable, Want(max_records, batch_size, mode), self.config, self.now_ms
+            member, readable, AcquisitionLimits(max_records, batch_size, mode), self.config, self.now_ms
         )
         return [(each.first_offset, each.last_offset, each.delivery_count) for each in acquired]
 

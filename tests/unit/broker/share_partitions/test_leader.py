@@ -8,16 +8,15 @@ import pytest
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
-from kafka_groups.broker.share_partitions.acquisition import AcquireMode
-from kafka_groups.broker.share_partitions.leader import (
-    Fetched,
-    FetchLimits,
+from kafka_groups.broker.share_partitions.fetching import (
+    FetchedPartition,
     FetchRequested,
     ShareFetching,
-    SharePartitionLeader,
+    ShareFetchLimits,
 )
+from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
-from kafka_groups.broker.share_partitions.sessions import SessionKey
+from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import (
@@ -33,6 +32,7 @@ from kafka_groups.errors import (
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.types import TopicIdPartition, TopicPartition
@@ -40,7 +40,7 @@ from tests.unit.broker.share_partitions.scenes import acked
 
 ACCEPT, RELEASE, RENEW = 1, 2, 4
 WALL_MS = 1_700_000_000_000
-ANN, BOB = SessionKey("g", "ann"), SessionKey("g", "bob")
+ANN, BOB = ShareSessionKey("g", "ann"), ShareSessionKey("g", "bob")
 BATCH_OF_10 = build_batch([NewRecord(b"v" * 10, timestamp_ms=WALL_MS) for _ in range(10)])
 SIZE = len(BATCH_OF_10)
 
@@ -55,7 +55,7 @@ class Cluster:
         self.config = config or ShareGroupConfig(auto_offset_reset="earliest")
         self.max_sessions = max_sessions
         self.now_ms = 1_000
-        self.epochs: dict[SessionKey, int] = {}
+        self.epochs: dict[ShareSessionKey, int] = {}
         self.outcomes: dict[TopicIdPartition, BrokerError | None] = {}
         self.metadata = ClusterMetadata(random.Random(1))
         for node_id in (0, 1):
@@ -99,7 +99,7 @@ class Cluster:
 
     def begin(
         self,
-        key: SessionKey = ANN,
+        key: ShareSessionKey = ANN,
         *,
         listed: Sequence[int] = (),
         forgotten: Sequence[int] = (),
@@ -107,7 +107,7 @@ class Cluster:
         epoch: int | None = None,
         connection_id: int = 1,
         renew: bool = False,
-        limits: FetchLimits | None = None,
+        limits: ShareFetchLimits | None = None,
         node_id: int = 0,
     ) -> ShareFetching:
         if epoch is None:
@@ -117,7 +117,7 @@ class Cluster:
             epoch,
             {self.tip(p): tuple((acks or {}).get(p, ())) for p in dict.fromkeys([*listed, *(acks or {})])},
             [self.tip(p) for p in forgotten],
-            limits or FetchLimits(1, 1_000_000, 500, 500),
+            limits or ShareFetchLimits(1, 1_000_000, 500, 500),
             renew,
         )
         fetching = self.leaders[node_id].begin_fetch(key, requested, connection_id, WALL_MS)
@@ -127,10 +127,12 @@ class Cluster:
         )
         return fetching
 
-    def fetch(self, key: SessionKey = ANN, limits: FetchLimits | None = None) -> dict[int, list[tuple[int, int, int]]]:
+    def fetch(
+        self, key: ShareSessionKey = ANN, limits: ShareFetchLimits | None = None
+    ) -> dict[int, list[tuple[int, int, int]]]:
         return acquired(self.leader.collect(self.begin(key, limits=limits), self.now_ms))
 
-    def ack(self, key: SessionKey = ANN, partition: int = 0, *batches: AcknowledgementBatch) -> Exception | None:
+    def ack(self, key: ShareSessionKey = ANN, partition: int = 0, *batches: AcknowledgementBatch) -> Exception | None:
         tip = self.tip(partition)
         return self.leader.acknowledge(key, {tip: batches}, is_renew_ack=True, now_ms=self.now_ms)[tip]
 
@@ -140,7 +142,7 @@ class Cluster:
         return summary.start_offset
 
 
-def acquired(fetched: Mapping[TopicIdPartition, Fetched]) -> dict[int, list[tuple[int, int, int]]]:
+def acquired(fetched: Mapping[TopicIdPartition, FetchedPartition]) -> dict[int, list[tuple[int, int, int]]]:
     return {
         tip.partition: [(r.first_offset, r.last_offset, r.delivery_count) for r in each.acquired.ranges]
         for tip, each in fetched.items()
@@ -148,8 +150,8 @@ def acquired(fetched: Mapping[TopicIdPartition, Fetched]) -> dict[int, list[tupl
     }
 
 
-def small(max_bytes: int = 1_000_000, max_records: int = 500) -> FetchLimits:
-    return FetchLimits(1, max_bytes, max_records, 500)
+def small(max_bytes: int = 1_000_000, max_records: int = 500) -> ShareFetchLimits:
+    return ShareFetchLimits(1, max_bytes, max_records, 500)
 
 
 # ------------------------------------------------------------------------------------------- sessions
@@ -249,13 +251,13 @@ def test_a_partition_only_acknowledged_is_forgotten_again() -> None:
 def test_what_a_response_names() -> None:
     cluster = Cluster(2)
     fetching = cluster.begin()
-    assert [fetching.must_tell(tip, Fetched()) for tip in fetching.order] == [True, True]
+    assert [fetching.must_tell(tip, FetchedPartition()) for tip in fetching.order] == [True, True]
     fetching = cluster.begin()
-    assert [fetching.must_tell(tip, Fetched()) for tip in fetching.order] == [False, False]
-    failed = Fetched(error=UnknownServerError())
+    assert [fetching.must_tell(tip, FetchedPartition()) for tip in fetching.order] == [False, False]
+    failed = FetchedPartition(error=UnknownServerError())
     assert cluster.begin().must_tell(cluster.tip(0), failed)
-    assert cluster.begin().must_tell(cluster.tip(0), Fetched()), "the error has gone"
-    assert not cluster.begin().must_tell(cluster.tip(0), Fetched())
+    assert cluster.begin().must_tell(cluster.tip(0), FetchedPartition()), "the error has gone"
+    assert not cluster.begin().must_tell(cluster.tip(0), FetchedPartition())
 
 
 # ------------------------------------------------------------------------------- bytes and partitions
@@ -285,7 +287,7 @@ def test_max_records_is_for_all_partitions_together() -> None:
     for partition in (0, 1):
         cluster.produce(3, partition)
     assert cluster.fetch(limits=small(max_records=15)) == {0: [(0, 19, 1)]}
-    strict = FetchLimits(1, 1_000_000, 25, 500, AcquireMode.RECORD_LIMIT)
+    strict = ShareFetchLimits(1, 1_000_000, 25, 500, AcquireMode.RECORD_LIMIT)
     assert cluster.fetch(limits=strict) == {1: [(0, 24, 1)]}
     assert cluster.fetch(limits=strict) == {0: [(20, 29, 1)], 1: [(25, 29, 1)]}
 
@@ -303,7 +305,7 @@ def test_the_bytes_are_the_batches_from_the_first_acquired_offset_to_the_last() 
 def test_min_bytes_are_waited_for() -> None:
     cluster = Cluster(2)
     cluster.produce(partition=0)
-    fetching = cluster.begin(limits=FetchLimits(2 * SIZE, 1_000_000, 500, 500))
+    fetching = cluster.begin(limits=ShareFetchLimits(2 * SIZE, 1_000_000, 500, 500))
     assert not cluster.leader.has_enough(fetching, cluster.now_ms)
     cluster.produce(partition=1)
     assert cluster.leader.has_enough(fetching, cluster.now_ms)
@@ -311,7 +313,7 @@ def test_min_bytes_are_waited_for() -> None:
 
 def test_without_min_bytes_or_partitions_there_is_nothing_to_wait_for() -> None:
     cluster = Cluster()
-    assert cluster.leader.has_enough(cluster.begin(limits=FetchLimits(0, 1_000, 1, 1)), cluster.now_ms)
+    assert cluster.leader.has_enough(cluster.begin(limits=ShareFetchLimits(0, 1_000, 1, 1)), cluster.now_ms)
     assert cluster.leader.has_enough(cluster.begin(forgotten=[0]), cluster.now_ms)
 
 
@@ -437,7 +439,7 @@ def test_two_groups_do_not_know_of_each_other() -> None:
     cluster.state.initialize("h", cluster.topic_id, 0, 0)
     cluster.produce()
     assert cluster.fetch() == {0: [(0, 9, 1)]}
-    assert cluster.fetch(SessionKey("h", "ann")) == {0: [(0, 9, 1)]}
+    assert cluster.fetch(ShareSessionKey("h", "ann")) == {0: [(0, 9, 1)]}
 
 
 # ----------------------------------------------------------------------------------- errors, leadership

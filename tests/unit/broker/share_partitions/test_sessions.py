@@ -2,7 +2,13 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.share_partitions.sessions import SessionKey, ShareSession, ShareSessions, next_epoch, rotated
+from kafka_groups.broker.share_partitions.sessions import (
+    ShareSession,
+    ShareSessionKey,
+    ShareSessions,
+    next_epoch,
+    rotated,
+)
 from kafka_groups.errors import (
     InvalidShareSessionEpochError,
     ShareSessionLimitReachedError,
@@ -11,7 +17,7 @@ from kafka_groups.errors import (
 from kafka_groups.types import TopicIdPartition
 
 P0, P1, P2 = (TopicIdPartition(UUID(int=1), partition) for partition in range(3))
-ANN, BOB = SessionKey("g", "ann"), SessionKey("g", "bob")
+ANN, BOB = ShareSessionKey("g", "ann"), ShareSessionKey("g", "bob")
 
 
 def test_epochs_go_up_by_one_and_a_stale_one_is_refused() -> None:

@@ -17,11 +17,9 @@ from kafka_groups.errors import (
     InvalidRequestError,
     UnknownMemberIdError,
 )
-from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kafka_groups.protocol.messages.share_group_heartbeat import JOIN_EPOCH, LEAVE_EPOCH, ShareGroupHeartbeatRequest
 
 __all__ = [
-    "JOIN_EPOCH",
-    "LEAVE_EPOCH",
     "MemberClient",
     "check_can_join",
     "check_member_epoch",
@@ -31,8 +29,6 @@ __all__ = [
     "validate",
 ]
 
-JOIN_EPOCH = 0
-LEAVE_EPOCH = -1
 _MAX_MEMBER_ID_LENGTH = 36
 
 

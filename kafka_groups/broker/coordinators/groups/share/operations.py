@@ -16,23 +16,18 @@ from kafka_groups.broker.coordinators.groups.share.assignment import (
 )
 from kafka_groups.broker.coordinators.groups.share.draft import Draft
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.members import (
-    JOIN_EPOCH,
-    MemberClient,
-    remove_member,
-    update_member,
-)
+from kafka_groups.broker.coordinators.groups.share.members import MemberClient, remove_member, update_member
 from kafka_groups.broker.coordinators.groups.share.state_partitions import begin_initialization, drop_deleted_topics
 from kafka_groups.broker.coordinators.groups.share.subscriptions import bump_group_epoch
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.errors import NonEmptyGroupError
-from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kafka_groups.protocol.messages.share_group_heartbeat import JOIN_EPOCH, ShareGroupHeartbeatRequest
 
-__all__ = ["Beat", "beat", "delete_group", "remove"]
+__all__ = ["HeartbeatResult", "delete_group", "heartbeat", "remove"]
 
 
 @frozen
-class Beat:
+class HeartbeatResult:
     """The result of a heartbeat.
 
     Attributes:
@@ -46,14 +41,14 @@ class Beat:
     computed_target: bool
 
 
-def beat(
+def heartbeat(
     draft: Draft,
     request: ShareGroupHeartbeatRequest,
     client: MemberClient,
     topics: TopicsImage,
     *,
     may_compute_target: bool,
-) -> Beat:
+) -> HeartbeatResult:
     """Apply a valid heartbeat of a member that joins or stays.
 
     Args:
@@ -74,7 +69,7 @@ def beat(
         update_target(draft, topics)
     reconcile(draft, member_id, topics)
     current = draft.group.current[member_id]
-    return Beat(current, _must_send_assignment(request, before, current), compute_target)
+    return HeartbeatResult(current, _must_send_assignment(request, before, current), compute_target)
 
 
 def _must_send_assignment(

@@ -6,26 +6,26 @@ from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.share.assignment import ASSIGNOR_NAME
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.members import LEAVE_EPOCH
-from kafka_groups.broker.coordinators.groups.share.operations import Beat
+from kafka_groups.broker.coordinators.groups.share.operations import HeartbeatResult
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages import share_group_describe as describe
 from kafka_groups.protocol.messages import share_group_heartbeat as heartbeat
+from kafka_groups.protocol.messages.share_group_heartbeat import LEAVE_EPOCH
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["describe_group", "heartbeat_response", "leave_response"]
 
 
 def heartbeat_response(
-    request: heartbeat.ShareGroupHeartbeatRequest, beat: Beat, config: ShareGroupConfig
+    request: heartbeat.ShareGroupHeartbeatRequest, result: HeartbeatResult, config: ShareGroupConfig
 ) -> heartbeat.ShareGroupHeartbeatResponse:
     """Return the response to a member that joined or stayed."""
     return heartbeat.ShareGroupHeartbeatResponse(
         member_id=request.member_id,
-        member_epoch=beat.current.member_epoch,
+        member_epoch=result.current.member_epoch,
         heartbeat_interval_ms=config.heartbeat_interval_ms,
-        assignment=_assignment(beat.current.partitions) if beat.send_assignment else None,
+        assignment=_assignment(result.current.partitions) if result.send_assignment else None,
     )
 
 
@@ -68,13 +68,15 @@ def _assignment(partitions: Iterable[TopicIdPartition]) -> heartbeat.Assignment:
     )
 
 
-def _described_assignment(partitions: Iterable[TopicIdPartition], topics: TopicsImage) -> describe.Assignment:
+def _described_assignment(partitions: Iterable[TopicIdPartition], topics: TopicsImage) -> describe.DescribedAssignment:
     described = []
     for topic_id, numbers in _by_topic(partitions):
         topic = topics.topic_by_id(topic_id)
         if topic is not None:
-            described.append(describe.TopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=numbers))
-    return describe.Assignment(topic_partitions=tuple(described))
+            described.append(
+                describe.DescribedTopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=numbers)
+            )
+    return describe.DescribedAssignment(topic_partitions=tuple(described))
 
 
 def _by_topic(partitions: Iterable[TopicIdPartition]) -> list[tuple[UUID, tuple[int, ...]]]:

@@ -13,7 +13,7 @@ from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import GroupState, ShareGroup
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError
-from kafka_groups.protocol.messages.share_group_describe import Assignment, Member, TopicPartitions
+from kafka_groups.protocol.messages.share_group_describe import DescribedAssignment, DescribedTopicPartitions, Member
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.support.share_groups import CLIENT, GROUP, Coordination, Topics
 
@@ -45,9 +45,9 @@ class TestDescribe:
             client_id="test-client",
             client_host="/127.0.0.1",
             subscribed_topic_names=("missing", "orders"),
-            assignment=Assignment(
+            assignment=DescribedAssignment(
                 topic_partitions=(
-                    TopicPartitions(
+                    DescribedTopicPartitions(
                         topic_id=coordination.topics.topic("orders").topic_id,  # type: ignore[union-attr]
                         topic_name="orders",
                         partitions=(1,),

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.sessions import SessionKey, SessionTable
+from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
 from kafka_groups.errors import UnknownMemberIdError
 from tests.support.share_groups import GROUP, Coordination, assigned
 
@@ -15,8 +15,8 @@ def coordination() -> Coordination:
     return made
 
 
-def key(member_id: str) -> SessionKey:
-    return SessionKey(GROUP, member_id)
+def key(member_id: str) -> MemberKey:
+    return MemberKey(GROUP, member_id)
 
 
 class TestTable:

@@ -1,0 +1,101 @@
+"""A share fetch in progress: what it asks for, and what it found so far."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from attrs import define, frozen
+
+from kafka_groups.broker.share_partitions.reading import NOTHING, Acquired
+from kafka_groups.broker.share_partitions.sessions import ShareSession, ShareSessionKey
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_fetch import INITIAL_EPOCH, AcquireMode
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["Batches", "FetchRequested", "FetchedPartition", "ShareFetchLimits", "ShareFetching"]
+
+Batches: TypeAlias = tuple[AcknowledgementBatch, ...]
+
+
+@frozen
+class ShareFetchLimits:
+    """The limits of a share fetch."""
+
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    batch_size: int
+    mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED
+
+    @property
+    def asks_for_nothing(self) -> bool:
+        """Whether the limits allow no records at all."""
+        return self.max_bytes <= 0 or self.max_records <= 0
+
+
+@frozen
+class FetchRequested:
+    """The content of a ShareFetch, without its sender.
+
+    Attributes:
+        epoch: Share session epoch.
+        listed: Partitions in the request with their acknowledgements.
+        forgotten: Partitions to remove from the session.
+        limits: The limits of the fetch.
+        is_renew_ack: Whether it renews locks and therefore fetches nothing.
+    """
+
+    epoch: int
+    listed: Mapping[TopicIdPartition, Batches]
+    forgotten: Sequence[TopicIdPartition]
+    limits: ShareFetchLimits
+    is_renew_ack: bool = False
+
+    @property
+    def acknowledgements(self) -> dict[TopicIdPartition, Batches]:
+        """The partitions that have acknowledgements."""
+        return {partition: batches for partition, batches in self.listed.items() if batches}
+
+
+@frozen
+class FetchedPartition:
+    """The result of one partition in a share fetch: records (possibly none), or an error."""
+
+    acquired: Acquired = NOTHING
+    error: BrokerError | None = None
+
+
+@define(eq=False)
+class ShareFetching:
+    """A share fetch in progress.
+
+    Attributes:
+        key: The group and member.
+        requested: The content of the request.
+        session: The session, or None if this fetch closed it.
+        order: The partitions to read, in this order. Empty if it reads nothing.
+        wall_ms: Time at which it arrived.
+    """
+
+    key: ShareSessionKey
+    requested: FetchRequested
+    session: ShareSession | None
+    order: tuple[TopicIdPartition, ...]
+    wall_ms: int
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the response contains every partition of the session."""
+        return self.requested.epoch == INITIAL_EPOCH
+
+    def must_tell(self, partition: TopicIdPartition, fetched: FetchedPartition) -> bool:
+        """Return whether the response contains this partition. Call this once, because the session stores the result.
+
+        Later responses of a session leave out partitions without news. A partition that was added, or whose error is
+        over, is included once without records.
+        """
+        if self.session is None or partition not in self.session.partitions:
+            return True
+        was_due = self.session.partitions[partition]
+        self.session.partitions[partition] = fetched.error is not None
+        return self.is_full or was_due or fetched.error is not None or bool(fetched.acquired.ranges)
