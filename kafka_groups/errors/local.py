@@ -1,0 +1,180 @@
+"""The errors that this package raises by itself, and the root of all errors."""
+
+from functools import partial
+from typing import Any
+
+
+class KafkaGroupsError(Exception):
+    """Root of all errors of this package.
+
+    Attributes:
+        retriable: Whether the same call may succeed later, without a change to the program or its configuration.
+    """
+
+    retriable: bool = False
+
+
+# ---------------------------------------------------------------------------------------------- misuse
+
+
+class ConfigurationError(KafkaGroupsError, ValueError):
+    """A configuration key is unknown, not supported, missing or has an invalid value; the message says what to do."""
+
+
+class IllegalStateError(KafkaGroupsError, RuntimeError):
+    """The call is not allowed in the object's current state."""
+
+
+class ConcurrentUseError(IllegalStateError):
+    """A second thread or task used a consumer during a call; consumers are not thread-safe."""
+
+
+class ClosedError(IllegalStateError):
+    """The object is closed."""
+
+
+class WakeupError(KafkaGroupsError):
+    """`wakeup()` interrupted a blocking call."""
+
+    retriable = True
+
+
+class ClientFailureError(KafkaGroupsError):
+    """The client failed because of a bug in this package and cannot continue; the cause is attached."""
+
+
+# ---------------------------------------------------------------------------------- network and frames
+
+
+class NetworkError(KafkaGroupsError, OSError):
+    """A connection could not be made or was lost."""
+
+    retriable = True
+
+
+class DisconnectedError(NetworkError):
+    """The connection was lost while a response was outstanding; the request may or may not have taken effect."""
+
+
+class NameResolutionError(NetworkError):
+    """A host name could not be resolved."""
+
+
+class BootstrapError(NetworkError):
+    """None of the bootstrap servers has responded since the client started."""
+
+
+class WrongProtocolError(NetworkError):
+    """The server does not speak the protocol that the configuration names: TLS, plain text, SASL, or Kafka at all.
+
+    Attributes:
+        is_certain: Whether the server's bytes say so. If not, it is the likeliest reason for what the server did; an
+            outage may look the same, and so the error is retriable.
+    """
+
+    retriable = False
+
+    def __init__(self, message: str, *, is_certain: bool = True) -> None:
+        super().__init__(message)
+        self.is_certain = is_certain
+        self.retriable = not is_certain
+
+
+class TlsError(NetworkError):
+    """The TLS handshake failed: a certificate or key is missing, expired, not trusted, or for another host."""
+
+    retriable = False
+
+
+class AuthenticationError(KafkaGroupsError):
+    """The broker does not accept the client's credentials, or the reverse; the client has failed and must be closed.
+
+    The subclass identifies the failure: `UnsupportedSaslMechanismError`, `IllegalSaslStateError`,
+    `SaslAuthenticationFailedError` or `TokenError`. A failure of TLS is a `TlsError`.
+    """
+
+
+class TokenError(AuthenticationError):
+    """There is no token for OAUTHBEARER: the identity provider refused, or `oauth_cb` raised or returned rubbish."""
+
+
+class TokenUnavailableError(NetworkError):
+    """The identity provider of OAUTHBEARER could not be reached, or did not answer properly; the client retries."""
+
+
+class OperationTimeoutError(KafkaGroupsError, TimeoutError):
+    """An operation did not finish within its timeout."""
+
+    retriable = True
+
+
+class ProtocolError(KafkaGroupsError):
+    """Bytes that are not a valid message, or a message that its version does not support."""
+
+
+class MalformedFrameError(ProtocolError):
+    """A frame is truncated, too large, or shorter than its lengths say."""
+
+
+class FrameLengthError(MalformedFrameError):
+    """The length of a frame is negative or above the limit.
+
+    Attributes:
+        length: The length, as the first four bytes say it.
+    """
+
+    def __init__(self, length: int, limit: int) -> None:
+        super().__init__(f"a frame of {length} bytes; the limit is {limit}")
+        self.length = length
+
+
+class UnknownApiError(ProtocolError):
+    """A request with an unsupported API key or version."""
+
+
+# -------------------------------------------------------------------------------------------- records
+
+
+class RecordDeserializationError(KafkaGroupsError):
+    """A record's key or value could not be deserialised; the raw bytes are in `key` and `value`."""
+
+    key: bytes | None = None
+    value: bytes | None = None
+
+    def __init__(self, message: str, *, topic: str, partition: int, offset: int) -> None:
+        super().__init__(message)
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make = partial(type(self), topic=self.topic, partition=self.partition, offset=self.offset)
+        return make, self.args, self.__dict__
+
+
+class CorruptRecordError(KafkaGroupsError):
+    """A record batch failed its CRC check or cannot be parsed; its offsets are rejected as a whole."""
+
+
+class DeliveryFailedError(KafkaGroupsError):
+    """Records were not written, or it is not known whether they were; the message names the first.
+
+    Attributes:
+        failed: Records that were refused.
+        unanswered: Records of which it is not known; they may have been written.
+    """
+
+    retriable = True
+
+    def __init__(self, message: str, *, failed: int, unanswered: int) -> None:
+        super().__init__(message)
+        self.failed = failed
+        self.unanswered = unanswered
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), failed=self.failed, unanswered=self.unanswered), self.args, self.__dict__
+
+
+def is_retriable(error: BaseException) -> bool:
+    """Whether the operation that failed with this error may succeed when it is tried again."""
+    return isinstance(error, KafkaGroupsError) and error.retriable
