@@ -41,7 +41,14 @@ class ApiKey(enum.IntEnum):
     SHARE_GROUP_DESCRIBE = 77
     SHARE_FETCH = 78
     SHARE_ACKNOWLEDGE = 79
+    INITIALIZE_SHARE_GROUP_STATE = 83
+    READ_SHARE_GROUP_STATE = 84
+    WRITE_SHARE_GROUP_STATE = 85
+    DELETE_SHARE_GROUP_STATE = 86
+    READ_SHARE_GROUP_STATE_SUMMARY = 87
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
+    ALTER_SHARE_GROUP_OFFSETS = 91
+    DELETE_SHARE_GROUP_OFFSETS = 92
 
 
 @frozen
@@ -69,7 +76,8 @@ class Api:
 
     Attributes:
         key: Its number on the wire.
-        versions: The versions that the client uses and the broker serves.
+        versions: The versions that the client uses and the broker serves. The broker serves an API only if it has a
+            handler for it.
         advertised: The versions in the broker's ApiVersions response. Wider than `versions` where librdkafka expects
             old versions that it never uses (Produce).
     """
@@ -145,7 +153,14 @@ APIS: Mapping[ApiKey, Api] = MappingProxyType({
         _api(ApiKey.SHARE_GROUP_DESCRIBE, 1, 1),
         _api(ApiKey.SHARE_FETCH, 1, 2),
         _api(ApiKey.SHARE_ACKNOWLEDGE, 1, 2),
+        _api(ApiKey.INITIALIZE_SHARE_GROUP_STATE, 0, 0),
+        _api(ApiKey.READ_SHARE_GROUP_STATE, 0, 0),
+        _api(ApiKey.WRITE_SHARE_GROUP_STATE, 0, 1),
+        _api(ApiKey.DELETE_SHARE_GROUP_STATE, 0, 0),
+        _api(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, 0, 1),
         _api(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, 0, 1),
+        _api(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, 0),
+        _api(ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, 0),
     )
 })  # fmt: skip
 

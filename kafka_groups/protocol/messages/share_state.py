@@ -1,0 +1,38 @@
+"""The state of share-partitions: parts that several APIs, and the records of `__share_group_state`, share (KIP-932)."""
+
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.protocol.error_codes import ErrorCode
+
+
+@frozen(kw_only=True)
+class StateBatch:
+    """The state of the offsets from first to last, both included.
+
+    `delivery_state` is 0 (available), 2 (acknowledged), 3 (being archived, with dead letters; KIP-1191) or 4
+    (archived). Acquired records are not persisted.
+    """
+
+    first_offset: int
+    last_offset: int
+    delivery_state: int
+    delivery_count: int
+
+
+@frozen(kw_only=True)
+class ShareStatePartitionResult:
+    """The result for one share-partition."""
+
+    partition: int
+    error_code: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None
+
+
+@frozen(kw_only=True)
+class ShareStateTopicResult:
+    """Share-partitions of one topic."""
+
+    topic_id: UUID | None = None
+    partitions: tuple[ShareStatePartitionResult, ...] = ()
