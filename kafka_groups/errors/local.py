@@ -132,6 +132,27 @@ class UnknownApiError(ProtocolError):
     """A request with an unsupported API key or version."""
 
 
+class UnknownRecordTypeError(ProtocolError):
+    """A record of an internal topic has an unknown type. A newer release may have written it.
+
+    Attributes:
+        topic: The internal topic.
+        record_type: The number of the type.
+    """
+
+    def __init__(self, topic: str, record_type: int) -> None:
+        super().__init__(f"Unknown record type {record_type} in {topic}.")
+        self.topic = topic
+        self.record_type = record_type
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.topic, self.record_type), self.__dict__
+
+
+class MalformedRecordError(ProtocolError):
+    """A record of an internal topic is truncated, shorter than its lengths say, or of an unknown version."""
+
+
 # -------------------------------------------------------------------------------------------- records
 
 

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
+from uuid import UUID
 
 import attrs
 
@@ -149,6 +150,8 @@ def _conversions(message_class: type[Any], schema: Schema, names: Sequence[str])
 def _conversion(hint: Any, schema: Schema | None) -> Convert | None:
     if hint is ErrorCode:
         return _error_code
+    if hint is UUID:
+        return _required_id
     if schema is None:
         return None
     convert = _converter(_message_inside(hint), schema)
@@ -161,6 +164,12 @@ _KNOWN_CODES = {int(code): code for code in ErrorCode}
 
 def _error_code(number: int) -> ErrorCode:
     return known if (known := _KNOWN_CODES.get(number)) is not None else ErrorCode(number)
+
+
+def _required_id(value: UUID | None) -> UUID:
+    if value is None:
+        raise MalformedFrameError("An id is zero that must not be.")
+    return value
 
 
 def _each(convert: Convert) -> Convert:

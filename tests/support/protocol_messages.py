@@ -47,7 +47,7 @@ class Shape:
 
     def messages(self) -> st.SearchStrategy[Any]:
         """Messages that this version can carry."""
-        return _messages(self.message_class, self.schema)
+        return messages_of(self.message_class, self.schema)
 
     def encode(self, message: object) -> bytes:
         """The payload of a frame with the message."""
@@ -83,6 +83,7 @@ def _integers(bits: int, *, signed: bool = True) -> st.SearchStrategy[int]:
     return st.integers(low, high)
 
 
+_IDS = st.integers(1, (1 << 128) - 1).map(lambda number: UUID(int=number))
 _SCALARS: Mapping[str, st.SearchStrategy[Any]] = {
     "int8": _integers(8),
     "int16": _integers(16),
@@ -93,17 +94,20 @@ _SCALARS: Mapping[str, st.SearchStrategy[Any]] = {
     "string": st.text(max_size=20),
     "bytes": st.binary(max_size=40),
     "records": st.binary(max_size=40),
-    "uuid": st.none() | st.integers(1, (1 << 128) - 1).map(lambda number: UUID(int=number)),
+    "uuid": st.none() | _IDS,
 }
 
 
-def _messages(message_class: type[Any], schema: Schema) -> st.SearchStrategy[Any]:
+def messages_of(message_class: type[Any], schema: Schema) -> st.SearchStrategy[Any]:
+    """Messages of a class that a schema can carry."""
     hints = get_type_hints(message_class)
     fields = {field.name: _values(hints[field.name], field) for field in dataclasses.fields(schema)}
     return st.builds(message_class, **fields)
 
 
 def _values(hint: Any, field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
+    if hint is UUID:
+        return _IDS
     annotation, nullable = _without_none(field.type)
     if get_origin(annotation) is tuple:
         elements = _single(_element(hint), get_args(annotation)[0], field)
@@ -116,7 +120,7 @@ def _values(hint: Any, field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any
 def _single(hint: Any, annotation: Any, field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
     annotation, _ = _without_none(annotation)
     if dataclasses.is_dataclass(annotation):
-        return _messages(hint, annotation)  # type: ignore[arg-type]
+        return messages_of(hint, annotation)  # type: ignore[arg-type]
     if hint is ErrorCode:
         return _integers(16).map(ErrorCode)
     return _SCALARS[field.metadata["kafka_type"]]

@@ -1,0 +1,87 @@
+"""The records of `__share_group_state`, which the share coordinators write: the state of share-partitions (KIP-932)."""
+
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.protocol.coordinator_records.record import RecordTable, RecordType
+from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.schemas.declared import share_state_records as schemas
+
+__all__ = ["SHARE_GROUP_STATE", "ShareSnapshotKey", "ShareSnapshotValue", "ShareUpdateKey", "ShareUpdateValue"]
+
+
+@frozen(kw_only=True)
+class ShareSnapshotKey:
+    """Key of a share-partition's full state (type 0)."""
+
+    group_id: str
+    topic_id: UUID
+    partition: int
+
+
+@frozen(kw_only=True)
+class ShareSnapshotValue:
+    """The full state of a share-partition.
+
+    Attributes:
+        snapshot_epoch: Counts the snapshots of the share-partition.
+        state_epoch: Changes when an administrator resets the state.
+        leader_epoch: Epoch of the last leader that read or wrote the state.
+        start_offset: Where delivery starts, or -1 before the first leader has resolved it.
+        delivery_complete_count: Offsets from `start_offset` on that are done (KIP-1226), or -1 if unknown.
+        create_timestamp_ms: When the state was created.
+        write_timestamp_ms: When the state was last written.
+        state_batches: States of offsets. Offsets in none of them are available.
+    """
+
+    snapshot_epoch: int
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int = -1
+    create_timestamp_ms: int
+    write_timestamp_ms: int
+    state_batches: tuple[StateBatch, ...] = ()
+
+
+@frozen(kw_only=True)
+class ShareUpdateKey:
+    """Key of a change (type 1)."""
+
+    group_id: str
+    topic_id: UUID
+    partition: int
+
+
+@frozen(kw_only=True)
+class ShareUpdateValue:
+    """A change to the state after the snapshot with the same epoch.
+
+    A `start_offset` or `delivery_complete_count` of -1 means that it has not changed. `state_batches` has the changed
+    offsets.
+    """
+
+    snapshot_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int = -1
+    state_batches: tuple[StateBatch, ...] = ()
+
+
+SHARE_GROUP_STATE = RecordTable(
+    "__share_group_state",
+    (
+        RecordType(
+            0,
+            key=(ShareSnapshotKey, schemas.SHARE_PARTITION_KEY),
+            value=(ShareSnapshotValue, schemas.SHARE_SNAPSHOT),
+        ),
+        RecordType(
+            1,
+            key=(ShareUpdateKey, schemas.SHARE_PARTITION_KEY),
+            value=(ShareUpdateValue, schemas.SHARE_UPDATE),
+        ),
+    ),
+)
+"""The types of record that Kafka 4.4 writes."""

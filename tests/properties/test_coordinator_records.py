@@ -1,0 +1,74 @@
+"""Every record of every type is read back as it was written, and damaged ones are refused by an error of ours."""
+
+import io
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kio.serial import entity_writer
+
+from kafka_groups.errors import MalformedRecordError, UnknownRecordTypeError
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
+from tests.support.coordinator_records import RECORD_TYPES, records_of
+
+every_type = pytest.mark.parametrize(("table", "record_type"), RECORD_TYPES, ids=repr)
+
+
+@every_type
+@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+def test_what_is_written_is_read_back(table: RecordTable, record_type: RecordType, data: st.DataObject) -> None:
+    record = data.draw(records_of(record_type))
+    key, value = table.encode(record)
+
+    assert table.decode(key, value) == record
+    assert (value is None) == (record.value is None)
+
+
+@every_type
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_records_are_written_as_kio_writes_them(
+    table: RecordTable, record_type: RecordType, data: st.DataObject
+) -> None:
+    record = data.draw(records_of(record_type))
+    key, value = table.encode(record)
+
+    assert key[2:] == _by_kio(record_type.key_binding.schema, record.key)
+    assert value is None or value[2:] == _by_kio(record_type.value_binding.schema, record.value)
+
+
+@every_type
+@given(data=st.data(), seed=st.integers(0, 2**32))
+@settings(max_examples=50, deadline=None)
+def test_damaged_records_are_refused_or_read(
+    table: RecordTable, record_type: RecordType, data: st.DataObject, seed: int
+) -> None:
+    key, value = table.encode(data.draw(records_of(record_type)))
+    rng = random.Random(seed)
+    for damaged in ((_damaged(key, rng), value), (key, _damaged(value or b"", rng))):
+        try:
+            read = table.decode(*damaged)
+        except (MalformedRecordError, UnknownRecordTypeError):
+            continue
+        assert isinstance(read, CoordinatorRecord)
+
+
+def _by_kio(schema: Any, message: Any) -> bytes:
+    written = io.BytesIO()
+    entity_writer(schema)(written, message)
+    return written.getvalue()
+
+
+def _damaged(data: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(data) + 1)
+    match rng.randrange(4):
+        case 0:
+            return data[:at]
+        case 1:
+            return data[:at] + rng.randbytes(rng.randint(1, 8)) + data[at:]
+        case 2:
+            return data[:at] + b"\xff\xff\xff\xff\x07" + data[at + 5 :]
+    return data[:at] + rng.randbytes(1) + data[at + 1 :]
