@@ -12,21 +12,17 @@ And over all inputs together it must hand out no more partitions anew. Input by 
 percent of them Kafka leaves a partition one member short, and so hands out one less.
 """
 
-import os
 import random
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 from attrs import frozen
 
 from kafka_groups.broker.coordinators.groups.assignors.simple import assign
-from kafka_groups.testing.kafka_jars import RealKafkaUnavailableError, missing_tools
-from kafka_groups.testing.pytest_plugin import REQUIRE_VARIABLE
 from kafka_groups.types import TopicIdPartition
 from tests.support.assignor_cases import Case, Measures, changed, measure, random_case
 from tests.support.kafka_assignor import KafkaAssignor
-from tests.support.kafka_classpath import kafka_libs
+from tests.support.kafka_classpath import libs_or_skip
 
 INPUTS = 1_000
 SEED = 932
@@ -45,19 +41,7 @@ class Compared:
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> KafkaAssignor:
-    return KafkaAssignor(tmp_path_factory.mktemp("java"), jars_or_skip())
-
-
-def jars_or_skip() -> Path:
-    reason = missing_tools(("java", "javac"))
-    if reason is None:
-        try:
-            return kafka_libs()
-        except RealKafkaUnavailableError as error:
-            reason = str(error)
-    if os.environ.get(REQUIRE_VARIABLE) == "1":
-        pytest.fail(f"{REQUIRE_VARIABLE}=1, but {reason}")
-    pytest.skip(reason)
+    return KafkaAssignor(tmp_path_factory.mktemp("java"), libs_or_skip())
 
 
 @pytest.fixture(scope="module")

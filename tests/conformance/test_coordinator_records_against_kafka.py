@@ -1,0 +1,117 @@
+"""Records that we write, as Kafka reads them: the formatters of its console consumer, and its coordinators.
+
+The records are generated for every type. For each, Kafka must print every field with our value, and write the same
+bytes that we wrote.
+"""
+
+import dataclasses
+from typing import Any
+from uuid import UUID
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordType
+from kafka_groups.protocol.schemas.plain import Schema
+from kafka_groups.types import member_id_of
+from tests.support.coordinator_records import RECORD_TYPES, records_of
+from tests.support.kafka_classpath import libs_or_skip, tools_or_skip
+from tests.support.kafka_records import KafkaRecords, KafkasView
+
+SEED = 932
+RECORDS_OF_A_TYPE = 100
+
+pytestmark = pytest.mark.real_kafka
+
+
+@attrs.frozen
+class Seen:
+    """A record of ours, its bytes, and Kafka's view of it."""
+
+    record_type: RecordType
+    record: CoordinatorRecord
+    key: bytes
+    value: bytes | None
+    kafkas: KafkasView
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> list[Seen]:
+    kafka = KafkaRecords(tmp_path_factory.mktemp("java"), libs_or_skip(), tools_or_skip())
+    written = [
+        (table, record_type, record, *table.encode(record))
+        for table, record_type in RECORD_TYPES
+        for record in _generated(record_type)
+    ]
+    views = kafka.view((table.topic, key, value) for table, _, _, key, value in written)
+    return [Seen(*ours[1:], view) for ours, view in zip(written, views, strict=True)]
+
+
+def test_the_records_are_worth_comparing(seen: list[Seen]) -> None:
+    assert len(seen) > len(RECORD_TYPES) * RECORDS_OF_A_TYPE / 2
+    for _, record_type in RECORD_TYPES:
+        of_type = [each for each in seen if each.record_type is record_type]
+        assert any(each.value is None for each in of_type)
+        assert sum(each.value is not None for each in of_type) > len(of_type) / 4
+
+
+def test_kafka_prints_what_we_wrote(seen: list[Seen]) -> None:
+    for each in seen:
+        record_type, record = each.record_type, each.record
+        expected: dict[str, Any] = {
+            "key": {"type": record_type.number, "data": _as_json(record.key, record_type.key_binding.schema)},
+            "value": None,
+        }
+        if record.value is not None:
+            expected["value"] = {"version": 0, "data": _as_json(record.value, record_type.value_binding.schema)}
+        assert each.kafkas.printed == expected
+
+
+def test_kafka_writes_the_same_bytes(seen: list[Seen]) -> None:
+    for each in seen:
+        assert (each.kafkas.key, each.kafkas.value) == (each.key, each.value), each.record
+
+
+def _generated(record_type: RecordType) -> list[CoordinatorRecord]:
+    records: list[CoordinatorRecord] = []
+
+    @seed(SEED)
+    @settings(max_examples=RECORDS_OF_A_TYPE, database=None, deadline=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(records_of(record_type))
+    def collect(record: CoordinatorRecord) -> None:
+        records.append(record)
+
+    collect()
+    return records
+
+
+def _as_json(value: Any, schema: Schema) -> Any:
+    """The value as Kafka's JSON: names in camel case, ids in base64, and no tagged fields that have their default."""
+    fields = {field.name: field for field in dataclasses.fields(schema)}
+    return {
+        _camel(name): _plain(getattr(value, name), field)
+        for name, field in fields.items()
+        if "tag" not in field.metadata or getattr(value, name) != field.default
+    }
+
+
+def _plain(value: Any, field: "dataclasses.Field[Any]") -> Any:
+    if isinstance(value, UUID):
+        return member_id_of(value)
+    if isinstance(value, tuple):
+        return [_element(element, field) for element in value]
+    return value
+
+
+def _element(element: Any, field: "dataclasses.Field[Any]") -> Any:
+    if not attrs.has(type(element)):
+        return element
+    schema: Schema = field.type.__args__[0]  # type: ignore[union-attr]
+    return _as_json(element, schema)
+
+
+def _camel(name: str) -> str:
+    first, *others = name.removesuffix("_ms").split("_")
+    return first + "".join(part.capitalize() for part in others)

@@ -1,0 +1,64 @@
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import java.util.Map;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.MessageFormatter;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde;
+import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
+import org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde;
+import org.apache.kafka.tools.consumer.ShareGroupMessageFormatter;
+import org.apache.kafka.tools.consumer.group.share.ShareGroupStateMessageFormatter;
+
+/**
+ * Shows what Kafka reads in records of internal topics, and what Kafka writes for the same records.
+ *
+ * <p>Each line on standard input is "TOPIC KEY VALUE", with key and value in hexadecimal digits and "-" for no value.
+ * For each there is one line on standard output: key and value as Kafka's coordinator writes them after it has read
+ * them, and the JSON that the formatter of Kafka's console consumer prints.
+ */
+public final class RecordPrinter {
+    private record Tools(MessageFormatter formatter, CoordinatorRecordSerde serde) { }
+
+    private static final Map<String, Tools> TOOLS = Map.of(
+        "__consumer_offsets", new Tools(new ShareGroupMessageFormatter(), new GroupCoordinatorRecordSerde()),
+        "__share_group_state", new Tools(new ShareGroupStateMessageFormatter(), new ShareCoordinatorRecordSerde()));
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String[] words = line.split(" ");
+            byte[] key = bytes(words[1]);
+            byte[] value = bytes(words[2]);
+            Tools tools = TOOLS.get(words[0]);
+            out.println(written(tools.serde, key, value) + " " + printed(tools.formatter, words[0], key, value));
+        }
+        out.flush();
+    }
+
+    private static String written(CoordinatorRecordSerde serde, byte[] key, byte[] value) {
+        CoordinatorRecord record = serde.deserialize(ByteBuffer.wrap(key), value == null ? null : ByteBuffer.wrap(value));
+        return text(serde.serializeKey(record)) + " " + text(serde.serializeValue(record));
+    }
+
+    private static String printed(MessageFormatter formatter, String topic, byte[] key, byte[] value) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        formatter.writeTo(new ConsumerRecord<>(topic, 0, 0L, key, value), new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        return bytes.toString(StandardCharsets.UTF_8).strip();
+    }
+
+    private static byte[] bytes(String digits) {
+        return digits.equals("-") ? null : HexFormat.of().parseHex(digits);
+    }
+
+    private static String text(byte[] bytes) {
+        return bytes == null ? "-" : HexFormat.of().formatHex(bytes);
+    }
+}
