@@ -51,7 +51,7 @@ _MODULES = MappingProxyType({
     "DeserializationContext": "share.delivery.deserializers",
     "KafkaShareConsumer": "share.consumer",
     "ShareRecord": "share.delivery.records",
-    "ShareRecords": "share.delivery.records",
+    "ShareRecords": "share.delivery.batch",
     "TopicIdPartition": "types",
     "TopicPartition": "types",
     "__version__": "version",

@@ -3,7 +3,7 @@
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.metadata import Metadata, Node
-from kafka_groups.client.requests import Answer, OutgoingRequest, PollResult
+from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -62,7 +62,7 @@ class CoordinatorManager:
             return FindCoordinatorRequest(key=self._group_id, key_type=CoordinatorType.GROUP)
         return FindCoordinatorRequest(coordinator_keys=(self._group_id,), key_type=CoordinatorType.GROUP)
 
-    def on_response(self, _request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
+    def on_response(self, _request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Store the coordinator, or retry after the back-off."""
         self._in_flight = False
         response: FindCoordinatorResponse = answer.message

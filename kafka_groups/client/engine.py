@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.logbook import REQUESTS_LOG
-from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, RequestManager
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, RequestManager
 from kafka_groups.client.router import Router
 from kafka_groups.errors import ClientFailureError
 from kafka_groups.net.clock import Clock
@@ -109,7 +109,7 @@ class Engine:
             lambda error: self._failed(manager, request, error),
         )
 
-    def _answered(self, manager: RequestManager, request: OutgoingRequest, answer: Answer) -> None:
+    def _answered(self, manager: RequestManager, request: OutgoingRequest, answer: ClientResponse) -> None:
         try:
             manager.on_response(request, answer, self._clock.now_ms())
         except Exception as error:

@@ -2,7 +2,7 @@
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.events import Area, Events
-from kafka_groups.client.requests import Answer, OutgoingRequest, PollResult
+from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -69,7 +69,7 @@ class GroupLimitsManager:
         )
         return PollResult((request,))
 
-    def on_response(self, _request: OutgoingRequest, answer: Answer, _now_ms: int) -> None:
+    def on_response(self, _request: OutgoingRequest, answer: ClientResponse, _now_ms: int) -> None:
         """Store the limits, or note why they are unknown."""
         response: DescribeConfigsResponse = answer.message
         self._in_flight, self._is_over = False, True

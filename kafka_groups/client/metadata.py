@@ -8,7 +8,7 @@ from attrs import frozen
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.events import Area, listed
-from kafka_groups.client.requests import Answer, OutgoingRequest, PollResult
+from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -171,7 +171,7 @@ class MetadataManager:
         topics = tuple(MetadataRequestTopic(name=name) for name in sorted(self._topics))
         return MetadataRequest(topics=topics, allow_auto_topic_creation=self._allow_auto_create or version < 4)
 
-    def on_response(self, _request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
+    def on_response(self, _request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Store the response. Missing topics are requested again after the back-off."""
         self._in_flight = False
         response: MetadataResponse = answer.message

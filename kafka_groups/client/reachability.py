@@ -15,7 +15,7 @@ _PATIENCE_MS = 10_000
 
 
 @frozen
-class _Failure:
+class _FailedAttempts:
     error: KafkaGroupsError
     attempts: int
 
@@ -36,7 +36,7 @@ class Reachability:
     timeout_ms: int
     unreachable_since_ms: int | None = None
     last_answer_ms: int | None = None
-    _failures: dict[Address, _Failure] = field(factory=dict, init=False)
+    _failures: dict[Address, _FailedAttempts] = field(factory=dict, init=False)
     _proven: set[Address] = field(factory=set, init=False)
     _reported_ms: int | None = field(default=None, init=False)
 
@@ -62,7 +62,7 @@ class Reachability:
             another_works: Whether there is an open connection to a broker that has answered on it.
         """
         before = self._failures.get(address)
-        self._failures[address] = _Failure(error, 1 if before is None else before.attempts + 1)
+        self._failures[address] = _FailedAttempts(error, 1 if before is None else before.attempts + 1)
         if not another_works and self.unreachable_since_ms is None:
             self.unreachable_since_ms = now_ms
 

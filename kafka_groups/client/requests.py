@@ -11,7 +11,7 @@ from attrs import frozen
 
 from kafka_groups.protocol.apis import ApiKey
 
-__all__ = ["NEVER_MS", "Answer", "OutgoingRequest", "PollResult", "RequestManager"]
+__all__ = ["NEVER_MS", "ClientResponse", "OutgoingRequest", "PollResult", "RequestManager"]
 
 NEVER_MS: Final = 1 << 40
 """A wait that only an event can end."""
@@ -38,7 +38,7 @@ class OutgoingRequest:
 
 
 @frozen
-class Answer:
+class ClientResponse:
     """A response, its version, and how long it took."""
 
     message: Any
@@ -61,7 +61,7 @@ class RequestManager(Protocol):
         """Return what to send now and when to ask again."""
         ...
 
-    def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
+    def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Handle the response to a request of this manager."""
         ...
 

@@ -16,7 +16,7 @@ from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.logbook import NETWORK_LOG, REQUESTS_LOG, Logbook
 from kafka_groups.client.metadata import Node
 from kafka_groups.client.reachability import Address, Reachability
-from kafka_groups.client.requests import Answer, OutgoingRequest
+from kafka_groups.client.requests import ClientResponse, OutgoingRequest
 from kafka_groups.errors import (
     AuthenticationError,
     DisconnectedError,
@@ -35,7 +35,7 @@ from kafka_groups.protocol.apis import APIS, ApiKey
 
 __all__ = ["ConnectionSettings", "Router"]
 
-OnAnswer = Callable[[Answer], None]
+OnAnswer = Callable[[ClientResponse], None]
 OnFailure = Callable[[Exception], None]
 
 _FLUSH_TIMEOUT_S = 1.0
@@ -316,7 +316,7 @@ class Router:
             self._answered(link)
             latency_ms = self._clock.now_ms() - sent_ms
             REQUESTS_LOG.debug("%s v%d: %s:%d answered in %d ms", name, version, link.host, link.port, latency_ms)
-            waiting.on_answer(Answer(message, version, latency_ms))
+            waiting.on_answer(ClientResponse(message, version, latency_ms))
 
         name = request.api.name
         try:

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from kafka_groups.share.aio import AsyncKafkaShareConsumer
     from kafka_groups.share.archiving import ArchivedRecords
     from kafka_groups.share.consumer import KafkaShareConsumer
+    from kafka_groups.share.delivery.batch import ShareRecords
     from kafka_groups.share.delivery.commits import Acknowledged, CommitResult
     from kafka_groups.share.delivery.counts import ConsumerCounts
     from kafka_groups.share.delivery.deserializers import DeserializationContext
-    from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+    from kafka_groups.share.delivery.records import ShareRecord
 
 __all__ = [
     "Acknowledged",
@@ -35,7 +36,7 @@ _MODULES = MappingProxyType({
     "DeserializationContext": "delivery.deserializers",
     "KafkaShareConsumer": "consumer",
     "ShareRecord": "delivery.records",
-    "ShareRecords": "delivery.records",
+    "ShareRecords": "delivery.batch",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

@@ -30,17 +30,12 @@ from kafka_groups.share.arguments import (
     not_a_record,
 )
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.reading import Loops
-from kafka_groups.share.delivery.records import (
-    AnyRecord,
-    AnyRecords,
-    ShareRecord,
-    ShareRecords,
-    delivery_of,
-)
+from kafka_groups.share.delivery.records import AnyRecord, ShareRecord, delivery_of
 from kafka_groups.share.intake import Intake
 from kafka_groups.types import AcknowledgeType, TopicPartition
 
@@ -79,7 +74,7 @@ class Application:
         self._inbox = inbox
         self._errors = errors
         self._clock = clock
-        self._in_hand: list[AcquiredRecords] = []
+        self._in_hand: list[DeliveredRecords] = []
         self._intake = Intake(config, inbox)
         self._loops = Loops()
         self.archives = ArchiveWatch(inbox, inbox.events)
@@ -292,7 +287,7 @@ class Application:
                 return
         raise IllegalStateError(f"the record {partition}@{offset} cannot be acknowledged: it is not in flight")
 
-    def _deliveries_of(self, partition: TopicPartition) -> list[AcquiredRecords]:
+    def _deliveries_of(self, partition: TopicPartition) -> list[DeliveredRecords]:
         return [d for d in self._in_hand if (d.topic, d.partition) == (partition.topic, partition.partition)]
 
     def acknowledge_range(
@@ -375,10 +370,13 @@ class Application:
         self._hurry()
         return has_sent
 
-    def _targets(self, target: AnyRecord | AnyRecords | None) -> list[AcquiredRecords]:
+    def _targets(self, target: AnyRecord | AnyRecords | None) -> list[DeliveredRecords]:
         if target is None:
             return list(self._in_hand)
-        return [target._acquired] if isinstance(target, ShareRecord) else list(target._deliveries)
+        if not isinstance(target, ShareRecord):
+            return list(target._deliveries)
+        delivery = target._delivery
+        return [delivery] if isinstance(delivery, DeliveredRecords) else []  # a copy has no locks
 
     def _send(self, pending: list[PendingAcknowledgement], ticket: CommitTicket | None) -> bool:
         if ticket is not None:
@@ -425,7 +423,7 @@ class Application:
 
 
 def _renewal_batches(
-    delivery: AcquiredRecords, target: AnyRecord | AnyRecords | None
+    delivery: DeliveredRecords, target: AnyRecord | AnyRecords | None
 ) -> tuple[AcknowledgementBatch, ...]:
     if isinstance(target, ShareRecord):
         marks = bytearray([m.NOT_ACQUIRED]) * len(delivery.marks)

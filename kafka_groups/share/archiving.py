@@ -7,7 +7,7 @@ from attrs import frozen
 
 from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.inbox import Inbox
 
 __all__ = ["ArchiveCallback", "ArchiveWatch", "ArchivedRecords"]
@@ -51,7 +51,7 @@ class ArchiveWatch:
         self._events = events
         self.found: deque[ArchivedRecords] = deque()
 
-    def look_at(self, delivery: AcquiredRecords, kinds: Iterable[int] = (m.RELEASE, m.HELD)) -> None:
+    def look_at(self, delivery: DeliveredRecords, kinds: Iterable[int] = (m.RELEASE, m.HELD)) -> None:
         """Look for records that are about to be released with their last delivery.
 
         Args:
@@ -72,7 +72,7 @@ class ArchiveWatch:
         if offsets:
             self._tell(delivery, offsets, limit)
 
-    def _tell(self, delivery: AcquiredRecords, offsets: tuple[int, ...], limit: int) -> None:
+    def _tell(self, delivery: DeliveredRecords, offsets: tuple[int, ...], limit: int) -> None:
         is_assumed = not self._inbox.knows_delivery_limit
         self._inbox.records_archived += len(offsets)
         self.found.append(ArchivedRecords(delivery.topic, delivery.partition, offsets, limit, is_assumed))

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from kafka_groups.config.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+from kafka_groups.share.delivery.batch import ShareRecords
+from kafka_groups.share.delivery.records import ShareRecord
 from kafka_groups.types import AcknowledgeType
 
 __all__ = [

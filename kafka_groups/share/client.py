@@ -23,7 +23,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.net.login import login_with
 from kafka_groups.net.network import Network
 from kafka_groups.share.delivery.counts import ConsumerCounts
-from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
+from kafka_groups.share.delivery.fetch import Collaborators, ShareFetchManager
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.share.metrics import Figures, read_metrics
@@ -84,7 +84,7 @@ class ShareClient:
         self._limits = GroupLimitsManager(
             config.group_id, inbox.events, backoff=self._backoff(), timeout_ms=config.request_timeout_ms
         )
-        around = Surroundings(self.membership, self._metadata, errors, inbox, self._metrics, rng)
+        around = Collaborators(self.membership, self._metadata, errors, inbox, self._metrics, rng)
         self.fetcher = ShareFetchManager(config, around)
         settings = _connection_settings(config, clock)
         router = Router(network, settings, metadata.nodes, clock, rng, self._connection_lost)

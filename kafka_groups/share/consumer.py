@@ -18,8 +18,9 @@ from kafka_groups.share.aio import (
 )
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
-from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, K, ShareRecord, ShareRecords, V
+from kafka_groups.share.delivery.records import AnyRecord, K, ShareRecord, V
 from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
 from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, _LocalSurface

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.decoding import Decoder
-from kafka_groups.share.delivery.inbox import Fetched, Inbox
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
 
 __all__ = ["Intake"]
 
@@ -30,24 +30,24 @@ class Intake:
             raise_errors=config.on_deserialization_error == "raise",
             events=inbox.events,
         )
-        self._decoded: deque[AcquiredRecords | KafkaGroupsError] = deque()
+        self._decoded: deque[DeliveredRecords | KafkaGroupsError] = deque()
 
     @property
-    def set_aside(self) -> tuple[AcquiredRecords, ...]:
+    def set_aside(self) -> tuple[DeliveredRecords, ...]:
         """What is decoded and was not taken: it waits behind an error, or a loop never reached it."""
-        return tuple(item for item in self._decoded if isinstance(item, AcquiredRecords)) if self._decoded else ()
+        return tuple(item for item in self._decoded if isinstance(item, DeliveredRecords)) if self._decoded else ()
 
-    def take(self, in_hand: list[AcquiredRecords], now_ms: int) -> list[AcquiredRecords]:
+    def take(self, in_hand: list[DeliveredRecords], now_ms: int) -> list[DeliveredRecords]:
         """Take the deliveries for one poll; they are in hand from here on.
 
         Raises:
             KafkaGroupsError: An error stands before the next records.
         """
-        taken: list[AcquiredRecords] = []
+        taken: list[DeliveredRecords] = []
         missing = self._most
         while missing > 0 and (self._decoded or self._decode_next(now_ms)):
             item = self._decoded[0]
-            if not isinstance(item, AcquiredRecords):
+            if not isinstance(item, DeliveredRecords):
                 if taken:
                     break
                 self._decoded.popleft()
@@ -59,20 +59,20 @@ class Intake:
         return taken
 
     def take_these(
-        self, wanted: Sequence[AcquiredRecords], in_hand: list[AcquiredRecords], now_ms: int
-    ) -> list[AcquiredRecords]:
+        self, wanted: Sequence[DeliveredRecords], in_hand: list[DeliveredRecords], now_ms: int
+    ) -> list[DeliveredRecords]:
         """Take deliveries that were set aside."""
-        taken: list[AcquiredRecords] = []
+        taken: list[DeliveredRecords] = []
         for delivery in wanted:
             self._decoded.remove(delivery)
             taken += self._take_in_hand(delivery, in_hand, now_ms)
         return taken
 
-    def put_first(self, deliveries: Sequence[AcquiredRecords]) -> None:
+    def put_first(self, deliveries: Sequence[DeliveredRecords]) -> None:
         """Set deliveries aside, before all that waits."""
         self._decoded.extendleft(reversed(deliveries))
 
-    def give_up(self) -> tuple[AcquiredRecords, ...]:
+    def give_up(self) -> tuple[DeliveredRecords, ...]:
         """What was set aside is nobody's; the errors stay."""
         given_up = self.set_aside
         for delivery in given_up:
@@ -84,16 +84,16 @@ class Intake:
         self._decoded.clear()
 
     def _take_in_hand(
-        self, item: AcquiredRecords, in_hand: list[AcquiredRecords], now_ms: int
-    ) -> tuple[AcquiredRecords, ...]:
+        self, item: DeliveredRecords, in_hand: list[DeliveredRecords], now_ms: int
+    ) -> tuple[DeliveredRecords, ...]:
         if item.lock_deadline_ms <= now_ms:
             return ()  # it waited behind an error, and its locks are gone
         in_hand.append(item)
         return (item,) if len(item) else ()
 
-    def _take_what_failed(self, in_hand: list[AcquiredRecords]) -> None:
+    def _take_what_failed(self, in_hand: list[DeliveredRecords]) -> None:
         """The record that an error is about: the application may acknowledge its offset, or leave it released."""
-        if self._decoded and isinstance(failed := self._decoded[0], AcquiredRecords) and not len(failed):
+        if self._decoded and isinstance(failed := self._decoded[0], DeliveredRecords) and not len(failed):
             in_hand.append(failed)
             self._decoded.popleft()
 
@@ -114,5 +114,5 @@ class Intake:
         return True
 
 
-def _left_over(delivery: AcquiredRecords, error: KafkaGroupsError | None = None) -> Fetched:
-    return Fetched(delivery, None, error)
+def _left_over(delivery: DeliveredRecords, error: KafkaGroupsError | None = None) -> CompletedFetch:
+    return CompletedFetch(delivery, None, error)

@@ -7,9 +7,10 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.archiving import ArchiveCallback
 from kafka_groups.share.arguments import check_callback, checked_topics, not_a_record
+from kafka_groups.share.delivery.batch import AnyRecords
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.marks import OPEN
-from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
+from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.parts import Parts
 from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition, TopicPartition
 
@@ -84,7 +85,7 @@ class _LocalSurface:
             self._application.acknowledge(record, kind, release_after)
             return
         try:
-            delivery = record._acquired
+            delivery = record._delivery
         except AttributeError:
             raise not_a_record(record) from None
         position, marks = record.offset - delivery.first_offset, delivery.marks

@@ -11,8 +11,8 @@ from attrs import define, fields
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.delivery import marks as m
+from kafka_groups.share.delivery.batch import AnyRecords, deliveries_of
 from kafka_groups.share.delivery.commits import CommitResult
-from kafka_groups.share.delivery.records import AnyRecords, deliveries_of
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Acknowledger", "Committer", "Tally"]

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.record_batch import RecordBatch
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.batch import AnyRecords, deliveries_of
 from kafka_groups.share.delivery.columns import FIELDS, RecordColumns
-from kafka_groups.share.delivery.records import AnyRecords, deliveries_of
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.spark.parsing import FEWEST_RECORDS, ParsedBlock, parse
 from kafka_groups.spark.schema import HEADER_TYPE, RECORD_SCHEMA, TIMESTAMP_TYPE
 
@@ -84,14 +84,14 @@ class _Block(Protocol):
     def headers(self) -> pa.Array: ...
 
 
-def _blocks_of(delivery: AcquiredRecords, wanted: frozenset[str]) -> Iterator[_Block]:
+def _blocks_of(delivery: DeliveredRecords, wanted: frozenset[str]) -> Iterator[_Block]:
     for batches in delivery.blocks():
         parsed = parse(batches) if wanted & _COSTLY and _is_ordinary(delivery, batches) else None
         yield _Read(delivery.columns(batches, wanted), batches) if parsed is None else _Parsed(parsed, batches)
     yield _Deserialized(delivery, wanted)
 
 
-def _is_ordinary(delivery: AcquiredRecords, batches: Sequence[RecordBatch]) -> bool:
+def _is_ordinary(delivery: DeliveredRecords, batches: Sequence[RecordBatch]) -> bool:
     """Whether parsing whole batches is worthwhile: enough records, one for each offset, all delivered."""
     if sum(batch.header.record_count for batch in batches) < FEWEST_RECORDS:
         return False
@@ -154,7 +154,7 @@ class _Read:
 
 
 class _Deserialized(_Read):
-    def __init__(self, delivery: AcquiredRecords, wanted: frozenset[str]) -> None:
+    def __init__(self, delivery: DeliveredRecords, wanted: frozenset[str]) -> None:
         super().__init__(delivery.deserialized_columns(wanted))
         self._delivery = delivery
 
@@ -193,15 +193,15 @@ def _timestamp_types_of(batches: Sequence[RecordBatch], block: _Block) -> pa.Arr
 # -------------------------------------------------------------------------------------------- columns
 
 
-def _topics(block: _Block, delivery: AcquiredRecords) -> pa.Array:
+def _topics(block: _Block, delivery: DeliveredRecords) -> pa.Array:
     return pa.repeat(pa.scalar(delivery.topic, pa.string()), block.size)
 
 
-def _partitions(block: _Block, delivery: AcquiredRecords) -> pa.Array:
+def _partitions(block: _Block, delivery: DeliveredRecords) -> pa.Array:
     return pa.repeat(pa.scalar(delivery.partition, pa.int32()), block.size)
 
 
-def _delivery_counts(block: _Block, delivery: AcquiredRecords) -> pa.Array:
+def _delivery_counts(block: _Block, delivery: DeliveredRecords) -> pa.Array:
     ranges = delivery.ranges
     if len(ranges) == 1:
         return pa.repeat(pa.scalar(ranges[0].delivery_count, pa.int16()), block.size)
@@ -210,7 +210,7 @@ def _delivery_counts(block: _Block, delivery: AcquiredRecords) -> pa.Array:
     return pa.array(counts[np.searchsorted(firsts, block.offsets(), side="right") - 1])
 
 
-_BUILDERS: Mapping[str, Callable[[_Block, AcquiredRecords], pa.Array]] = MappingProxyType({
+_BUILDERS: Mapping[str, Callable[[_Block, DeliveredRecords], pa.Array]] = MappingProxyType({
     "topic": _topics,
     "partition": _partitions,
     "offset": lambda block, _: pa.array(block.offsets()),

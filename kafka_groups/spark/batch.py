@@ -9,16 +9,10 @@ import pyarrow as pa
 from attrs import define
 
 from kafka_groups.errors import ConfigurationError, IllegalStateError
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.share.delivery.commits import CommitResult
-from kafka_groups.share.delivery.records import (
-    AnyRecord,
-    AnyRecords,
-    ShareRecord,
-    ShareRecords,
-    deliveries_of,
-    delivery_of,
-)
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.records import AnyRecord, ShareRecord, delivery_of
 from kafka_groups.spark.arrow import to_table
 from kafka_groups.types import AcknowledgeType
 
@@ -77,7 +71,7 @@ class _Poll:
         for delivery, first, last in self._runs(rows):
             delivery.reopen_range(first, last)
 
-    def _runs(self, rows: Any) -> Iterator[tuple[AcquiredRecords, int, int]]:
+    def _runs(self, rows: Any) -> Iterator[tuple[DeliveredRecords, int, int]]:
         """Yield the runs of consecutive offsets in these ascending rows: delivery, first and last offset."""
         before = 0
         for delivery, offsets in zip(deliveries_of(self.records), self.offsets, strict=True):

@@ -14,8 +14,8 @@ from attrs import frozen
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGroupsError
 from kafka_groups.share.consumer import KafkaShareConsumer
-from kafka_groups.share.delivery.acquired import AcquiredRecords
-from kafka_groups.share.delivery.records import AnyRecords, ShareRecords, deliveries_of
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.parts import Environment
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
@@ -336,7 +336,7 @@ class Drain:
             max_ms=round(options.max_seconds * 1000),
         )
         budget = DrainBudget(limits, clock.now_ms())
-        deliveries: list[AcquiredRecords] = []
+        deliveries: list[DeliveredRecords] = []
         while (timeout_ms := budget.next_timeout_ms(clock.now_ms())) is not None:
             consumer.fetches_ahead = budget.expects_another
             is_ready = is_answered(consumer)

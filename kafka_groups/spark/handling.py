@@ -14,7 +14,7 @@ from attrs import frozen
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.net.clock import Clock
-from kafka_groups.share.delivery.records import deliveries_of
+from kafka_groups.share.delivery.batch import deliveries_of
 from kafka_groups.spark.acknowledging import Tally
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.policy import DeliveryPolicy, OnError

@@ -20,8 +20,8 @@ from kafka_groups.errors import (
     UnknownServerError,
     is_retriable,
 )
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import CommitResult
-from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
 from kafka_groups.types import ConsumerState
 
 __all__ = ["Polled", "Poller", "is_answered", "is_passing", "no_fetch_answered"]

@@ -108,7 +108,7 @@ def _fitting(attribute: str, spelling: str, value: object) -> object:
 
 
 @frozen
-class _Failure:
+class _DeliveryFailure:
     topic: str
     partition: int | None
     reason: str
@@ -126,14 +126,14 @@ class _Deliveries:
     outstanding: int = 0
     failed: int = 0
     fatal: bool = False
-    first: _Failure | None = None
+    first: _DeliveryFailure | None = None
     _lock: threading.Lock = field(factory=threading.Lock)
 
     def begun(self) -> None:
         with self._lock:
             self.outstanding += 1
 
-    def ended(self, failure: _Failure | None) -> None:
+    def ended(self, failure: _DeliveryFailure | None) -> None:
         with self._lock:
             self.outstanding -= 1
             if failure is not None:
@@ -255,8 +255,8 @@ def _delivered(deliveries: _Deliveries, error: KafkaError | None, message: Messa
     deliveries.ended(None if error is None else _failure(error, message.topic() or "?", message.partition()))
 
 
-def _failure(error: KafkaError, topic: str, partition: int | None) -> _Failure:
-    return _Failure(topic, None if partition == _ANY_PARTITION else partition, error.str(), error.fatal())
+def _failure(error: KafkaError, topic: str, partition: int | None) -> _DeliveryFailure:
+    return _DeliveryFailure(topic, None if partition == _ANY_PARTITION else partition, error.str(), error.fatal())
 
 
 # ------------------------------------------------------------------------ one producer per process and configuration

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock, SystemClock
-from kafka_groups.share.delivery.records import AnyRecords, ShareRecords
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.budget import BudgetLimits, PollBudget

@@ -12,11 +12,12 @@ import click
 from attrs import frozen
 
 from kafka_groups.cli.output import table
-from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
-from kafka_groups.share.delivery.acquired import AcquiredRecords, SessionId
+from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.share.delivery.decoding import Decoder
-from kafka_groups.share.delivery.records import ShareRecords
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.delivery import SessionId
 from kafka_groups.spark.arrow import to_table
 from kafka_groups.types import TopicIdPartition
 from tests.benchmarks.output import console, finish, say
@@ -94,8 +95,8 @@ def _rate(case: Case, responses: Sequence[bytes]) -> float:
 
 def _rows(case: Case, decoder: Decoder, number: int, response: bytes) -> int:
     first = number * _RECORDS_PER_RESPONSE
-    acquired = AcquiredRange(first_offset=first, last_offset=first + _RECORDS_PER_RESPONSE - 1, delivery_count=1)
-    delivery = AcquiredRecords(_PARTITION, SessionId(1, 0), [acquired], 1 << 62)
+    acquired = AcquiredRecords(first_offset=first, last_offset=first + _RECORDS_PER_RESPONSE - 1, delivery_count=1)
+    delivery = DeliveredRecords(_PARTITION, SessionId(1, 0), [acquired], 1 << 62)
     parts, _ = decoder.split(delivery, response, _RECORDS_PER_RESPONSE)
     rows: int = to_table(ShareRecords(parts), case.columns).num_rows
     return rows

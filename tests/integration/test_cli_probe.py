@@ -5,7 +5,7 @@ import pytest
 from confluent_kafka import Producer
 
 from kafka_groups import AsyncKafkaShareConsumer
-from kafka_groups.cli.demo.probe import GroupProbe, GroupView
+from kafka_groups.cli.demo.probe import GroupProbe, GroupSnapshot
 from kafka_groups.config.readers import read_host_ports
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.testing import EmbeddedCluster
@@ -36,7 +36,7 @@ def publish(bootstrap_servers: str) -> None:
 
 async def test_group_that_does_not_exist_says_nothing(cluster: EmbeddedCluster) -> None:
     probe = probe_of(cluster)
-    assert await probe.look() == GroupView()
+    assert await probe.look() == GroupSnapshot()
     probe.close()
 
 
@@ -55,7 +55,7 @@ async def test_members_and_lag_of_a_group(cluster: EmbeddedCluster) -> None:
             assert view.members == 1
             assert view.lag is None or view.lag > 0
         await consumer.commit_sync()
-        assert await probe.look() == GroupView(members=1, lag=0)
+        assert await probe.look() == GroupSnapshot(members=1, lag=0)
     probe.close()
 
 
@@ -64,7 +64,7 @@ async def test_broker_that_is_gone_says_nothing(cluster: EmbeddedCluster) -> Non
     await probe.look()
     for node in (1, 2):
         await cluster.stop_broker_async(node)
-    assert await probe.look() == GroupView()
+    assert await probe.look() == GroupSnapshot()
     for node in (1, 2):
         await cluster.start_broker_async(node)
     assert await probe.look() is not None

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.protocol.record_builder import build_control_batch
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.deliveries import acquired, batch, decoded
 
@@ -106,7 +106,7 @@ def test_raising_deserialisers_split_without_losing_an_offset(
     marks: dict[int, int] = {}
     delivered: list[int] = []
     for part in result:
-        if isinstance(part, AcquiredRecords):
+        if isinstance(part, DeliveredRecords):
             delivered += [record.offset for record in part]
             for position, mark in enumerate(part.marks):
                 if mark != m.NOT_ACQUIRED:

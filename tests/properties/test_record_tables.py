@@ -15,10 +15,11 @@ from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import crc32c, with_log_append_time
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch, build_control_batch
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.columns import BLOCK_RECORDS
 from kafka_groups.share.delivery.decoding import Decoder
-from kafka_groups.share.delivery.records import AnyRecord, AnyRecords, ShareRecords
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.spark.arrow import to_table
 from kafka_groups.spark.schema import RECORD_SCHEMA
 from tests.unit.share.deliveries import acquired, batch, decoded
@@ -100,12 +101,12 @@ def acquired_ranges(draw: st.DrawFn, first: int, after: int) -> Ranges:
     return [(a, b, draw(st.integers(1, 2**15 - 1))) for a, b in chosen]
 
 
-def delivered(log: Log, **decoder: Any) -> tuple[list[AcquiredRecords], list[str]]:
+def delivered(log: Log, **decoder: Any) -> tuple[list[DeliveredRecords], list[str]]:
     """The deliveries of one fetch and the errors between them."""
     blob, ranges = log
     items = decoded(Decoder(**decoder), acquired(*ranges), blob)
     errors = [str(item) for item in items if isinstance(item, KafkaGroupsError)]
-    return [item for item in items if isinstance(item, AcquiredRecords)], errors
+    return [item for item in items if isinstance(item, DeliveredRecords)], errors
 
 
 def row(record: AnyRecord) -> dict[str, Any]:
@@ -123,11 +124,11 @@ def row(record: AnyRecord) -> dict[str, Any]:
     }
 
 
-def rows_of(deliveries: Sequence[AcquiredRecords]) -> list[dict[str, Any]]:
+def rows_of(deliveries: Sequence[DeliveredRecords]) -> list[dict[str, Any]]:
     return [row(record) for delivery in deliveries for record in delivery]
 
 
-def rows_of_readable(deliveries: Sequence[AcquiredRecords]) -> list[dict[str, Any]]:
+def rows_of_readable(deliveries: Sequence[DeliveredRecords]) -> list[dict[str, Any]]:
     """The slow way; a batch that turned out to be unreadable may have given some records before it did."""
     rows = [(delivery, row(record)) for delivery in deliveries for record in delivery]
     return [r for delivery, r in rows if delivery.marks[r["offset"] - delivery.first_offset] != m.REJECT]

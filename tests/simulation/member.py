@@ -10,8 +10,9 @@ from typing import Any
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
+from kafka_groups.share.delivery.batch import ShareRecords, deliveries_of
 from kafka_groups.share.delivery.commits import Acknowledged
-from kafka_groups.share.delivery.records import ShareRecord, ShareRecords, deliveries_of, delivery_of
+from kafka_groups.share.delivery.records import ShareRecord, delivery_of
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.types import AcknowledgeType, TopicIdPartition

@@ -14,9 +14,9 @@ from kafka_groups.broker.share_partitions.runs import Run
 from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.share.delivery import marks
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.fetch_size import FetchSize
-from kafka_groups.share.delivery.inbox import Fetched, Inbox
+from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
 from kafka_groups.share.delivery.renewal import Renewer
 from kafka_groups.share.delivery.settlement import Settlement
 from kafka_groups.share.intake import Intake
@@ -103,7 +103,7 @@ def failures_are_told_as_success(patch: Patch) -> None:
 def stale_deliveries_are_handed_out(patch: Patch) -> None:
     """What waited until its locks had ended is delivered all the same."""
 
-    def take_any(self: Inbox, _now_ms: int) -> Fetched | None:
+    def take_any(self: Inbox, _now_ms: int) -> CompletedFetch | None:
         return self.ready.popleft() if self.ready else None
 
     patch.setattr(Inbox, "take", take_any)
@@ -111,8 +111,8 @@ def stale_deliveries_are_handed_out(patch: Patch) -> None:
     patch.setattr(Renewer, "renew", lambda *_arguments: 1000)
 
     def take_anything(
-        _self: Intake, item: AcquiredRecords, in_hand: list[AcquiredRecords], _now_ms: int
-    ) -> tuple[AcquiredRecords, ...]:
+        _self: Intake, item: DeliveredRecords, in_hand: list[DeliveredRecords], _now_ms: int
+    ) -> tuple[DeliveredRecords, ...]:
         in_hand.append(item)
         return (item,) if len(item) else ()
 
@@ -141,13 +141,13 @@ def released_records_are_accepted(patch: Patch) -> None:
 
 def acknowledgements_are_dropped(patch: Patch) -> None:
     """Every tenth acknowledgement of the application vanishes."""
-    take, count = AcquiredRecords.take_acknowledged, iter(range(1, 1_000_000))
+    take, count = DeliveredRecords.take_acknowledged, iter(range(1, 1_000_000))
 
-    def take_most(self: AcquiredRecords) -> bytes:
+    def take_most(self: DeliveredRecords) -> bytes:
         taken = take(self)
         return taken if next(count) % 10 else bytes([marks.SENT]) * len(taken)
 
-    patch.setattr(AcquiredRecords, "take_acknowledged", take_most)
+    patch.setattr(DeliveredRecords, "take_acknowledged", take_most)
 
 
 def fetches_never_shrink(patch: Patch) -> None:

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from attrs import frozen
 
 from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
-from kafka_groups.broker.share_partitions.in_flight import Delivery, InFlight
-from kafka_groups.broker.share_partitions.persisted_state import StateBatch
+from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightState
+from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.record_state import RecordEvent, RecordState, next_state
 from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
 from kafka_groups.errors import InvalidRecordStateError, InvalidRequestError
@@ -50,7 +50,7 @@ class AcknowledgementPlan:
         renewals: Records whose locks are extended by a full lock duration.
     """
 
-    changes: tuple[StateBatch, ...]
+    changes: tuple[PersisterStateBatch, ...]
     renewals: tuple[OffsetRange, ...]
 
 
@@ -99,7 +99,7 @@ def plan_acknowledgement(
         InvalidRequestError: An offset is beyond the records in flight.
         InvalidRecordStateError: A record is not acquired, or another member acquired it, or its lock has expired.
     """
-    changes: list[StateBatch] = []
+    changes: list[PersisterStateBatch] = []
     renewals: list[OffsetRange] = []
     changed_up_to = -1
     for batch in acknowledgement.batches:
@@ -118,19 +118,19 @@ def plan_acknowledgement(
     return AcknowledgementPlan(merged(changes), tuple(renewals))
 
 
-def released(runs: Sequence[Run[Delivery]], limits: DeliveryLimits) -> tuple[StateBatch, ...]:
+def released(runs: Sequence[Run[InFlightState]], limits: DeliveryLimits) -> tuple[PersisterStateBatch, ...]:
     """Return the new state of acquired records that are released without an acknowledgement."""
     return merged([_change(run, RecordEvent.RELEASE, limits) for run in runs])
 
 
-def merged(batches: list[StateBatch]) -> tuple[StateBatch, ...]:
+def merged(batches: list[PersisterStateBatch]) -> tuple[PersisterStateBatch, ...]:
     """Merge states into the smallest number of batches."""
     merged_batches = batches[:1]
     for batch in batches[1:]:
         last = merged_batches[-1]
         state = (batch.delivery_state, batch.delivery_count)
         if batch.first_offset == last.last_offset + 1 and state == (last.delivery_state, last.delivery_count):
-            merged_batches[-1] = StateBatch(last.first_offset, batch.last_offset, *state)
+            merged_batches[-1] = PersisterStateBatch(last.first_offset, batch.last_offset, *state)
         else:
             merged_batches.append(batch)
     return tuple(merged_batches)
@@ -158,7 +158,7 @@ def _parts(batch: AcknowledgementBatch, start_offset: int) -> Iterator[tuple[Off
         first = last + 1
 
 
-def _held(run: Run[Delivery | None], member_id: str, now_ms: int) -> Run[Delivery]:
+def _held(run: Run[InFlightState | None], member_id: str, now_ms: int) -> Run[InFlightState]:
     delivery = run.value
     if delivery is None or delivery.state is not RecordState.ACQUIRED:
         raise _not_acquired(run.first)
@@ -173,7 +173,7 @@ def _not_acquired(offset: int) -> InvalidRecordStateError:
     return InvalidRecordStateError(f"The offset cannot be acknowledged. The offset {offset} is not acquired.")
 
 
-def _change(run: Run[Delivery], event: RecordEvent, limits: DeliveryLimits) -> StateBatch:
+def _change(run: Run[InFlightState], event: RecordEvent, limits: DeliveryLimits) -> PersisterStateBatch:
     if event is RecordEvent.RELEASE and limits.is_exhausted(run.value.delivery_count):
         event = RecordEvent.EXHAUST
-    return StateBatch(run.first, run.last, next_state(run.value.state, event), run.value.delivery_count)
+    return PersisterStateBatch(run.first, run.last, next_state(run.value.state, event), run.value.delivery_count)

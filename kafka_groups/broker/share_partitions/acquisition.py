@@ -6,7 +6,7 @@ from itertools import groupby
 from attrs import frozen
 
 from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
-from kafka_groups.broker.share_partitions.in_flight import Delivery, InFlight
+from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightState
 from kafka_groups.broker.share_partitions.logs import LogBatch
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
@@ -83,7 +83,7 @@ def plan_acquisition(
     return tuple(plan.acquisitions)
 
 
-def _batches_of_available(in_flight: InFlight, first: int, last: int) -> Iterator[list[Run[Delivery | None]]]:
+def _batches_of_available(in_flight: InFlight, first: int, last: int) -> Iterator[list[Run[InFlightState | None]]]:
     """Return the available records in a range: by the batch they came in flight with, or as one run if new."""
     available = (
         run for run in in_flight.between(first, last) if run.value is None or run.value.state is RecordState.AVAILABLE
@@ -111,7 +111,7 @@ class _AcquisitionPlan:
     def _is_strict(self) -> bool:
         return self._wanted.mode is AcquireMode.RECORD_LIMIT
 
-    def add(self, group: list[Run[Delivery | None]]) -> None:
+    def add(self, group: list[Run[InFlightState | None]]) -> None:
         delivered = [Run(run.first, run.last, run.value) for run in group if run.value is not None]
         if delivered:
             self._add_delivered(delivered)
@@ -124,7 +124,7 @@ class _AcquisitionPlan:
 
     # ------------------------------------------------------------------------- records that were in flight before
 
-    def _add_delivered(self, runs: list[Run[Delivery]]) -> None:
+    def _add_delivered(self, runs: list[Run[InFlightState]]) -> None:
         delivery_count = runs[0].value.delivery_count
         most = self._room if self._is_strict else sum(run.size for run in runs)
         if self._limits.is_suspect(delivery_count):
@@ -134,7 +134,7 @@ class _AcquisitionPlan:
             most = min(most, self._limits.most_at_once(_batch_of(runs[0]).size, delivery_count))
         self._take(runs, most)
 
-    def _take(self, runs: list[Run[Delivery]], most: int) -> None:
+    def _take(self, runs: list[Run[InFlightState]], most: int) -> None:
         """Acquisition up to `most` records, but do not add a record on its last attempt to others."""
         for run in runs:
             if most <= 0:
@@ -172,5 +172,5 @@ class _AcquisitionPlan:
             yield OffsetRange(first, last)
 
 
-def _batch_of(run: Run[Delivery]) -> OffsetRange:
+def _batch_of(run: Run[InFlightState]) -> OffsetRange:
     return run.value.batch or OffsetRange(run.first, run.last)

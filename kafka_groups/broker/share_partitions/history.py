@@ -6,7 +6,7 @@ from itertools import groupby
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.share_partitions.persisted_state import StateBatch
+from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
@@ -69,7 +69,7 @@ class DeliveryHistory:
         self,
         group_id: str,
         partition: TopicIdPartition,
-        batches: Iterable[StateBatch],
+        batches: Iterable[PersisterStateBatch],
         acknowledged: Iterable[AcknowledgementBatch] = (),
     ) -> None:
         """Record new states.
@@ -105,7 +105,9 @@ def _types(acknowledged: Iterable[AcknowledgementBatch]) -> Callable[[int], int 
     return type_of
 
 
-def _ended(partition: TopicIdPartition, batch: StateBatch, type_of: Callable[[int], int | None]) -> Iterator[Ended]:
+def _ended(
+    partition: TopicIdPartition, batch: PersisterStateBatch, type_of: Callable[[int], int | None]
+) -> Iterator[Ended]:
     first, last, count = batch.first_offset, batch.last_offset, batch.delivery_count
     if batch.delivery_state is RecordState.ACKNOWLEDGED:
         yield Ended(DeliveryOutcome.ACCEPTED, partition, first, last, count)

@@ -8,11 +8,11 @@ from kafka_groups.broker.share_partitions.deadlines import Deadlines
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordState
 from kafka_groups.broker.share_partitions.runs import OffsetRange, Run, Runs
 
-__all__ = ["Delivery", "InFlight"]
+__all__ = ["InFlight", "InFlightState"]
 
 
 @frozen
-class Delivery:
+class InFlightState:
     """The delivery state of a record. Consecutive records with equal states are stored as one run.
 
     Attributes:
@@ -32,7 +32,7 @@ class Delivery:
 
 
 class InFlight:
-    """Runs of offsets that share one `Delivery`.
+    """Runs of offsets that share one `InFlightState`.
 
     Offsets in the window without a run count as AVAILABLE with a delivery count of 0: this leader has not delivered
     them. That happens after a change of leader, because acquisitions are not persisted.
@@ -45,7 +45,7 @@ class InFlight:
     def __init__(self, start_offset: int) -> None:
         self.start_offset = start_offset
         self.terminal_count = 0
-        self._runs: Runs[Delivery] = Runs()
+        self._runs: Runs[InFlightState] = Runs()
         self._held_until: dict[int, int] = {}  # number of records by the deadline of their locks
         self._deadlines: Deadlines[int] = Deadlines()
         self._none_available_below = start_offset
@@ -53,7 +53,7 @@ class InFlight:
     def __repr__(self) -> str:
         return f"<InFlight {self.start_offset}..{self.end_offset}: {len(self._runs)} runs>"
 
-    def __iter__(self) -> Iterator[Run[Delivery]]:
+    def __iter__(self) -> Iterator[Run[InFlightState]]:
         return iter(self._runs)
 
     @property
@@ -76,7 +76,7 @@ class InFlight:
         """Time at which the next lock expires."""
         return self._deadlines.earliest_ms()
 
-    def between(self, first: int, last: int) -> Iterator[Run[Delivery | None]]:
+    def between(self, first: int, last: int) -> Iterator[Run[InFlightState | None]]:
         """Return the runs of a range, cut to it. None means not in flight."""
         return self._runs.cover(first, last)
 
@@ -90,18 +90,18 @@ class InFlight:
         self._none_available_below = offset
         return offset
 
-    def held_by(self, member_id: str) -> list[Run[Delivery]]:
+    def held_by(self, member_id: str) -> list[Run[InFlightState]]:
         """Return the records that a member has acquired."""
         return [run for run in self._runs if run.value.owner == member_id]
 
-    def locked_until(self, now_ms: int) -> list[Run[Delivery]]:
+    def locked_until(self, now_ms: int) -> list[Run[InFlightState]]:
         """Return the acquired records whose locks have expired."""
         earliest = self.next_lock_deadline_ms()
         if earliest is None or earliest > now_ms:
             return []
         return [run for run in self._runs if (ends := run.value.lock_deadline_ms) is not None and ends <= now_ms]
 
-    def set(self, first: int, last: int, delivery: Delivery) -> None:
+    def set(self, first: int, last: int, delivery: InFlightState) -> None:
         """Set the delivery of a range."""
         self._forget(first, last)
         self._runs.assign(first, last, delivery)
@@ -130,7 +130,7 @@ class InFlight:
         for run in self._runs.between(first, last):
             self._tally(run, -1)
 
-    def _tally(self, run: Run[Delivery], sign: int) -> None:
+    def _tally(self, run: Run[InFlightState], sign: int) -> None:
         if run.value.state in TERMINAL:
             self.terminal_count += sign * run.size
         deadline_ms = run.value.lock_deadline_ms

@@ -19,9 +19,9 @@ from kafka_groups.broker.share_partitions.acknowledgement import (
 )
 from kafka_groups.broker.share_partitions.acquisition import Acquisition, AcquisitionLimits, plan_acquisition
 from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
-from kafka_groups.broker.share_partitions.in_flight import Delivery, InFlight
+from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightState
 from kafka_groups.broker.share_partitions.logs import LogBatch
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateBatch, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordEvent, RecordState, next_state
 from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
 from kafka_groups.config.broker import ShareGroupConfig
@@ -175,13 +175,13 @@ class SharePartition:
             self.in_flight.set(
                 acquisition.first,
                 acquisition.batch.last,
-                Delivery(RecordState.AVAILABLE, delivery_count=0, batch=acquisition.batch),
+                InFlightState(RecordState.AVAILABLE, delivery_count=0, batch=acquisition.batch),
             )
         state = next_state(RecordState.AVAILABLE, RecordEvent.ACQUIRE)
         self.in_flight.set(
             acquisition.first,
             acquisition.last,
-            Delivery(state, acquisition.delivery_count, acquisition.batch, member_id, deadline_ms),
+            InFlightState(state, acquisition.delivery_count, acquisition.batch, member_id, deadline_ms),
         )
 
     def _renew(self, renewal: OffsetRange, deadline_ms: int) -> None:
@@ -189,18 +189,18 @@ class SharePartition:
             if run.value is not None:
                 self.in_flight.set(run.first, run.last, attrs.evolve(run.value, lock_deadline_ms=deadline_ms))
 
-    def _give_back(self, runs: Sequence[Run[Delivery]], config: ShareGroupConfig) -> StateUpdate | None:
+    def _give_back(self, runs: Sequence[Run[InFlightState]], config: ShareGroupConfig) -> StateUpdate | None:
         return self._update(released(runs, DeliveryLimits(config.delivery_count_limit)))
 
-    def _discarded(self, gone: OffsetRange) -> Iterable[StateBatch]:
+    def _discarded(self, gone: OffsetRange) -> Iterable[PersisterStateBatch]:
         first = max(gone.first, self.in_flight.start_offset)
         for run in self.in_flight.between(first, gone.last):
-            delivery = run.value or Delivery(RecordState.AVAILABLE)
+            delivery = run.value or InFlightState(RecordState.AVAILABLE)
             if delivery.state is RecordState.AVAILABLE:
                 state = next_state(delivery.state, RecordEvent.DISCARD)
-                yield StateBatch(run.first, run.last, state, delivery.delivery_count)
+                yield PersisterStateBatch(run.first, run.last, state, delivery.delivery_count)
 
-    def _update(self, batches: tuple[StateBatch, ...]) -> StateUpdate | None:
+    def _update(self, batches: tuple[PersisterStateBatch, ...]) -> StateUpdate | None:
         if not batches:
             return None
         completed = sum(
@@ -214,7 +214,7 @@ class SharePartition:
             batches,
         )
 
-    def _set(self, batches: Iterable[StateBatch]) -> None:
+    def _set(self, batches: Iterable[PersisterStateBatch]) -> None:
         for batch in batches:
             first = max(batch.first_offset, self.in_flight.start_offset)
             for run in list(self.in_flight.between(first, batch.last_offset)):
@@ -222,9 +222,9 @@ class SharePartition:
         self.in_flight.advance_start()
 
 
-def _delivery(run: Run[Delivery | None], batch: StateBatch) -> Delivery:
+def _delivery(run: Run[InFlightState | None], batch: PersisterStateBatch) -> InFlightState:
     if batch.delivery_state in TERMINAL:
-        return Delivery(batch.delivery_state, batch.delivery_count)
+        return InFlightState(batch.delivery_state, batch.delivery_count)
     known = None if run.value is None else run.value.batch
     in_flight_with = known or OffsetRange(batch.first_offset, batch.last_offset)
-    return Delivery(batch.delivery_state, batch.delivery_count, in_flight_with)
+    return InFlightState(batch.delivery_state, batch.delivery_count, in_flight_with)

@@ -4,14 +4,14 @@ from attrs import frozen
 
 from kafka_groups.broker.share_partitions.record_state import RecordState
 
-__all__ = ["UNINITIALIZED_OFFSET", "PersistedState", "StateBatch", "StateSummary", "StateUpdate"]
+__all__ = ["UNINITIALIZED_OFFSET", "PersistedState", "PersisterStateBatch", "StateSummary", "StateUpdate"]
 
 UNINITIALIZED_OFFSET = -1
 """Start offset of a share-partition before its group's `share.auto.offset.reset` is resolved."""
 
 
 @frozen
-class StateBatch:
+class PersisterStateBatch:
     """The state of a range of offsets, as in WriteShareGroupState."""
 
     first_offset: int
@@ -37,7 +37,7 @@ class StateUpdate:
     leader_epoch: int
     start_offset: int
     delivery_complete_count: int
-    batches: tuple[StateBatch, ...]
+    batches: tuple[PersisterStateBatch, ...]
 
 
 @frozen
@@ -48,7 +48,7 @@ class PersistedState:
     leader_epoch: int
     start_offset: int
     delivery_complete_count: int
-    batches: tuple[StateBatch, ...]
+    batches: tuple[PersisterStateBatch, ...]
 
 
 @frozen

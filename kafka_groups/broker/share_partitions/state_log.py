@@ -13,7 +13,7 @@ from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.persisted_state import (
     UNINITIALIZED_OFFSET,
     PersistedState,
-    StateBatch,
+    PersisterStateBatch,
     StateSummary,
     StateUpdate,
 )
@@ -47,8 +47,8 @@ class _SharePartitionState:
             self.runs.assign(batch.first_offset, batch.last_offset, (batch.delivery_state, batch.delivery_count))
         self.runs.drop_below(self.start_offset)
 
-    def batches(self) -> Iterable[StateBatch]:
-        return (StateBatch(run.first, run.last, *run.value) for run in self.runs)
+    def batches(self) -> Iterable[PersisterStateBatch]:
+        return (PersisterStateBatch(run.first, run.last, *run.value) for run in self.runs)
 
 
 class ShareStateStore:

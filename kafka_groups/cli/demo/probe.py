@@ -14,11 +14,11 @@ from kafka_groups.net.network import Network
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 
-__all__ = ["GroupProbe", "GroupView", "GroupWatch"]
+__all__ = ["GroupProbe", "GroupSnapshot", "GroupWatch"]
 
 
 @frozen
-class GroupView:
+class GroupSnapshot:
     """The number of members and the lag; `None` if unknown."""
 
     members: int | None = None
@@ -38,14 +38,14 @@ class GroupProbe:
     def __repr__(self) -> str:
         return f"<GroupProbe of {self._group_id}>"
 
-    async def look(self) -> GroupView:
+    async def look(self) -> GroupSnapshot:
         """Return the group's members and lag."""
         try:
             coordinator = await self._brokers.coordinator_of(self._group_id)
             lags = await self._brokers.share_group_lags(coordinator, self._group_id)
-            return GroupView(await self._members(coordinator), total_lag(lags))
+            return GroupSnapshot(await self._members(coordinator), total_lag(lags))
         except (NetworkError, OperationTimeoutError, BrokerError):
-            return GroupView()
+            return GroupSnapshot()
 
     def close(self) -> None:
         """Close the connections."""
@@ -72,7 +72,7 @@ class GroupWatch:
         self._probe = GroupProbe(TcpNetwork(), read_host_ports(servers)[0], group_id)
         self._every_seconds = every_seconds
         self._looking: asyncio.Task[None]
-        self.view = GroupView()
+        self.view = GroupSnapshot()
 
     def __repr__(self) -> str:
         return f"<GroupWatch with {self._probe}: {self.view}>"

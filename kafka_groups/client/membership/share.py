@@ -10,7 +10,7 @@ from kafka_groups.client.events import Area
 from kafka_groups.client.membership.figures import MemberFigures
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.states import MemberEvent, MemberState, next_state
-from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -184,7 +184,7 @@ class ShareMembership:
             context=request,
         )
 
-    def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
+    def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Store epoch, interval and assignment, or react to the error."""
         response: ShareGroupHeartbeatResponse = answer.message
         sent: ShareGroupHeartbeatRequest = request.context

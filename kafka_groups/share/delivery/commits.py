@@ -9,7 +9,7 @@ from attrs import define, evolve, field, frozen
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Acknowledged", "CommitResult", "CommitTicket", "PendingAcknowledgement"]
@@ -80,7 +80,7 @@ class PendingAcknowledgement:
         ticket: The commit that waits for it, if there is one.
     """
 
-    delivery: AcquiredRecords
+    delivery: DeliveredRecords
     batches: tuple[AcknowledgementBatch, ...]
     marks: bytes | None
     deadline_ms: int

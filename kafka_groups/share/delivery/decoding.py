@@ -8,7 +8,7 @@ from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RecordDeserializationError
 from kafka_groups.protocol.record_batch import Record, RecordBatch, foreign_errors, iter_batches
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.deserializers import DeserializationContext, takes_context
 from kafka_groups.share.delivery.records import DeserializedRecord, Deserializer
 from kafka_groups.types import AcknowledgeType
@@ -47,8 +47,8 @@ class Decoder:
         return takes_context(self.value_deserializer)
 
     def split(
-        self, acquired: AcquiredRecords, blob: bytes | None, records: int
-    ) -> tuple[list[AcquiredRecords], CorruptRecordError | None]:
+        self, acquired: DeliveredRecords, blob: bytes | None, records: int
+    ) -> tuple[list[DeliveredRecords], CorruptRecordError | None]:
         """The deliveries to hand out one by one, and the error to raise after them.
 
         Offsets without a record are marked as gaps, and corrupt batches as rejected.
@@ -61,7 +61,7 @@ class Decoder:
         batches, error = self._readable(acquired, blob)
         return list(_pieces(acquired, batches, records)), error
 
-    def deserialize(self, acquired: AcquiredRecords) -> list[AcquiredRecords | KafkaGroupsError]:
+    def deserialize(self, acquired: DeliveredRecords) -> list[DeliveredRecords | KafkaGroupsError]:
         """The same delivery with its records deserialised, in parts with the errors to raise between them.
 
         Records that cannot be deserialised are marked as released.
@@ -76,7 +76,7 @@ class Decoder:
     # ------------------------------------------------------------------------------------- batches
 
     def _readable(
-        self, acquired: AcquiredRecords, blob: bytes | None
+        self, acquired: DeliveredRecords, blob: bytes | None
     ) -> tuple[list[RecordBatch], CorruptRecordError | None]:
         batches: list[RecordBatch] = []
         first_error: CorruptRecordError | None = None
@@ -107,7 +107,7 @@ class Decoder:
         acquired.mark_open(next_offset, acquired.last_offset, rest)
         return batches, first_error
 
-    def _check(self, acquired: AcquiredRecords, batch: RecordBatch) -> CorruptRecordError | None:
+    def _check(self, acquired: DeliveredRecords, batch: RecordBatch) -> CorruptRecordError | None:
         try:
             if self.check_crcs:
                 batch.check_crc()
@@ -123,8 +123,8 @@ class Decoder:
     # ------------------------------------------------------------------------------- deserialisers
 
     def _deserialize(
-        self, acquired: AcquiredRecords, raws: Iterable[Record]
-    ) -> Iterator[AcquiredRecords | KafkaGroupsError]:
+        self, acquired: DeliveredRecords, raws: Iterable[Record]
+    ) -> Iterator[DeliveredRecords | KafkaGroupsError]:
         current, records = acquired, list[DeserializedRecord]()
         for raw in raws:
             record = self._deserialize_one(raw, current)
@@ -156,7 +156,7 @@ class Decoder:
             text = f"Could not decode {failed}; the first: {errors[0]}. They are released unless you acknowledge them."
             self.events.warn(Area.RECORDS, f"undecodable {errors[0].topic}", text)
 
-    def _deserialize_one(self, raw: Record, acquired: AcquiredRecords) -> DeserializedRecord:
+    def _deserialize_one(self, raw: Record, acquired: DeliveredRecords) -> DeserializedRecord:
         key, value = raw.key, raw.value
         error: RecordDeserializationError | None = None
         if key is not None and self.key_deserializer is not None:
@@ -180,7 +180,7 @@ class Decoder:
         return DeserializedRecord(raw, acquired, key, value, error)
 
 
-def _pieces(acquired: AcquiredRecords, batches: Sequence[RecordBatch], records: int) -> Iterator[AcquiredRecords]:
+def _pieces(acquired: DeliveredRecords, batches: Sequence[RecordBatch], records: int) -> Iterator[DeliveredRecords]:
     """The delivery in parts of whole batches."""
     start = 0
     for number, batch in enumerate(batches[:-1], start=1):
@@ -198,7 +198,7 @@ def _pieces(acquired: AcquiredRecords, batches: Sequence[RecordBatch], records: 
 
 
 def _deserialization_error(
-    what: str, raw: Record, acquired: AcquiredRecords, cause: Exception
+    what: str, raw: Record, acquired: DeliveredRecords, cause: Exception
 ) -> RecordDeserializationError:
     error = RecordDeserializationError(
         f"the {what} of the record {acquired.topic_partition}@{raw.offset} cannot be deserialised: {cause!r}",
@@ -211,7 +211,7 @@ def _deserialization_error(
     return error
 
 
-def _mark_gaps(acquired: AcquiredRecords, batch: RecordBatch) -> None:
+def _mark_gaps(acquired: DeliveredRecords, batch: RecordBatch) -> None:
     """Mark the offsets of a compacted batch that have no record."""
     first = max(batch.header.base_offset, acquired.first_offset)
     last = min(batch.header.last_offset, acquired.last_offset)

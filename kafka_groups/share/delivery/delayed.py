@@ -7,8 +7,8 @@ from attrs import define
 from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.leader import Leader
 
 __all__ = ["DelayedRelease", "DelayedReleases"]
@@ -23,7 +23,7 @@ class DelayedRelease:
         due_ms: When each is released, by its position in the delivery.
     """
 
-    delivery: AcquiredRecords
+    delivery: DeliveredRecords
     due_ms: dict[int, int]
 
     @property

@@ -16,7 +16,7 @@ from kafka_groups.client.events import Area, counted, listed
 from kafka_groups.client.membership.share import ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
-from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import (
     DisconnectedError,
@@ -31,17 +31,17 @@ from kafka_groups.share.delivery.delayed import DelayedRelease, DelayedReleases
 from kafka_groups.share.delivery.demand import Demand
 from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.inbox import Inbox
-from kafka_groups.share.delivery.leader import Exchange, Leader, Purpose
+from kafka_groups.share.delivery.leader import InFlightRequest, Leader, Purpose
 from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.share.delivery.renewal import Renewer
 from kafka_groups.share.delivery.settlement import Settlement
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["ShareFetchManager", "Surroundings"]
+__all__ = ["Collaborators", "ShareFetchManager"]
 
 
 @define
-class Surroundings:
+class Collaborators:
     """What a fetch manager works with."""
 
     membership: ShareMembership
@@ -60,7 +60,7 @@ class ShareFetchManager:
         around: What it works with.
     """
 
-    def __init__(self, config: ShareConsumerConfig, around: Surroundings) -> None:
+    def __init__(self, config: ShareConsumerConfig, around: Collaborators) -> None:
         self._config = config
         self._around = around
         self._inbox = around.inbox
@@ -164,9 +164,9 @@ class ShareFetchManager:
         is_early = leader.exchange is None and now_ms < leader.gathers_until_ms and not self._closing
         return is_early and self._inbox.unclaimed(leader.node_id) > 0
 
-    def on_response(self, request: OutgoingRequest, answer: Answer, now_ms: int) -> None:
+    def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Take over what a leader answered."""
-        exchange: Exchange = request.context
+        exchange: InFlightRequest = request.context
         if exchange.leader.exchange is not exchange:
             return  # given up
         exchange.leader.exchange = None
@@ -182,7 +182,7 @@ class ShareFetchManager:
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
         """The request is lost, and with the connection the session and all of its locks."""
-        exchange: Exchange = request.context
+        exchange: InFlightRequest = request.context
         if exchange.leader.exchange is not exchange:
             return  # given up
         exchange.leader.exchange = None
@@ -365,14 +365,14 @@ class ShareFetchManager:
         taken = leader.take_pending()
         leader.last_fetch_ms = now_ms
         request = leader.fetch_request(identity.group_id, identity.member_id, wanted, taken, limits)
-        exchange = Exchange(Purpose.FETCH, leader, taken, now_ms, max_wait_ms, limits.max_records)
+        exchange = InFlightRequest(Purpose.FETCH, leader, taken, now_ms, max_wait_ms, limits.max_records)
         return self._outgoing(ApiKey.SHARE_FETCH, request, exchange)
 
     def _acknowledge(self, leader: Leader, now_ms: int, *, closing: bool = False) -> OutgoingRequest:
         identity = self._around.membership.identity
         taken = leader.take_pending()
         request = leader.acknowledge_request(identity.group_id, identity.member_id, taken, closing=closing)
-        exchange = Exchange(Purpose.CLOSE if closing else Purpose.ACKNOWLEDGE, leader, taken, now_ms)
+        exchange = InFlightRequest(Purpose.CLOSE if closing else Purpose.ACKNOWLEDGE, leader, taken, now_ms)
         return self._outgoing(ApiKey.SHARE_ACKNOWLEDGE, request, exchange)
 
     def _closing_request(self, leader: Leader, now_ms: int) -> OutgoingRequest | None:
@@ -384,7 +384,7 @@ class ShareFetchManager:
             self._settlement.fail(pending, InvalidRecordStateError("the share session is being closed"))
         return self._acknowledge(leader, now_ms, closing=True)
 
-    def _outgoing(self, api: ApiKey, request: object, exchange: Exchange) -> OutgoingRequest:
+    def _outgoing(self, api: ApiKey, request: object, exchange: InFlightRequest) -> OutgoingRequest:
         exchange.leader.exchange = exchange
         self._around.metrics.sent(exchange)
         return OutgoingRequest(

@@ -11,11 +11,11 @@ from attrs import define
 
 from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.poll_figures import PollFigures
 
-__all__ = ["DEFAULT_DELIVERY_LIMIT", "Fetched", "Inbox"]
+__all__ = ["DEFAULT_DELIVERY_LIMIT", "CompletedFetch", "Inbox"]
 
 DEFAULT_DELIVERY_LIMIT = 5
 """Kafka's `group.share.delivery.count.limit`, taken while the group's own is not known."""
@@ -28,7 +28,7 @@ _FORGET_PACE_IN = 8
 
 
 @define(eq=False)
-class Fetched:
+class CompletedFetch:
     """A delivery that waits for the application.
 
     Attributes:
@@ -38,7 +38,7 @@ class Fetched:
         is_untouched: Whether it begins a response that came while the application was busy, which has not taken it yet.
     """
 
-    acquired: AcquiredRecords
+    acquired: DeliveredRecords
     blob: bytes | None
     error: KafkaGroupsError | None = None
     is_untouched: bool = False
@@ -78,12 +78,12 @@ class Inbox:
     """
 
     def __init__(self, events: Events | None = None) -> None:
-        self.ready: deque[Fetched] = deque()
+        self.ready: deque[CompletedFetch] = deque()
         self.outbox: deque[PendingAcknowledgement] = deque()
         self.fates: deque[Acknowledged] = deque()
         self.events = Events() if events is None else events
-        self.in_hand: tuple[AcquiredRecords, ...] = ()
-        self.set_aside: tuple[AcquiredRecords, ...] = ()
+        self.in_hand: tuple[DeliveredRecords, ...] = ()
+        self.set_aside: tuple[DeliveredRecords, ...] = ()
         self.on_ready: Callable[[], None] | None = None
         self.is_waiting = False
         self.waits_until_ms: int | None = None
@@ -103,13 +103,13 @@ class Inbox:
         self.polls = PollFigures()
         self.records_archived = 0
         self.records_held = 0
-        self.delayed: deque[tuple[AcquiredRecords, dict[int, int]]] = deque()
+        self.delayed: deque[tuple[DeliveredRecords, dict[int, int]]] = deque()
         self.delivery_limit = DEFAULT_DELIVERY_LIMIT
         self.knows_delivery_limit = False
         self.record_locks = DEFAULT_RECORD_LOCKS
         self._in_process = 0
         self._had_setback = False
-        self._answers: list[tuple[int, Fetched]] = []
+        self._answers: list[tuple[int, CompletedFetch]] = []
 
     # ------------------------------------------------------------------------------- the loop's side
 
@@ -149,7 +149,7 @@ class Inbox:
         self._answers = [(node, first) for node, first in self._answers if first.is_untouched]
         return sum(node == node_id for node, _ in self._answers)
 
-    def deliver(self, node_id: int, fetched: list[Fetched]) -> None:
+    def deliver(self, node_id: int, fetched: list[CompletedFetch]) -> None:
         """A response with records came."""
         if not self.is_waiting:
             fetched[0].is_untouched = True
@@ -162,7 +162,7 @@ class Inbox:
         if self.on_ready is not None:
             self.on_ready()
 
-    def withdraw(self, fetched: Fetched) -> bool:
+    def withdraw(self, fetched: CompletedFetch) -> bool:
         """Take a delivery back; False when the application was faster."""
         try:
             self.ready.remove(fetched)
@@ -175,7 +175,7 @@ class Inbox:
 
     # ------------------------------------------------------------------------ the application's side
 
-    def take(self, now_ms: int) -> Fetched | None:
+    def take(self, now_ms: int) -> CompletedFetch | None:
         """The next delivery that has not lost its locks; None when there is none."""
         while self.ready:
             fetched = self.ready.popleft()
@@ -188,7 +188,7 @@ class Inbox:
             self.lost(fetched.acquired, "they waited for a poll for longer than the acquisition lock")
         return None
 
-    def put_back(self, rest: Sequence[Fetched]) -> None:
+    def put_back(self, rest: Sequence[CompletedFetch]) -> None:
         """What a poll leaves for the next one."""
         self.ready.extendleft(reversed(rest))
 
@@ -196,7 +196,7 @@ class Inbox:
         """The application begins to work on that many records."""
         self.processing_since_ms, self._in_process = now_ms, records
 
-    def lost(self, delivery: AcquiredRecords, why: str) -> None:
+    def lost(self, delivery: DeliveredRecords, why: str) -> None:
         """The locks of records were lost that were neither acknowledged nor given back."""
         records = delivery.open_count
         if records:

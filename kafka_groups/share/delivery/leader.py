@@ -22,14 +22,14 @@ from kafka_groups.protocol.messages.share_fetch import (
     ShareFetchTopic,
     ShareForgottenTopic,
 )
-from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.marks import NOT_ACQUIRED, encode_batches
-from kafka_groups.share.delivery.session import SessionChange, ShareSession
+from kafka_groups.share.delivery.session import SessionChange, ShareSessionHandler
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["Exchange", "FetchLimits", "Leader", "Purpose"]
+__all__ = ["FetchLimits", "InFlightRequest", "Leader", "Purpose"]
 
 
 class Purpose(enum.Enum):
@@ -41,7 +41,7 @@ class Purpose(enum.Enum):
 
 
 @frozen(eq=False)
-class Exchange:
+class InFlightRequest:
     """A request that is under way.
 
     Attributes:
@@ -90,10 +90,10 @@ class Leader:
     """
 
     def __init__(self, node_id: int, backoff: Backoff, size: FetchSize) -> None:
-        self.session = ShareSession(node_id)
+        self.session = ShareSessionHandler(node_id)
         self.backoff = backoff
         self.pending: deque[PendingAcknowledgement] = deque()
-        self.exchange: Exchange | None = None
+        self.exchange: InFlightRequest | None = None
         self.version: int | None = None
         self.dry = False
         self.last_fetch_ms = 0
@@ -189,7 +189,7 @@ Batches = Mapping[TopicIdPartition, tuple[AcknowledgementBatch, ...]]
 
 
 def _batches(acknowledgements: Iterable[PendingAcknowledgement]) -> Batches:
-    by_delivery: dict[AcquiredRecords, list[PendingAcknowledgement]] = {}
+    by_delivery: dict[DeliveredRecords, list[PendingAcknowledgement]] = {}
     for pending in acknowledgements:
         by_delivery.setdefault(pending.delivery, []).append(pending)
     collected: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
@@ -203,7 +203,7 @@ def _batches(acknowledgements: Iterable[PendingAcknowledgement]) -> Batches:
 
 
 def _without_overlaps(
-    delivery: AcquiredRecords, acknowledgements: Iterable[PendingAcknowledgement]
+    delivery: DeliveredRecords, acknowledgements: Iterable[PendingAcknowledgement]
 ) -> tuple[AcknowledgementBatch, ...]:
     """One type for each offset: a record that was acknowledged while its renewal waited is not renewed any more.
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from kafka_groups.errors import ProtocolError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
-from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["HELD", "NOT_ACQUIRED", "OPEN", "SENT", "encode_batches", "marks_of", "replace", "runs_of"]
@@ -35,7 +35,7 @@ _ACKNOWLEDGED = re.compile(rb"[\x00-\x04]+")
 _EQUAL = re.compile(rb"(.)\1*", re.DOTALL)
 
 
-def marks_of(ranges: Sequence[AcquiredRange]) -> bytearray:
+def marks_of(ranges: Sequence[AcquiredRecords]) -> bytearray:
     """The marks of what was acquired: open within the ranges, somebody else's between them.
 
     Raises:

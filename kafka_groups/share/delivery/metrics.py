@@ -5,7 +5,7 @@ from attrs import define, field
 from kafka_groups.client.windows import Windows
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.counts import ConsumerCounts, count_types
-from kafka_groups.share.delivery.leader import Exchange, Purpose
+from kafka_groups.share.delivery.leader import InFlightRequest, Purpose
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["ShareMetrics"]
@@ -36,7 +36,7 @@ class ShareMetrics:
     acknowledgement_errors: Windows = field(factory=Windows)
     _errors_before: int = 0
 
-    def sent(self, exchange: Exchange) -> None:
+    def sent(self, exchange: InFlightRequest) -> None:
         """A request leaves."""
         if exchange.purpose is Purpose.FETCH:
             self.records_asked_for = exchange.max_records

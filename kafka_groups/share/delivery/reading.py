@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterator, Sequence
 
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.place import Place
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
@@ -25,7 +25,7 @@ class Reading:
         after: Offset in the first delivery that the loop has moved past already.
     """
 
-    def __init__(self, loop: object, deliveries: Sequence[AcquiredRecords], after: int | None = None) -> None:
+    def __init__(self, loop: object, deliveries: Sequence[DeliveredRecords], after: int | None = None) -> None:
         self.loop = loop
         self._deliveries = list(deliveries)
         self._after = after
@@ -45,7 +45,7 @@ class Reading:
                 return
         self._reached = len(self._deliveries)
 
-    def stop(self, *, is_explicit: bool, last: StopPoint | None) -> tuple[list[AcquiredRecords], StopPoint | None]:
+    def stop(self, *, is_explicit: bool, last: StopPoint | None) -> tuple[list[DeliveredRecords], StopPoint | None]:
         """End the loop's claim to the batch.
 
         In implicit mode the records that the loop moved past are accepted. The one that it stopped at is not: nobody
@@ -61,7 +61,7 @@ class Reading:
             What the loop never reached, and where it was stopped.
         """
         self._is_stopped = True
-        rest: list[AcquiredRecords] = []
+        rest: list[DeliveredRecords] = []
         passed = self._reached + 1 if self._place.is_over else max(0, self._reached)
         for delivery in () if is_explicit else self._deliveries[:passed]:
             delivery.accept_open()
@@ -77,7 +77,7 @@ class Reading:
         return [delivery for delivery in rest if len(delivery)], point
 
     def _stop_at(
-        self, current: AcquiredRecords, *, is_explicit: bool, last: StopPoint | None
+        self, current: DeliveredRecords, *, is_explicit: bool, last: StopPoint | None
     ) -> tuple[StopPoint | None, int]:
         """Settle what the loop moved past; where it stands, and the first offset that goes back."""
         offset = self._place.offset
@@ -99,14 +99,14 @@ class Loops:
         self._reading: Reading | None = None
         self._stopped_at: StopPoint | None = None
         self._ended: object = None
-        self._rest: list[AcquiredRecords] = []
+        self._rest: list[DeliveredRecords] = []
 
-    def begin(self, loop: object, deliveries: Sequence[AcquiredRecords]) -> Iterator[Iterator[AnyRecord]]:
+    def begin(self, loop: object, deliveries: Sequence[DeliveredRecords]) -> Iterator[Iterator[AnyRecord]]:
         """A loop goes over a batch."""
         self._reading = Reading(loop, deliveries)
         return self._reading.parts()
 
-    def end(self, *, is_explicit: bool) -> list[AcquiredRecords]:
+    def end(self, *, is_explicit: bool) -> list[DeliveredRecords]:
         """Nobody goes over a batch any more; what the loop never reached."""
         reading, self._reading = self._reading, None
         if reading is None:
@@ -115,7 +115,7 @@ class Loops:
         self._ended = reading.loop
         return self._rest
 
-    def rest_of(self, loop: object) -> list[AcquiredRecords]:
+    def rest_of(self, loop: object) -> list[DeliveredRecords]:
         """What this loop left when it was ended, unless somebody else has taken it."""
         return self._rest if loop is self._ended else []
 
@@ -123,7 +123,7 @@ class Loops:
         """A caller takes the waiting records."""
         self._rest, self._ended = [], None
 
-    def resume(self, loop: object, rest: Sequence[AcquiredRecords]) -> Iterator[Iterator[AnyRecord]]:
+    def resume(self, loop: object, rest: Sequence[DeliveredRecords]) -> Iterator[Iterator[AnyRecord]]:
         """A loop continues: it has moved past its current record."""
         after, point = None, self._stopped_at
         if point is not None and rest and rest[0].topic_partition == point[0] and point[1] in rest[0]:

@@ -1,32 +1,32 @@
-"""Records as the application sees them."""
+"""Single records as the application sees them."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Generic, cast, overload
+from collections.abc import Callable
+from typing import Any, Generic, cast
 
+from attrs import frozen
 from typing_extensions import TypeVar
 
 from kafka_groups.errors import RecordDeserializationError
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.protocol.record_batch import Record
-from kafka_groups.types import AcknowledgeType, Header, TopicIdPartition, TopicPartition
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.delivery import Delivery, SessionId
+from kafka_groups.types import Header, TopicIdPartition
 
 __all__ = [
+    "NO_SESSION",
     "AnyRecord",
-    "AnyRecords",
+    "CopiedRecord",
+    "DeserializedRecord",
     "Deserializer",
     "K",
     "ShareRecord",
-    "ShareRecords",
     "V",
-    "deliveries_of",
+    "copied_record",
     "delivery_of",
 ]
+
+NO_SESSION = SessionId(-1, -1)
+"""The session of a copy, which has no locks."""
 
 K = TypeVar("K", default=bytes)
 """What keys are: bytes, or what the key deserialiser makes of them."""
@@ -49,11 +49,11 @@ class ShareRecord(Generic[K, V]):
 
     # What every application reads is copied when the record is made; the rest is read from the codec's object when
     # it is asked for.
-    __slots__ = ("_acquired", "_raw", "offset", "value")
+    __slots__ = ("_delivery", "_raw", "offset", "value")
 
-    def __init__(self, raw: Record, acquired: "AcquiredRecords") -> None:
+    def __init__(self, raw: Record, delivery: Delivery) -> None:
         self._raw = raw
-        self._acquired = acquired
+        self._delivery = delivery
         self.offset = raw.offset
         self.value = cast("V | None", raw.value)
 
@@ -70,12 +70,12 @@ class ShareRecord(Generic[K, V]):
     @property
     def topic(self) -> str:
         """Name of the topic."""
-        return self._acquired.topic
+        return self._delivery.topic
 
     @property
     def partition(self) -> int:
         """Number of the partition."""
-        return self._acquired.partition
+        return self._delivery.partition
 
     @property
     def timestamp(self) -> int | None:
@@ -95,7 +95,7 @@ class ShareRecord(Generic[K, V]):
     @property
     def delivery_count(self) -> int:
         """How many times the record was delivered, this delivery included (KIP-932)."""
-        return self._acquired.delivery_count(self._raw.offset)
+        return self._delivery.delivery_count(self._raw.offset)
 
     @property
     def raw_key(self) -> bytes | None:
@@ -114,16 +114,16 @@ class ShareRecord(Generic[K, V]):
         mine, theirs = self._raw, other._raw
         return (
             self.offset == other.offset
-            and self._acquired.topic_partition == other._acquired.topic_partition
+            and self._delivery.topic_partition == other._delivery.topic_partition
             and (mine.timestamp, mine.key, mine.value) == (theirs.timestamp, theirs.key, theirs.value)
             and list(mine.headers) == list(theirs.headers)
         )
 
     def __hash__(self) -> int:
-        return hash((self._acquired.topic_partition, self.offset))
+        return hash((self._delivery.topic_partition, self.offset))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _detached().restored_record, _detached().parts_of(self)
+        return _restored, (self._delivery.topic_partition, self.delivery_count, copied_record(self))
 
     def __repr__(self) -> str:
         return (
@@ -138,16 +138,16 @@ class DeserializedRecord(ShareRecord[Any, Any]):
     __slots__ = ("_error", "_key")
 
     def __init__(
-        self, raw: Record, acquired: "AcquiredRecords", key: Any, value: Any, error: RecordDeserializationError | None
+        self, raw: Record, delivery: Delivery, key: Any, value: Any, error: RecordDeserializationError | None
     ) -> None:
-        super().__init__(raw, acquired)
+        super().__init__(raw, delivery)
         self.value = value
         self._key = key
         self._error = error
 
-    def for_delivery(self, acquired: "AcquiredRecords") -> "DeserializedRecord":
+    def for_delivery(self, delivery: Delivery) -> "DeserializedRecord":
         """The same record as part of another delivery (a renewed one)."""
-        return DeserializedRecord(self._raw, acquired, self._key, self.value, self._error)
+        return DeserializedRecord(self._raw, delivery, self._key, self.value, self._error)
 
     @property
     def key(self) -> Any:
@@ -160,99 +160,54 @@ class DeserializedRecord(ShareRecord[Any, Any]):
         return self._error
 
 
-class ShareRecords(Generic[K, V]):
-    """What one poll returned: a batch of records of one or more partitions, to iterate over, index and slice.
-
-    Iterating makes the records one by one, so that a large batch needs little memory; iterating twice makes them twice.
-    Indexing makes and keeps them all.
-
-    A batch and its records can be pickled. The copies have everything but the locks: acknowledge the originals, or the
-    offsets with `acknowledge_offset`. Two records are equal if they are the same record of the log, whichever delivery
-    they came with.
-    """
-
-    __slots__ = ("_deliveries", "_made")
-
-    def __init__(self, deliveries: Sequence["AcquiredRecords"] = ()) -> None:
-        self._deliveries = tuple(deliveries)
-        self._made: list[ShareRecord[K, V]] | None = None
-
-    def __len__(self) -> int:
-        return sum(map(len, self._deliveries))
-
-    def __bool__(self) -> bool:
-        return any(map(len, self._deliveries))
-
-    def __iter__(self) -> Iterator[ShareRecord[K, V]]:
-        return chain.from_iterable(self._deliveries)
-
-    @overload
-    def __getitem__(self, index: int) -> ShareRecord[K, V]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[ShareRecord[K, V]]: ...
-
-    def __getitem__(self, index: int | slice) -> ShareRecord[K, V] | list[ShareRecord[K, V]]:
-        """Return one record, or the list of a slice.
-
-        The first use makes all records of the batch and keeps them.
-        """
-        if self._made is None:
-            self._made = list(self)
-        return self._made[index]
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both have equal records in the same order."""
-        if not isinstance(other, ShareRecords):
-            return NotImplemented
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=False))
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _detached().restored_records, _detached().parts_of_batch(self)
-
-    def acknowledgements(self) -> Mapping[TopicIdPartition, Counter[AcknowledgeType]]:
-        """Count the records that you have acknowledged but not sent yet, by partition and type."""
-        counted: dict[TopicIdPartition, Counter[AcknowledgeType]] = {}
-        for part in self._deliveries:
-            counts = part.acknowledgements()
-            if counts:
-                counted.setdefault(part.topic_partition, Counter()).update(counts)
-        return counted
-
-    def partitions(self) -> frozenset[TopicPartition]:
-        """The partitions that the batch has records of."""
-        return frozenset(TopicPartition(part.topic, part.partition) for part in self._deliveries)
-
-    def by_partition(self) -> Mapping[TopicPartition, Sequence[ShareRecord[K, V]]]:
-        """The records of each partition, in the order of their offsets."""
-        grouped: dict[TopicPartition, list[ShareRecord[K, V]]] = {}
-        for part in self._deliveries:
-            grouped.setdefault(TopicPartition(part.topic, part.partition), []).extend(part)
-        return grouped
-
-    def __repr__(self) -> str:
-        return f"<ShareRecords {len(self)} of {', '.join(map(str, sorted(self.partitions()))) or 'no partition'}>"
-
-
 AnyRecord = ShareRecord[Any, Any]
-AnyRecords = ShareRecords[Any, Any]
 
 
-def delivery_of(record: AnyRecord) -> "AcquiredRecords":
+def delivery_of(record: AnyRecord) -> Delivery:
     """The delivery that a record came with, for the other parts of this package."""
-    return record._acquired
+    return record._delivery
 
 
-def deliveries_of(records: AnyRecords) -> tuple["AcquiredRecords", ...]:
-    """The parts of a batch, one for each partition and fetch response, for the other parts of this package."""
-    return records._deliveries
+# ------------------------------------------------------------------------------------------------- copies
 
 
-def _detached() -> "ModuleType":
-    # Imported when something is pickled: it needs deliveries, which need this module.
-    from kafka_groups.share.delivery import detached  # noqa: PLC0415
+@frozen
+class _PlainRecord:
+    """What the codec's object has, as a value of our own."""
 
-    return detached
+    offset: int
+    timestamp: int | None
+    timestamp_type: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: list[Header]
+
+
+@frozen
+class CopiedRecord:
+    """A record without its delivery."""
+
+    raw: _PlainRecord
+    key: Any
+    value: Any
+    error: RecordDeserializationError | None
+
+    def in_delivery(self, delivery: Delivery) -> DeserializedRecord:
+        """The record as part of a delivery."""
+        return DeserializedRecord(self.raw, delivery, self.key, self.value, self.error)
+
+
+def copied_record(record: AnyRecord) -> CopiedRecord:
+    """Copy a record without its delivery."""
+    raw = record._raw
+    headers = [(key, value) for key, value in raw.headers]
+    plain = _PlainRecord(raw.offset, raw.timestamp, raw.timestamp_type, raw.key, raw.value, headers)
+    return CopiedRecord(plain, record.key, record.value, record.error)
+
+
+def _restored(partition: TopicIdPartition, delivery_count: int, copied: CopiedRecord) -> AnyRecord:
+    offset = copied.raw.offset
+    acquired = AcquiredRecords(first_offset=offset, last_offset=offset, delivery_count=delivery_count)
+    delivery = Delivery(partition, NO_SESSION, [acquired], 0)
+    delivery.let_go()
+    return copied.in_delivery(delivery)

@@ -7,9 +7,9 @@ from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError, RenewalUnsupportedError
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
-from kafka_groups.share.delivery.inbox import Fetched, Inbox
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
 from kafka_groups.share.delivery.leader import Leader
 from kafka_groups.share.delivery.metrics import ShareMetrics
 
@@ -74,7 +74,7 @@ class Renewer:
                 self._refuse(delivery)
         return wait_ms
 
-    def _candidates(self, leader: Leader) -> Iterator[tuple[AcquiredRecords, Fetched | None]]:
+    def _candidates(self, leader: Leader) -> Iterator[tuple[DeliveredRecords, CompletedFetch | None]]:
         session = leader.session.id
         for fetched in list(self._inbox.ready):
             if _renewable(fetched.acquired, session):
@@ -90,13 +90,13 @@ class Renewer:
             if fetched.acquired.session == leader.session.id:
                 self._give_back(leader, fetched)
 
-    def _renew(self, leader: Leader, delivery: AcquiredRecords) -> None:
+    def _renew(self, leader: Leader, delivery: DeliveredRecords) -> None:
         batches = delivery.renewal_batches()
         if batches:  # else the application acknowledged the rest this moment
             delivery.renewing = True
             leader.pending.append(PendingAcknowledgement(delivery, batches, None, delivery.lock_deadline_ms))
 
-    def _give_back(self, leader: Leader, fetched: Fetched) -> None:
+    def _give_back(self, leader: Leader, fetched: CompletedFetch) -> None:
         if not self._inbox.withdraw(fetched):
             return  # the application took it meanwhile
         delivery = fetched.acquired
@@ -106,12 +106,12 @@ class Renewer:
         self._metrics.prefetched_released_total += 1
         leader.pending.append(PendingAcknowledgement(delivery, batches, None, delivery.lock_deadline_ms))
 
-    def _refuse(self, delivery: AcquiredRecords) -> None:
+    def _refuse(self, delivery: DeliveredRecords) -> None:
         delivery.renewable = False
         if self._config.auto_renew:
             self._errors.report(RenewalUnsupportedError(NO_RENEWAL))
             self._inbox.notify()
 
 
-def _renewable(delivery: AcquiredRecords, session: object) -> bool:
+def _renewable(delivery: DeliveredRecords, session: object) -> bool:
     return delivery.session == session and delivery.renewable and not delivery.renewing and delivery.has_open

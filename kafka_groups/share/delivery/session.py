@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from kafka_groups.protocol.messages.share_fetch import INITIAL_EPOCH, MAX_EPOCH
-from kafka_groups.share.delivery.acquired import SessionId
+from kafka_groups.share.delivery.delivery import SessionId
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["SessionChange", "ShareSession"]
+__all__ = ["SessionChange", "ShareSessionHandler"]
 
 
 @frozen
@@ -22,7 +22,7 @@ class SessionChange:
 _NO_CHANGE = SessionChange((), ())
 
 
-class ShareSession:
+class ShareSessionHandler:
     """The client's side of the share session with one leader.
 
     Args:
@@ -37,7 +37,7 @@ class ShareSession:
         self._wanted: tuple[TopicIdPartition, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<ShareSession node {self.node_id} epoch {self.epoch} partitions {len(self._partitions)}>"
+        return f"<ShareSessionHandler node {self.node_id} epoch {self.epoch} partitions {len(self._partitions)}>"
 
     @property
     def id(self) -> SessionId:

@@ -6,7 +6,7 @@ from uuid import UUID
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.events import Area, counted
 from kafka_groups.client.metadata import MetadataManager
-from kafka_groups.client.requests import NEVER_MS, Answer
+from kafka_groups.client.requests import NEVER_MS, ClientResponse
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import (
     BrokerError,
@@ -21,10 +21,10 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData, ShareFetchResponse
-from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
-from kafka_groups.share.delivery.inbox import Fetched, Inbox
-from kafka_groups.share.delivery.leader import Exchange, Leader, Purpose
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
+from kafka_groups.share.delivery.leader import InFlightRequest, Leader, Purpose
 from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.types import TopicIdPartition
 
@@ -55,7 +55,7 @@ _FATAL = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.GROUP_AUTHORIZATION
 GATHER_MS = 20
 """For so long acknowledgements wait for the application to take an answer, so that they go with the next fetch."""
 
-Condition = Callable[[Fetched], bool]
+Condition = Callable[[CompletedFetch], bool]
 Results = dict[TopicIdPartition, tuple[ErrorCode, str | None]]
 
 
@@ -87,7 +87,7 @@ class Settlement:
 
     # ----------------------------------------------------------------------------------------- fetch
 
-    def fetched(self, exchange: Exchange, answer: Answer, now_ms: int) -> None:
+    def fetched(self, exchange: InFlightRequest, answer: ClientResponse, now_ms: int) -> None:
         """A ShareFetch response."""
         response: ShareFetchResponse = answer.message
         leader = exchange.leader
@@ -103,7 +103,7 @@ class Settlement:
                 leader.backoff.failed(now_ms)
         leader.backoff.wait(response.throttle_time_ms, now_ms)
 
-    def _is_well(self, exchange: Exchange, response: ShareFetchResponse, now_ms: int) -> bool:
+    def _is_well(self, exchange: InFlightRequest, response: ShareFetchResponse, now_ms: int) -> bool:
         """Apply the response to the partitions; False if the client should back off from the leader."""
         parts = list(_parts(response))
         results: Results = {tip: (p.acknowledge_error_code, p.acknowledge_error_message) for tip, p in parts}
@@ -113,7 +113,7 @@ class Settlement:
         return not tries_again and not (any(failed) and exchange.leader.dry)
 
     def _deliver(
-        self, exchange: Exchange, parts: Iterable[tuple[TopicIdPartition, ShareFetchPartitionData]], now_ms: int
+        self, exchange: InFlightRequest, parts: Iterable[tuple[TopicIdPartition, ShareFetchPartitionData]], now_ms: int
     ) -> None:
         if exchange.leader.ending:
             return  # closing the session releases them
@@ -134,11 +134,13 @@ class Settlement:
             exchange.leader.gathers_until_ms = now_ms + GATHER_MS
             self._metrics.delivered(records, size_bytes, now_ms)
 
-    def _fetched_part(self, exchange: Exchange, tip: TopicIdPartition, data: ShareFetchPartitionData) -> Fetched:
+    def _fetched_part(
+        self, exchange: InFlightRequest, tip: TopicIdPartition, data: ShareFetchPartitionData
+    ) -> CompletedFetch:
         named = TopicIdPartition(tip.topic_id, tip.partition, self._metadata.metadata.name_of(tip.topic_id))
         deadline_ms = exchange.sent_ms + (self.lock_timeout_ms or NEVER_MS)
-        acquired = AcquiredRecords(named, exchange.leader.session.id, data.acquired_records, deadline_ms)
-        return Fetched(acquired, data.records or b"")
+        acquired = DeliveredRecords(named, exchange.leader.session.id, data.acquired_records, deadline_ms)
+        return CompletedFetch(acquired, data.records or b"")
 
     def _partition_failed(
         self, tip: TopicIdPartition, data: ShareFetchPartitionData, endpoints: Sequence[NodeEndpoint]
@@ -166,7 +168,7 @@ class Settlement:
 
     # ------------------------------------------------------------------------------- acknowledgement
 
-    def acknowledged(self, exchange: Exchange, answer: Answer, now_ms: int) -> None:
+    def acknowledged(self, exchange: InFlightRequest, answer: ClientResponse, now_ms: int) -> None:
         """A ShareAcknowledge response, also the one that closes a session."""
         response: ShareAcknowledgeResponse = answer.message
         leader = exchange.leader
@@ -181,7 +183,7 @@ class Settlement:
         if exchange.purpose is Purpose.CLOSE:
             self._end_session(leader, InvalidRecordStateError("the share session was closed"))
 
-    def _settle_response(self, exchange: Exchange, response: ShareAcknowledgeResponse, now_ms: int) -> bool:
+    def _settle_response(self, exchange: InFlightRequest, response: ShareAcknowledgeResponse, now_ms: int) -> bool:
         results: Results = {}
         for topic in response.responses:
             for p in topic.partitions:
@@ -191,7 +193,7 @@ class Settlement:
                     self._follow_leader(tip, p.current_leader, response.node_endpoints)
         return self._settle_all(exchange, results, now_ms)
 
-    def _settle_all(self, exchange: Exchange, results: Results, now_ms: int) -> bool:
+    def _settle_all(self, exchange: InFlightRequest, results: Results, now_ms: int) -> bool:
         """Settle the contents of the exchange; returns whether to retry some of it."""
         tries_again = False
         missing = (ErrorCode.INVALID_RECORD_STATE, "the broker's response does not mention the partition")
@@ -204,7 +206,7 @@ class Settlement:
         return tries_again
 
     def _fail_or_retry(
-        self, exchange: Exchange, pending: PendingAcknowledgement, error: BrokerError, now_ms: int
+        self, exchange: InFlightRequest, pending: PendingAcknowledgement, error: BrokerError, now_ms: int
     ) -> bool:
         may_retry = error.retriable and error.code not in _LEADER_CHANGED and exchange.purpose is not Purpose.CLOSE
         if may_retry and now_ms < pending.deadline_ms:
@@ -221,7 +223,7 @@ class Settlement:
             self._metrics.renewals_send_total += 1
             runs = pending.renewed_runs()
             if runs:
-                again = Fetched(delivery.redelivery(runs), None)
+                again = CompletedFetch(delivery.redelivery(runs), None)
                 self._inbox.deliver(delivery.session.node_id, [again])
         self._settled(pending, None)
 
@@ -258,7 +260,7 @@ class Settlement:
 
     # --------------------------------------------------------------------------------------- failures
 
-    def lost(self, exchange: Exchange, error: Exception, now_ms: int) -> None:
+    def lost(self, exchange: InFlightRequest, error: Exception, now_ms: int) -> None:
         """The request will never be answered: the session is over, as the broker closes it with the connection."""
         failure = error if isinstance(error, KafkaGroupsError) else KafkaGroupsError(str(error))
         if isinstance(failure, UnsupportedVersionError):
@@ -270,7 +272,7 @@ class Settlement:
         self._metadata.request_update()
         self._inbox.notify()
 
-    def _refused(self, exchange: Exchange, code: ErrorCode, message: str | None, now_ms: int) -> None:
+    def _refused(self, exchange: InFlightRequest, code: ErrorCode, message: str | None, now_ms: int) -> None:
         error = error_for(code, message or f"{code.name}: the share group {self._config.group_id}")
         if code in _FATAL:
             self._errors.report_fatal(error)

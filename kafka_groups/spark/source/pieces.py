@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from attrs import define
 
-from kafka_groups.share.delivery.acquired import AcquiredRecords
-from kafka_groups.share.delivery.records import AnyRecords, ShareRecords, deliveries_of
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.spark.arrow import to_table
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
@@ -28,7 +28,7 @@ class TablePiece:
     """
 
     table: Any
-    delivery: AcquiredRecords
+    delivery: DeliveredRecords
     is_renewed: bool = True
 
     @cached_property

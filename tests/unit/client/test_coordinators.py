@@ -9,7 +9,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.metadata import Metadata, Node
-from kafka_groups.client.requests import Answer
+from kafka_groups.client.requests import ClientResponse
 from kafka_groups.errors import DisconnectedError, GroupAuthorizationFailedError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
@@ -25,7 +25,7 @@ class LookUp:
     def answer(self, response: FindCoordinatorResponse, now_ms: int = 0, version: int = 6) -> None:
         (request,) = self.manager.poll(now_ms).requests
         assert request.node_id is None
-        self.manager.on_response(request, Answer(response, version, 1), now_ms)
+        self.manager.on_response(request, ClientResponse(response, version, 1), now_ms)
 
 
 def batched(**values: Any) -> FindCoordinatorResponse:
@@ -75,7 +75,7 @@ def test_a_coordinator_not_there_yet_is_looked_for_at_a_bounded_rate() -> None:
         if result.requests:
             requests += 1
             answer = batched(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            look_up.manager.on_response(result.requests[0], Answer(answer, 6, 1), now_ms)
+            look_up.manager.on_response(result.requests[0], ClientResponse(answer, 6, 1), now_ms)
         else:
             now_ms += result.wait_ms
     assert 8 <= requests <= 20

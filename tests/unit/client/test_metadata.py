@@ -9,7 +9,7 @@ import pytest
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.metadata import Metadata, MetadataManager
-from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest
 from kafka_groups.errors import DisconnectedError, TopicAuthorizationFailedError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
@@ -125,7 +125,7 @@ class Managed:
         return request
 
     def answer(self, request: OutgoingRequest, message: MetadataResponse, now_ms: int) -> None:
-        self.manager.on_response(request, Answer(message, 12, 1), now_ms)
+        self.manager.on_response(request, ClientResponse(message, 12, 1), now_ms)
 
 
 class TestMetadataManager:

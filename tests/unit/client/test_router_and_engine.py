@@ -10,7 +10,7 @@ import pytest
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.engine import Engine
 from kafka_groups.client.metadata import Node
-from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest, PollResult
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.client.router import ConnectionSettings, Router
 from kafka_groups.errors import (
     BootstrapError,
@@ -84,7 +84,7 @@ class Outcome:
     def __init__(self) -> None:
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
-    def answered(self, answer: Answer) -> None:
+    def answered(self, answer: ClientResponse) -> None:
         self.future.set_result(answer)
 
     def failed(self, error: Exception) -> None:
@@ -173,7 +173,7 @@ class TestRouter:
                 assert isinstance(answer, NetworkError)
             assert failures <= 3
             assert way.router.reachability.unreachable_since_ms is None
-            assert isinstance(await way.ask(look_up()), Answer)
+            assert isinstance(await way.ask(look_up()), ClientResponse)
             await way.router.close()
 
         simulate(program)
@@ -198,7 +198,7 @@ class TestRouter:
         async def program(simulation: Simulation) -> None:
             way = Way(simulation, "b1")
             await TinyBroker("b1").listen(way.network)
-            assert isinstance(await way.ask(look_up()), Answer)
+            assert isinstance(await way.ask(look_up()), ClientResponse)
             way.nodes[2] = Node(2, "kafka", 29092)
             for _ in range(5):
                 assert isinstance(await way.ask(acknowledge(2)), NetworkError)
@@ -240,7 +240,7 @@ class TestRouter:
             assert ("b1", 9) in way.lost
             assert way.lost.count(("b1", 9)) == 1  # the control connection is nobody's session
             broker.silent = False
-            assert isinstance(await way.ask(acknowledge(1)), Answer)
+            assert isinstance(await way.ask(acknowledge(1)), ClientResponse)
             await way.router.close()
             await asyncio.sleep(0.1)
             assert way.lost.count(("b1", 9)) == 1  # closed by ourselves
@@ -290,7 +290,7 @@ class Scripted:
         requests, self.outgoing = tuple(self.outgoing), []
         return PollResult(requests, self.wait_ms)
 
-    def on_response(self, _request: OutgoingRequest, answer: Answer, _now_ms: int) -> None:
+    def on_response(self, _request: OutgoingRequest, answer: ClientResponse, _now_ms: int) -> None:
         self.outcomes.append(answer)
 
     def on_failure(self, _request: OutgoingRequest, error: Exception, _now_ms: int) -> None:
@@ -328,7 +328,7 @@ class TestEngine:
             manager.outgoing = [look_up()]
             engine.start()
             await asyncio.sleep(1)
-            assert [type(outcome) for outcome in manager.outcomes] == [Answer]
+            assert [type(outcome) for outcome in manager.outcomes] == [ClientResponse]
             assert len(manager.polls) == 2
             await engine.stop()
 

@@ -7,20 +7,23 @@ from uuid import UUID
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
-from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
-from kafka_groups.share.delivery.acquired import AcquiredRecords, SessionId
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.delivery import SessionId
+from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.types import TopicIdPartition
 
 TOPIC = UUID(int=77)
 PARTITION = TopicIdPartition(TOPIC, 0, "orders")
 
 
-def acquired(*ranges: tuple[int, int] | tuple[int, int, int], deadline_ms: int = 1 << 40) -> AcquiredRecords:
+def acquired(*ranges: tuple[int, int] | tuple[int, int, int], deadline_ms: int = 1 << 40) -> DeliveredRecords:
     """A delivery of (first, last) or (first, last, delivery count)."""
-    given = [AcquiredRange(first_offset=r[0], last_offset=r[1], delivery_count=(*r, 1)[2]) for r in ranges]
-    return AcquiredRecords(PARTITION, SessionId(1, 0), given, deadline_ms)
+    given = [AcquiredRecords(first_offset=r[0], last_offset=r[1], delivery_count=(*r, 1)[2]) for r in ranges]
+    return DeliveredRecords(PARTITION, SessionId(1, 0), given, deadline_ms)
 
 
 def batch(first: int, last: int, *, missing: Iterable[int] = (), **options: Any) -> bytes:
@@ -35,8 +38,8 @@ def batch(first: int, last: int, *, missing: Iterable[int] = (), **options: Any)
 
 
 def decoded(
-    decoder: Decoder, delivery: AcquiredRecords, blob: bytes | None
-) -> list[AcquiredRecords | KafkaGroupsError]:
+    decoder: Decoder, delivery: DeliveredRecords, blob: bytes | None
+) -> list[DeliveredRecords | KafkaGroupsError]:
     """What an application gets of a delivery if it takes all of it at once, with the error that stands behind it."""
     (whole,), error = decoder.split(delivery, blob, sys.maxsize)
     items = decoder.deserialize(whole)
@@ -51,3 +54,10 @@ def types_of(batches: Iterable[AcknowledgementBatch]) -> dict[int, int]:
         kinds = sent.acknowledge_types * (size if len(sent.acknowledge_types) == 1 else 1)
         types.update(zip(range(sent.first_offset, sent.last_offset + 1), kinds, strict=True))
     return types
+
+
+def batch_with(record: AnyRecord) -> AnyRecords:
+    """The batch of the delivery that a record came with."""
+    delivery = delivery_of(record)
+    assert isinstance(delivery, DeliveredRecords)
+    return ShareRecords([delivery])

@@ -11,7 +11,7 @@ from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import Metadata, MetadataManager
-from kafka_groups.client.requests import Answer, OutgoingRequest
+from kafka_groups.client.requests import ClientResponse, OutgoingRequest
 from kafka_groups.config.share import share_consumer_config
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -27,19 +27,20 @@ from kafka_groups.protocol.messages.share_acknowledge import (
     ShareAcknowledgeResponse,
     ShareAcknowledgeTopicResponse,
 )
-from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
 from kafka_groups.protocol.messages.share_fetch import (
+    AcquiredRecords,
     ShareFetchableTopicResponse,
     ShareFetchPartitionData,
     ShareFetchRequest,
     ShareFetchResponse,
 )
 from kafka_groups.share.application import Application
+from kafka_groups.share.delivery.batch import AnyRecords
 from kafka_groups.share.delivery.commits import CommitTicket
-from kafka_groups.share.delivery.fetch import ShareFetchManager, Surroundings
+from kafka_groups.share.delivery.fetch import Collaborators, ShareFetchManager
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.metrics import ShareMetrics
-from kafka_groups.share.delivery.records import AnyRecord, AnyRecords
+from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TopicIdPartition
 from tests.unit.share.deliveries import TOPIC, batch, types_of
@@ -81,7 +82,7 @@ class Bench:
             timeout_ms=1,
             max_poll_interval_ms=self.config.max_poll_interval_ms,
         )
-        self.around = Surroundings(self.membership, self.metadata, self.errors, self.inbox, self.metrics, rng)
+        self.around = Collaborators(self.membership, self.metadata, self.errors, self.inbox, self.metrics, rng)
         self.manager = ShareFetchManager(self.config, self.around)
         self.application = Application(self.config, self.inbox, self.errors, self.clock)
         self.application.subscription = frozenset({"orders"})
@@ -151,7 +152,7 @@ class Bench:
     # ----------------------------------------------------------------------------------- the brokers
 
     def respond(self, request: OutgoingRequest, message: object, version: int = 2) -> None:
-        self.manager.on_response(request, Answer(message, version, 1), self.now_ms)
+        self.manager.on_response(request, ClientResponse(message, version, 1), self.now_ms)
 
     def fetched(
         self,
@@ -164,7 +165,7 @@ class Bench:
         **values: Any,
     ) -> None:
         """A ShareFetch response: these ranges are acquired of the partition, and every acknowledgement is taken."""
-        got = tuple(AcquiredRange(first_offset=a, last_offset=b, delivery_count=1) for a, b in ranges)
+        got = tuple(AcquiredRecords(first_offset=a, last_offset=b, delivery_count=1) for a, b in ranges)
         if ranges:
             blob = b"".join(batch(a, b) for a, b in ranges) if blob is None else blob
             parts = (*parts, ShareFetchPartitionData(partition_index=partition, records=blob, acquired_records=got))

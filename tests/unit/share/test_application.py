@@ -17,10 +17,10 @@ from kafka_groups.errors import (
     WakeupError,
 )
 from kafka_groups.protocol.record_batch import crc32c
+from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.share.delivery.commits import CommitTicket
-from kafka_groups.share.delivery.records import ShareRecords, delivery_of
 from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
-from tests.unit.share.deliveries import TOPIC, batch
+from tests.unit.share.deliveries import TOPIC, batch, batch_with
 from tests.unit.share.fetching import Bench, acknowledged_in
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = (
@@ -65,7 +65,7 @@ def test_implicit_mode_refuses_every_acknowledgement() -> None:
     bench = implicit()
     (record,) = bench.delivered((0, 0))
     application = bench.application
-    records = ShareRecords([delivery_of(record)])
+    records = batch_with(record)
     for call in (
         lambda: application.acknowledge(record, ACCEPT),
         lambda: application.acknowledge_offset(TopicPartition("orders", 0), 0, ACCEPT),
@@ -114,7 +114,7 @@ def test_acknowledging_by_offset_range_and_batch() -> None:
     assert application.acknowledge_range(TopicPartition("orders", 0), (1, 3), RELEASE) == 3
     assert application.acknowledge_range(TopicPartition("orders", 1), (1, 3), RELEASE) == 0
     assert application.acknowledge_range(TopicPartition("other", 0), (1, 3), RELEASE) == 0
-    assert application.acknowledge_all(ShareRecords([delivery_of(records[0])]), ACCEPT) == 10
+    assert application.acknowledge_all(batch_with(records[0]), ACCEPT) == 10
     application.acknowledge_offset(TopicPartition("orders", 0), 9, REJECT)
     bench.commit()
     sent = acknowledged_in(bench.acknowledge())[0]

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.archiving import ArchivedRecords
-from kafka_groups.share.delivery.inbox import Fetched
+from kafka_groups.share.delivery.inbox import CompletedFetch
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType
@@ -23,7 +23,7 @@ def watched(*ranges: tuple[int, int, int]) -> tuple[Bench, list[AnyRecord], list
     bench = Bench(acknowledgement_mode="explicit", prefetch_batches=0)
     delivery, told = acquired(*ranges), list[ArchivedRecords]()
     bench.application.archive_callback = told.append
-    bench.inbox.ready.append(Fetched(delivery, b"".join(batch(first, last) for first, last, _ in ranges)))
+    bench.inbox.ready.append(CompletedFetch(delivery, b"".join(batch(first, last) for first, last, _ in ranges)))
     return bench, list(bench.begin()), told
 
 

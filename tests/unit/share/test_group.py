@@ -26,7 +26,7 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
 from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.types import TopicPartition
 from tests.unit.share.clusters import TOPIC, World
-from tests.unit.share.test_async_consumer import simulate, take, values
+from tests.unit.share.test_aio import simulate, take, values
 
 GROUP_REFUSED = DescribeShareGroupOffsetsResponse(
     groups=(DescribeShareGroupOffsetsResponseGroup(group_id="g", error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED),)

@@ -4,10 +4,10 @@ from typing import Any
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.delivery.decoding import Decoder
-from kafka_groups.share.delivery.records import AnyRecords, ShareRecords, deliveries_of
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.types import ConsumerState
 from tests.unit.share.deliveries import acquired, batch, decoded
 
@@ -19,9 +19,9 @@ def polled(*ranges: Range) -> AnyRecords:
     return ShareRecords([delivery(*ranges)])
 
 
-def delivery(*ranges: Range) -> AcquiredRecords:
+def delivery(*ranges: Range) -> DeliveredRecords:
     (made,) = decoded(Decoder(), acquired(*ranges), b"".join(batch(first, last) for first, last, _ in ranges))
-    assert isinstance(made, AcquiredRecords)
+    assert isinstance(made, DeliveredRecords)
     return made
 
 

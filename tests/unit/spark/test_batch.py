@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.errors import ConfigurationError, IllegalStateError
-from kafka_groups.share.delivery.records import ShareRecords
+from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.types import AcknowledgeType
 from tests.unit.spark.polled import Broker, delivery, polled

@@ -14,7 +14,7 @@ from kafka_groups.share.parts import Environment
 from kafka_groups.spark.drain_backoff import DrainBackoff
 from kafka_groups.spark.draining import Drain, LockLostError
 from tests.unit.share.clusters import SETTINGS
-from tests.unit.spark.test_drain import Topic
+from tests.unit.spark.test_draining import Topic
 
 
 @pytest.fixture(scope="module")

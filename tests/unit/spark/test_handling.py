@@ -14,7 +14,7 @@ from kafka_groups.errors import (
     KafkaGroupsError,
     OperationTimeoutError,
 )
-from kafka_groups.share.delivery.records import deliveries_of
+from kafka_groups.share.delivery.batch import deliveries_of
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.dead_letters import DeadLetters

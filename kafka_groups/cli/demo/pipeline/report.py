@@ -6,14 +6,14 @@ from rich.console import Console
 
 from kafka_groups.cli.demo.delay_rows import DELAY_COLUMNS, delay_rows
 from kafka_groups.cli.demo.pipeline.delays import rolled_up
-from kafka_groups.cli.demo.pipeline.tally import Outcome, Verdict
+from kafka_groups.cli.demo.pipeline.tally import PipelineOutcome, Verdict
 from kafka_groups.cli.demo.verdict import print_verdict
 from kafka_groups.cli.output import table
 
 __all__ = ["print_report"]
 
 
-def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
+def print_report(console: Console, outcome: PipelineOutcome, elapsed_ms: int) -> None:
     """Print the delays, the tally and the verdict."""
     airlines, weather = rolled_up(outcome.delays, 0), rolled_up(outcome.delays, 1)
     console.print(table("Delays by airline, in minutes", ("airline", *DELAY_COLUMNS), delay_rows(airlines)))
@@ -27,7 +27,7 @@ def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
         )
 
 
-def _tally(outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _tally(outcome: PipelineOutcome) -> Iterator[tuple[str, str]]:
     yield "published", f"{outcome.published:,}"
     yield "delivered", f"{outcome.delivered:,}"
     yield "redelivered", f"{outcome.redelivered:,}"

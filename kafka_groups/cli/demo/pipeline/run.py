@@ -19,7 +19,7 @@ from kafka_groups.cli.demo.pipeline.options import DriverOptions
 from kafka_groups.cli.demo.pipeline.plainly import Plainly, computed_plainly, in_order
 from kafka_groups.cli.demo.pipeline.sources import FLIGHTS, REFERENCE, records_of, source_file
 from kafka_groups.cli.demo.pipeline.supervisor import Supervisor
-from kafka_groups.cli.demo.pipeline.tally import Files, Outcome, Tally, Verdict
+from kafka_groups.cli.demo.pipeline.tally import Files, PipelineOutcome, PipelineTally, Verdict
 from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
 from kafka_groups.cli.demo.run_options import RunOptions
@@ -56,7 +56,7 @@ class Pipeline:
         self._progress = progress
         self._clock = SystemClock()
         self._started_ms = self._clock.now_ms()
-        self._tally = Tally(min(options.limit or TOTAL_FLIGHTS, TOTAL_FLIGHTS))
+        self._tally = PipelineTally(min(options.limit or TOTAL_FLIGHTS, TOTAL_FLIGHTS))
         self._watch: GroupWatch
         self._drivers = 0
         self._driver: DriverProcess
@@ -67,7 +67,7 @@ class Pipeline:
     def __repr__(self) -> str:
         return f"<Pipeline {self._options.name} {self._tally}>"
 
-    async def run(self) -> Outcome:
+    async def run(self) -> PipelineOutcome:
         """Run the pipeline and return its results.
 
         Raises:
@@ -82,7 +82,7 @@ class Pipeline:
             done = f"{self._tally.stored:,} of {self._tally.total:,} flights were stored"
             raise OperationTimeoutError(f"Timed out after {self._options.timeout_seconds:.0f} s. {done}.") from error
 
-    async def _run(self, stack: contextlib.AsyncExitStack) -> Outcome:
+    async def _run(self, stack: contextlib.AsyncExitStack) -> PipelineOutcome:
         directory = Path(stack.enter_context(_directory()))
         servers = await self._kafka(stack, directory)
         self._driver_options = DriverOptions(
@@ -169,7 +169,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------------------------------- the results
 
-    async def _reckon(self, published: int) -> Outcome:
+    async def _reckon(self, published: int) -> PipelineOutcome:
         options = self._driver_options
         await self._told("stop", MessageKind.STOPPED)
         self._progress.note("Query stopped. The driver removes duplicates and computes the final table")
@@ -183,9 +183,9 @@ class Pipeline:
 
     def _outcome(
         self, published: int, reference: Files, written: Files, finished: Message, plainly: Plainly
-    ) -> Outcome:
+    ) -> PipelineOutcome:
         options, figures = self._driver_options, finished.figures or {}
-        return Outcome(
+        return PipelineOutcome(
             published=published,
             delivered=self._tally.delivered,
             redelivered=self._tally.redelivered,

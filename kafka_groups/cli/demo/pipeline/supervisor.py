@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from kafka_groups.cli.demo.pipeline.messages import GO_ON, Message, MessageKind, read_message
-from kafka_groups.cli.demo.pipeline.tally import Tally, Verdict
+from kafka_groups.cli.demo.pipeline.tally import PipelineTally, Verdict
 from kafka_groups.errors import ConfigurationError
 
 __all__ = ["Supervisor"]
@@ -30,7 +30,7 @@ class Supervisor:
             worker has already been killed.
     """
 
-    def __init__(self, path: Path, tally: Tally, on_kill: Callable[[Verdict, Message], None]) -> None:
+    def __init__(self, path: Path, tally: PipelineTally, on_kill: Callable[[Verdict, Message], None]) -> None:
         self._path = path
         self._tally = tally
         self._on_kill = on_kill

@@ -9,7 +9,7 @@ from kafka_groups.cli.demo.pipeline.delays import DelayTable
 from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind
 from kafka_groups.cli.demo.pipeline.sources import FLIGHTS
 
-__all__ = ["Files", "Outcome", "Tally", "Verdict"]
+__all__ = ["Files", "PipelineOutcome", "PipelineTally", "Verdict"]
 
 _WORKER_AFTER = 0.25
 _QUERY_AFTER = 0.6
@@ -24,7 +24,7 @@ class Verdict(enum.Enum):
 
 
 @define
-class Tally:
+class PipelineTally:
     """The counts of all workers, and which of the two kills have happened.
 
     Attributes:
@@ -86,7 +86,7 @@ class Files:
 
 
 @frozen(kw_only=True)
-class Outcome:
+class PipelineOutcome:
     """The results of a run.
 
     Attributes:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from kafka_groups.cli.demo.delay_rows import DELAY_COLUMNS, delay_rows
-from kafka_groups.cli.demo.plain.tally import Outcome
+from kafka_groups.cli.demo.plain.tally import PlainOutcome
 from kafka_groups.cli.demo.verdict import print_verdict
 from kafka_groups.cli.output import table
 
@@ -14,7 +14,7 @@ __all__ = ["print_report"]
 _ROUTES = 8
 
 
-def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
+def print_report(console: Console, outcome: PlainOutcome, elapsed_ms: int) -> None:
     """Print the delays, the tally and the verdict."""
     by_carrier, by_route = outcome.computed
     console.print(table("Delays by carrier, in minutes", ("carrier", *DELAY_COLUMNS), delay_rows(by_carrier)))
@@ -28,7 +28,7 @@ def print_report(console: Console, outcome: Outcome, elapsed_ms: int) -> None:
         )
 
 
-def _tally(outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _tally(outcome: PlainOutcome) -> Iterator[tuple[str, str]]:
     yield "published", f"{outcome.published:,}"
     yield "delivered", f"{outcome.delivered:,}"
     yield "accepted", f"{outcome.accepted:,}"

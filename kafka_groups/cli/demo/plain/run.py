@@ -23,7 +23,7 @@ from kafka_groups.cli.demo.kafka import prepared_kafka
 from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
 from kafka_groups.cli.demo.plain.processes import WorkerProcess
 from kafka_groups.cli.demo.plain.store import FlightStore
-from kafka_groups.cli.demo.plain.tally import Outcome, Tally
+from kafka_groups.cli.demo.plain.tally import PlainOutcome, PlainTally
 from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
 from kafka_groups.cli.demo.run_options import RunOptions
@@ -58,7 +58,7 @@ class Demo:
         self._options = options
         self._progress = progress
         self._clock = SystemClock()
-        self._tally = Tally()
+        self._tally = PlainTally()
         self._workers: dict[int, WorkerProcess] = {}
         self._rates: deque[tuple[int, int]] = deque()
         self._watch: GroupWatch
@@ -70,7 +70,7 @@ class Demo:
     def __repr__(self) -> str:
         return f"<Demo {self._options.name} {self._tally}>"
 
-    async def run(self) -> Outcome:
+    async def run(self) -> PlainOutcome:
         """Run the demo and return its results.
 
         Raises:
@@ -196,8 +196,8 @@ class Demo:
 
     def _outcome(
         self, published: int, store: FlightStore, expected: tuple[dict[str, Delays], dict[str, Delays]]
-    ) -> Outcome:
-        return Outcome(
+    ) -> PlainOutcome:
+        return PlainOutcome(
             published=published,
             stored=store.count(),
             delivered=self._tally.delivered,

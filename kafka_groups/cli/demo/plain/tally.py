@@ -7,7 +7,7 @@ from attrs import define, frozen
 from kafka_groups.cli.demo.flights import Delays
 from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
 
-__all__ = ["Outcome", "Tally", "WorkerCount"]
+__all__ = ["PlainOutcome", "PlainTally", "WorkerCount"]
 
 
 @define
@@ -43,14 +43,14 @@ class WorkerCount:
             self.failed += event.records
 
 
-class Tally:
+class PlainTally:
     """The counts of all workers."""
 
     def __init__(self) -> None:
         self._workers: dict[int, WorkerCount] = {}
 
     def __repr__(self) -> str:
-        return f"<Tally delivered={self.delivered} accepted={self.accepted} redelivered={self.redelivered}>"
+        return f"<PlainTally delivered={self.delivered} accepted={self.accepted} redelivered={self.redelivered}>"
 
     def worker(self, number: int) -> WorkerCount:
         """Return the counts of one worker."""
@@ -83,7 +83,7 @@ class Tally:
 
 
 @frozen(kw_only=True)
-class Outcome:
+class PlainOutcome:
     """The results of a run: the counts, and the delays as computed by the workers and as expected."""
 
     published: int

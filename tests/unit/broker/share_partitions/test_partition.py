@@ -4,7 +4,7 @@ import pytest
 
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateBatch, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.broker.share_partitions.runs import OffsetRange
 from kafka_groups.config.broker import ShareGroupConfig
@@ -33,7 +33,7 @@ def test_what_each_type_makes_of_a_record(kind: int, state: RecordState) -> None
     scene = fetched()
     scene.ack(acked(5, 5, kind))
     assert (5, 5, state, 1) in scene.states()
-    assert scene.written == [StateUpdate(0, 3, 0, int(state is not AVAILABLE), (StateBatch(5, 5, state, 1),))]
+    assert scene.written == [StateUpdate(0, 3, 0, int(state is not AVAILABLE), (PersisterStateBatch(5, 5, state, 1),))]
 
 
 def test_one_type_per_offset() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_groups.broker.share_partitions.persisted_state import (
     UNINITIALIZED_OFFSET,
-    StateBatch,
+    PersisterStateBatch,
     StateSummary,
     StateUpdate,
 )
@@ -17,7 +17,7 @@ ACKED, AVAILABLE, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.AVAILABLE, Re
 
 
 def update(
-    *batches: StateBatch, start: int = 0, complete: int = 0, leader_epoch: int = 0, state_epoch: int = 0
+    *batches: PersisterStateBatch, start: int = 0, complete: int = 0, leader_epoch: int = 0, state_epoch: int = 0
 ) -> StateUpdate:
     return StateUpdate(state_epoch, leader_epoch, start, complete, batches)
 
@@ -51,7 +51,7 @@ def test_initialising_again_changes_nothing() -> None:
 
 def test_a_newer_state_epoch_starts_anew_and_fences_the_old_one() -> None:
     store = initialized()
-    store.write(GROUP, TOPIC, PARTITION, update(StateBatch(0, 9, ACKED, 1), complete=10))
+    store.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(0, 9, ACKED, 1), complete=10))
     store.initialize(GROUP, TOPIC, PARTITION, 3, state_epoch=2)
     assert store.read(GROUP, TOPIC, PARTITION, 0).batches == ()
     with pytest.raises(FencedStateEpochError):
@@ -62,11 +62,11 @@ def test_a_newer_state_epoch_starts_anew_and_fences_the_old_one() -> None:
 
 def test_batches_are_overlaid_and_merged_and_cut_at_the_start_offset() -> None:
     store = initialized()
-    store.write(GROUP, TOPIC, PARTITION, update(StateBatch(0, 9, AVAILABLE, 1)))
-    store.write(GROUP, TOPIC, PARTITION, update(StateBatch(4, 5, ACKED, 2), complete=2))
-    store.write(GROUP, TOPIC, PARTITION, update(StateBatch(6, 9, ACKED, 2), start=2, complete=6))
+    store.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(0, 9, AVAILABLE, 1)))
+    store.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(4, 5, ACKED, 2), complete=2))
+    store.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(6, 9, ACKED, 2), start=2, complete=6))
     state = store.read(GROUP, TOPIC, PARTITION, 0)
-    assert state.batches == (StateBatch(2, 3, AVAILABLE, 1), StateBatch(4, 9, ACKED, 2))
+    assert state.batches == (PersisterStateBatch(2, 3, AVAILABLE, 1), PersisterStateBatch(4, 9, ACKED, 2))
     assert (state.start_offset, state.delivery_complete_count) == (2, 6)
 
 
@@ -85,7 +85,7 @@ def test_a_refused_write_changes_nothing() -> None:
     store = initialized()
     store.read(GROUP, TOPIC, PARTITION, 3)
     with pytest.raises(FencedLeaderEpochError):
-        store.write(GROUP, TOPIC, PARTITION, update(StateBatch(0, 1, ARCHIVED, 1), leader_epoch=2))
+        store.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(0, 1, ARCHIVED, 1), leader_epoch=2))
     assert store.read(GROUP, TOPIC, PARTITION, 3).batches == ()
 
 

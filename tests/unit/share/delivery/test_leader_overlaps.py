@@ -5,9 +5,10 @@ from uuid import UUID
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
-from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
-from kafka_groups.share.delivery.acquired import AcquiredRecords, SessionId
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.delivery import SessionId
 from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.leader import Leader
 from kafka_groups.share.delivery.marks import encode_batches
@@ -15,10 +16,10 @@ from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 
 def test_what_was_acknowledged_while_its_renewal_waited_is_named_once() -> None:
-    delivery = AcquiredRecords(
+    delivery = DeliveredRecords(
         TopicIdPartition(UUID(int=1), 0, "t"),
         SessionId(1, 0),
-        [AcquiredRange(first_offset=100, last_offset=109, delivery_count=1)],
+        [AcquiredRecords(first_offset=100, last_offset=109, delivery_count=1)],
         10_000,
     )
     renewal = PendingAcknowledgement(delivery, delivery.renewal_batches(), None, 10_000)

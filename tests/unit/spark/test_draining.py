@@ -24,7 +24,7 @@ from kafka_groups.errors import (
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.share.delivery.records import ShareRecords
+from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.spark import producing
 from kafka_groups.spark.draining import Drain, LockLostError, drain
 from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA

@@ -7,8 +7,8 @@ from rich.console import Console
 
 from kafka_groups.cli.demo.flights import Delays
 from kafka_groups.cli.demo.pipeline.report import print_report
-from kafka_groups.cli.demo.pipeline.tally import Outcome
-from tests.unit.cli.pipeline.test_tally import GOOD
+from kafka_groups.cli.demo.pipeline.tally import PipelineOutcome
+from tests.unit.cli.demo.pipeline.test_tally import GOOD
 
 DELAYS = {
     ("United Air Lines Inc.", "fair"): Delays(1_000, 990, 9_900, 980, -490),
@@ -17,7 +17,7 @@ DELAYS = {
 }
 
 
-def printed(outcome: Outcome) -> list[str]:
+def printed(outcome: PipelineOutcome) -> list[str]:
     paper = io.StringIO()
     print_report(Console(file=paper, width=100), outcome, 12_345)
     return paper.getvalue().splitlines()

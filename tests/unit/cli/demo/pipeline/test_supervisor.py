@@ -11,7 +11,7 @@ import pytest
 
 from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind
 from kafka_groups.cli.demo.pipeline.supervisor import Supervisor
-from kafka_groups.cli.demo.pipeline.tally import Tally, Verdict
+from kafka_groups.cli.demo.pipeline.tally import PipelineTally, Verdict
 from kafka_groups.errors import ConfigurationError
 
 WORKER = """
@@ -49,8 +49,8 @@ def path() -> Iterator[Path]:
 
 
 @pytest.fixture
-def tally() -> Tally:
-    return Tally(8)
+def tally() -> PipelineTally:
+    return PipelineTally(8)
 
 
 class Kills:
@@ -76,7 +76,7 @@ async def kills() -> Kills:
 
 
 @pytest.fixture
-async def supervisor(path: Path, tally: Tally, kills: Kills) -> AsyncIterator[Supervisor]:
+async def supervisor(path: Path, tally: PipelineTally, kills: Kills) -> AsyncIterator[Supervisor]:
     async with Supervisor(path, tally, kills.add) as listening:
         yield listening
 
@@ -86,7 +86,7 @@ async def start(path: Path, batches: int) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
 
 
-async def test_a_worker_goes_on_at_the_demos_word(path: Path, tally: Tally, supervisor: Supervisor) -> None:
+async def test_a_worker_goes_on_at_the_demos_word(path: Path, tally: PipelineTally, supervisor: Supervisor) -> None:
     tally.total = 1_000
     worker = await start(path, 5)
     output, _ = await worker.communicate()
@@ -100,7 +100,7 @@ async def test_a_worker_goes_on_at_the_demos_word(path: Path, tally: Tally, supe
 
 
 async def test_a_worker_is_killed_while_it_holds_what_it_stored(
-    path: Path, tally: Tally, supervisor: Supervisor, kills: Kills
+    path: Path, tally: PipelineTally, supervisor: Supervisor, kills: Kills
 ) -> None:
     worker = await start(path, 5)
     assert await worker.wait() == -signal.SIGKILL
@@ -128,7 +128,7 @@ async def test_without_the_demo_a_worker_fails_and_releases(path: Path) -> None:
 
 
 async def test_what_is_connected_is_killed_at_the_end(path: Path, kills: Kills) -> None:
-    async with Supervisor(path, Tally(1, kills={Verdict.KILL_WORKER: 1}), kills.add):
+    async with Supervisor(path, PipelineTally(1, kills={Verdict.KILL_WORKER: 1}), kills.add):
         worker = await start(path, 1)
         await kills.until(1)
         assert worker.returncode is None
@@ -137,4 +137,4 @@ async def test_what_is_connected_is_killed_at_the_end(path: Path, kills: Kills) 
 
 async def test_a_path_that_is_too_long_is_explained(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="TMPDIR"):
-        await Supervisor(tmp_path / ("x" * 120), Tally(1), Kills().add).__aenter__()
+        await Supervisor(tmp_path / ("x" * 120), PipelineTally(1), Kills().add).__aenter__()

@@ -7,10 +7,10 @@ import pytest
 
 from kafka_groups.cli.demo.flights import Delays
 from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind, read_message
-from kafka_groups.cli.demo.pipeline.tally import Files, Outcome, Tally, Verdict
+from kafka_groups.cli.demo.pipeline.tally import Files, PipelineOutcome, PipelineTally, Verdict
 
 DELAYS = {("Endeavor Air Inc.", "fair"): Delays(10, 9, 8, 7, 6)}
-GOOD = Outcome(
+GOOD = PipelineOutcome(
     published=110,
     delivered=130,
     redelivered=20,
@@ -43,7 +43,7 @@ def test_lines_that_are_no_message_are_refused(line: bytes) -> None:
 
 
 def test_counts_add_up() -> None:
-    tally = Tally(100)
+    tally = PipelineTally(100)
     tally.add(Message(kind=MessageKind.RECEIVED, pid=1, records=5, redelivered=2))
     tally.add(Message(kind=MessageKind.RECEIVED, pid=2, records=4))
     tally.add(stored(3))
@@ -54,7 +54,7 @@ def test_counts_add_up() -> None:
 
 
 def test_each_kill_falls_due_once_and_only_on_flights_that_are_stored() -> None:
-    tally = Tally(100)
+    tally = PipelineTally(100)
     assert tally.add(stored(90, "reference")) is Verdict.GO_ON
     assert tally.add(stored(24)) is Verdict.GO_ON
     assert tally.add(Message(kind=MessageKind.RECEIVED, pid=1, records=50)) is Verdict.GO_ON

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
-from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords, ShareFetchPartitionData
+from kafka_groups.share.delivery.batch import AnyRecords
 from kafka_groups.share.delivery.fetch_size import MOST_RECORDS, FetchSize, Situation
-from kafka_groups.share.delivery.records import AnyRecords
 from kafka_groups.share.delivery.settlement import GATHER_MS
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.deliveries import batch
@@ -151,7 +150,7 @@ def answer(bench: Bench, *, delivery_count: int = 1) -> int:
     records: int = wire(request).max_records
     first = bench.metrics.records_fetched_total
     blob = b"".join(batch(at, at + RECORDS - 1) for at in range(first, first + records, RECORDS))
-    got = AcquiredRange(first_offset=first, last_offset=first + records - 1, delivery_count=delivery_count)
+    got = AcquiredRecords(first_offset=first, last_offset=first + records - 1, delivery_count=delivery_count)
     bench.fetched(request, parts=(ShareFetchPartitionData(partition_index=0, records=blob, acquired_records=(got,)),))
     return records
 

@@ -13,8 +13,8 @@ from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import crc32c
 from kafka_groups.protocol.record_builder import NewRecord, build_batch, build_control_batch
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.deserializers import DeserializationContext, takes_context
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.deliveries import acquired, batch, decoded, types_of
@@ -39,15 +39,15 @@ def unreadable(first: int, last: int) -> bytes:
     return bytes(blob)
 
 
-def decided(delivery: AcquiredRecords) -> dict[int, int]:
+def decided(delivery: DeliveredRecords) -> dict[int, int]:
     return types_of(m.encode_batches(delivery.marks, delivery.first_offset))
 
 
-def values(delivery: AcquiredRecords) -> list[Any]:
+def values(delivery: DeliveredRecords) -> list[Any]:
     return [record.value for record in delivery]
 
 
-def decode_one(delivery: AcquiredRecords, blob: bytes | None, **decoder: Any) -> AcquiredRecords:
+def decode_one(delivery: DeliveredRecords, blob: bytes | None, **decoder: Any) -> DeliveredRecords:
     assert decoded(Decoder(**decoder), delivery, blob) == [delivery]
     return delivery
 
@@ -183,9 +183,9 @@ def test_the_application_may_say_otherwise() -> None:
     assert decided(delivery) == {2: REJECT, 3: RELEASE}
 
 
-def outline(result: list[AcquiredRecords | KafkaGroupsError]) -> list[object]:
+def outline(result: list[DeliveredRecords | KafkaGroupsError]) -> list[object]:
     return [
-        values(item) if isinstance(item, AcquiredRecords) else getattr(item, "offset", "corrupt") for item in result
+        values(item) if isinstance(item, DeliveredRecords) else getattr(item, "offset", "corrupt") for item in result
     ]
 
 
@@ -194,7 +194,7 @@ def test_raising_gives_the_records_before_then_the_error_then_the_rest() -> None
     result = decoded(Decoder(value_deserializer=picky, raise_errors=True), delivery, batch(0, 7))
     # An empty delivery after each error is the record in question: its offset can still be acknowledged.
     assert outline(result) == [[0, 1], 2, [], 3, [], [4, 5], 6, [], [7]]
-    parts = [item for item in result if isinstance(item, AcquiredRecords)]
+    parts = [item for item in result if isinstance(item, DeliveredRecords)]
     assert {offset: kind for part in parts for offset, kind in decided(part).items()} == {
         2: RELEASE,
         3: RELEASE,
@@ -216,7 +216,7 @@ def test_raising_with_a_corrupt_batch_behind() -> None:
     blob = batch(0, 3) + corrupted(batch(4, 5))
     result = decoded(Decoder(value_deserializer=picky, raise_errors=True), acquired((0, 5)), blob)
     assert outline(result) == [[0, 1], 2, [], 3, [], [], "corrupt"]
-    assert isinstance(result[-2], AcquiredRecords)
+    assert isinstance(result[-2], DeliveredRecords)
     assert decided(result[-2]) == {4: REJECT, 5: REJECT}
 
 

@@ -3,10 +3,10 @@ import pytest
 
 from kafka_groups.cli.demo.flights import Delays
 from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent, read_event
-from kafka_groups.cli.demo.plain.tally import Outcome, Tally
+from kafka_groups.cli.demo.plain.tally import PlainOutcome, PlainTally
 
 DELAYS = ({"UA": Delays(10, 9, 8, 7, 6)}, {"EWR-IAH": Delays(10, 9, 8, 7, 6)})
-GOOD = Outcome(published=10, stored=10, delivered=12, accepted=10, redelivered=2, computed=DELAYS, expected=DELAYS)
+GOOD = PlainOutcome(published=10, stored=10, delivered=12, accepted=10, redelivered=2, computed=DELAYS, expected=DELAYS)
 
 
 @pytest.mark.parametrize("kind", EventKind)
@@ -22,7 +22,7 @@ def test_line_that_is_no_event_is_refused(line: str) -> None:
 
 
 def test_counts_add_up_over_workers() -> None:
-    tally = Tally()
+    tally = PlainTally()
     tally.worker(0).add(WorkerEvent(EventKind.RECEIVED, 5, 1))
     tally.worker(0).add(WorkerEvent(EventKind.STORED, 5))
     tally.worker(0).add(WorkerEvent(EventKind.ACCEPTED, 3))
@@ -33,7 +33,7 @@ def test_counts_add_up_over_workers() -> None:
 
 
 def test_killed_worker_holds_nothing() -> None:
-    tally = Tally()
+    tally = PlainTally()
     tally.worker(0).add(WorkerEvent(EventKind.RECEIVED, 5))
     tally.worker(0).killed = True
     assert (tally.in_flight, tally.delivered) == (0, 5)
@@ -41,7 +41,7 @@ def test_killed_worker_holds_nothing() -> None:
 
 @pytest.mark.parametrize("kind", EventKind)
 def test_worker_has_not_begun_to_acknowledge_only_right_after_it_received(kind: EventKind) -> None:
-    tally = Tally()
+    tally = PlainTally()
     tally.worker(0).add(WorkerEvent(kind))
     assert tally.worker(0).holds_unacknowledged is (kind is EventKind.RECEIVED)
 

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.types import ConsumerState
 from tests.unit.share.clusters import TOPIC, World
-from tests.unit.share.test_async_consumer import simulate, take, values
+from tests.unit.share.test_aio import simulate, take, values
 
 MINUTE_S = 60
 

@@ -10,9 +10,9 @@ import pytest
 from kafka_groups.errors import DeliveryFailedError, IllegalStateError, RecordDeserializationError
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.share import ShareRecords
-from kafka_groups.share.delivery.acquired import AcquiredRecords
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.types import AcknowledgeType, TopicPartition
 from tests.unit.share.deliveries import acquired, batch, decoded
@@ -24,7 +24,7 @@ PUBLIC = (
 )  # fmt: skip
 
 
-def batch_of(delivery: AcquiredRecords, blob: bytes, **decoder: Any) -> ShareRecords[Any, Any]:
+def batch_of(delivery: DeliveredRecords, blob: bytes, **decoder: Any) -> ShareRecords[Any, Any]:
     decoded(Decoder(**decoder), delivery, blob)
     return ShareRecords([delivery])
 

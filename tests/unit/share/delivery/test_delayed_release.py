@@ -7,10 +7,11 @@ import pytest
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.errors import ConfigurationError, DisconnectedError
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.share.delivery.records import ShareRecords, delivery_of
+from kafka_groups.share.delivery.records import delivery_of
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType, TopicPartition
 from tests.unit.share.clusters import TOPIC, World
+from tests.unit.share.deliveries import batch_with
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, wire
 
 ACCEPT, RELEASE, REJECT, RENEW = (
@@ -110,12 +111,10 @@ def test_offsets_ranges_and_batches_can_wait_too() -> None:
     bench = Bench(acknowledgement_mode="explicit", prefetch_batches=0)
     records = bench.delivered((0, 5))
     application = bench.application
-    assert application.acknowledge_all(ShareRecords([delivery_of(records[0])]), RELEASE, 30.0) == 6
+    assert application.acknowledge_all(batch_with(records[0]), RELEASE, 30.0) == 6
     assert application.acknowledge_range(ORDERS, (1, 3), RELEASE, 1.0) == 3
     application.acknowledge_offset(ORDERS, 2, RELEASE, 2.0)
-    assert ShareRecords([delivery_of(records[0])]).acknowledgements() == {
-        delivery_of(records[0]).topic_partition: {RELEASE: 6}
-    }
+    assert batch_with(records[0]).acknowledgements() == {delivery_of(records[0]).topic_partition: {RELEASE: 6}}
     application.commit(None)
     sent: list[dict[int, int]] = []
     bench.nothing()

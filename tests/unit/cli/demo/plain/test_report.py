@@ -5,18 +5,18 @@ from rich.console import Console
 
 from kafka_groups.cli.demo.flights import Delays
 from kafka_groups.cli.demo.plain.report import print_report
-from kafka_groups.cli.demo.plain.tally import Outcome
+from kafka_groups.cli.demo.plain.tally import PlainOutcome
 
 DELAYS = (
     {"UA": Delays(1_000, 990, 9_900, 980, -490), "F9": Delays(10, 0, 0, 0, 0), "EV": Delays(5, 5, 50, 5, 75)},
     {f"EWR-{number}": Delays(1, 1, number, 1, number) for number in range(20)},
 )
-OUTCOME = Outcome(
+OUTCOME = PlainOutcome(
     published=1_015, stored=1_015, delivered=1_020, accepted=1_015, redelivered=5, computed=DELAYS, expected=DELAYS
 )
 
 
-def printed(outcome: Outcome) -> list[str]:
+def printed(outcome: PlainOutcome) -> list[str]:
     paper = io.StringIO()
     print_report(Console(file=paper, width=100), outcome, 12_345)
     return paper.getvalue().splitlines()

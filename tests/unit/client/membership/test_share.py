@@ -13,7 +13,7 @@ from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import Metadata
-from kafka_groups.client.requests import NEVER_MS, Answer, OutgoingRequest
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest
 from kafka_groups.errors import (
     BrokerError,
     DisconnectedError,
@@ -72,7 +72,7 @@ class Member:
 
     def answer(self, request: OutgoingRequest, *, epoch: int = 1, **values: Any) -> None:
         values = dict[str, Any](member_id="me", member_epoch=epoch, heartbeat_interval_ms=INTERVAL_MS) | values
-        self.membership.on_response(request, Answer(ShareGroupHeartbeatResponse(**values), 1, 1), self.now_ms)
+        self.membership.on_response(request, ClientResponse(ShareGroupHeartbeatResponse(**values), 1, 1), self.now_ms)
 
     def lose(self, request: OutgoingRequest) -> None:
         self.membership.on_failure(request, DisconnectedError("gone"), self.now_ms)

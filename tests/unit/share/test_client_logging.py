@@ -12,7 +12,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.clusters import TOPIC, World
-from tests.unit.share.test_async_consumer import simulate, take, values
+from tests.unit.share.test_aio import simulate, take, values
 
 
 @pytest.fixture(autouse=True)

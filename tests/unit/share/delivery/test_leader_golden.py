@@ -7,11 +7,11 @@ import pytest
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
-from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
-from kafka_groups.protocol.messages.share_fetch import ShareFetchRequest
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords, ShareFetchRequest
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.acquired import AcquiredRecords, SessionId
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.delivery import SessionId
 from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.leader import FetchLimits, Leader
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
@@ -36,11 +36,11 @@ def acknowledgements_of(message: Any) -> list[PendingAcknowledgement]:
         for partition in topic.partitions:
             for offset, kind in types_of(partition.acknowledgement_batches).items():
                 made.append((TopicIdPartition(topic.topic_id, partition.partition_index), offset, kind))
-    deliveries: dict[TopicIdPartition, AcquiredRecords] = {}
+    deliveries: dict[TopicIdPartition, DeliveredRecords] = {}
     for tip, offset, kind in made:
         if tip not in deliveries:
-            ranges = [AcquiredRange(first_offset=0, last_offset=20, delivery_count=1)]
-            deliveries[tip] = AcquiredRecords(tip, SessionId(1, 0), ranges, 1)
+            ranges = [AcquiredRecords(first_offset=0, last_offset=20, delivery_count=1)]
+            deliveries[tip] = DeliveredRecords(tip, SessionId(1, 0), ranges, 1)
         deliveries[tip].acknowledge(offset, AcknowledgeType(kind))
     pending = []
     for delivery in deliveries.values():

@@ -4,12 +4,11 @@ from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share import AsyncKafkaShareConsumer
 from kafka_groups.share.delivery.counts import count_types
-from kafka_groups.share.delivery.records import ShareRecords, delivery_of
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.clusters import TOPIC, World
-from tests.unit.share.deliveries import PARTITION, batch
+from tests.unit.share.deliveries import PARTITION, batch, batch_with
 from tests.unit.share.fetching import Bench
 
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
@@ -32,10 +31,10 @@ def test_acknowledgements_count_by_type_once_the_broker_took_them() -> None:
     records = bench.delivered((0, 19))
     for record, kind in zip(records, [ACCEPT] * 12 + [RELEASE] * 5 + [REJECT] * 3, strict=True):
         bench.application.acknowledge(record, kind)
-    pending = ShareRecords([delivery_of(records[0])]).acknowledgements()
+    pending = batch_with(records[0]).acknowledgements()
     assert pending == {PARTITION: {ACCEPT: 12, RELEASE: 5, REJECT: 3}}
     bench.commit()
-    assert ShareRecords([delivery_of(records[0])]).acknowledgements() == {}
+    assert batch_with(records[0]).acknowledgements() == {}
     before = bench.metrics.counts(20)
     bench.acknowledged(bench.acknowledge())
     after = bench.metrics.counts(20)

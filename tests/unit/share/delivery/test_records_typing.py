@@ -4,7 +4,8 @@ from typing import assert_type
 
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.consumer import KafkaShareConsumer
-from kafka_groups.share.delivery.records import ShareRecord, ShareRecords
+from kafka_groups.share.delivery.batch import ShareRecords
+from kafka_groups.share.delivery.records import ShareRecord
 
 
 def test_without_deserialisers_keys_and_values_are_bytes() -> None:

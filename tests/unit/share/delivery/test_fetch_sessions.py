@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_groups.client.membership.states import MemberState
-from kafka_groups.client.requests import Answer
+from kafka_groups.client.requests import ClientResponse
 from kafka_groups.errors import (
     BrokerError,
     CorruptMessageError,
@@ -24,7 +24,7 @@ from kafka_groups.protocol.messages.share_fetch import (
     ShareFetchTopic,
 )
 from kafka_groups.share.delivery.commits import CommitTicket
-from kafka_groups.share.delivery.session import ShareSession
+from kafka_groups.share.delivery.session import ShareSessionHandler
 from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
 from tests.unit.share.deliveries import TOPIC, batch
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, forgotten_in, listed_in, wire
@@ -37,7 +37,7 @@ SESSION_LOST = [
 
 
 def test_session_epochs_wrap_to_1() -> None:
-    session = ShareSession(1)
+    session = ShareSessionHandler(1)
     session.epoch = 2**31 - 2
     session.answered()
     assert session.epoch == 2**31 - 1
@@ -48,7 +48,7 @@ def test_session_epochs_wrap_to_1() -> None:
 
 
 def test_a_session_says_only_what_changes() -> None:
-    session = ShareSession(1)
+    session = ShareSessionHandler(1)
     a, b, c = (TopicIdPartition(TOPIC, p) for p in range(3))
     assert session.change_to([a, b]).added == (a, b)
     change = session.change_to([b, c])
@@ -337,8 +337,8 @@ def test_a_leader_that_moved_is_followed_by_its_hint_without_asking_for_metadata
     assert (request.node_id, wire(request).share_session_epoch, listed_in(request)) == (7, 0, [0])
 
 
-def _fresh() -> Answer:
-    return Answer(MetadataResponse(), 12, 1)
+def _fresh() -> ClientResponse:
+    return ClientResponse(MetadataResponse(), 12, 1)
 
 
 def test_without_a_hint_the_metadata_is_asked_for() -> None:

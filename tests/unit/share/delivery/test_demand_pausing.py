@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.protocol.messages.share_fetch import AcquiredRecords as AcquiredRange
-from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords, ShareFetchPartitionData
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.deliveries import batch
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, wire
@@ -100,7 +99,7 @@ def test_nothing_is_fetched_ahead_beside_records_that_were_delivered_before(
 ) -> None:
     bench = explicit(fetch_max_records=fetch_max_records).warm()
     assert not bench.begin()
-    often = (AcquiredRange(first_offset=0, last_offset=0, delivery_count=delivery_count),)
+    often = (AcquiredRecords(first_offset=0, last_offset=0, delivery_count=delivery_count),)
     bench.fetched(
         bench.fetch(), parts=(ShareFetchPartitionData(partition_index=0, records=batch(0, 0), acquired_records=often),)
     )

@@ -1,0 +1,234 @@
+"""What one fetch response acquired of one partition: session, ranges, locks, and what became of each offset."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Self
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.errors import IllegalStateError
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
+from kafka_groups.share.delivery import marks as m
+from kafka_groups.types import AcknowledgeType, TopicIdPartition
+
+__all__ = ["NOT_CHANGEABLE", "Delivery", "SessionId"]
+
+_OPEN = bytes([m.OPEN])
+
+
+@frozen
+class SessionId:
+    """The share session that records were acquired in; they are lost when it ends.
+
+    Attributes:
+        node_id: The leader.
+        generation: Counts the sessions of this consumer with that leader.
+    """
+
+    node_id: int
+    generation: int
+
+
+class Delivery:
+    """Acquired offsets of one partition, with a mark for each of them.
+
+    Args:
+        partition: The partition, its topic's name included.
+        session: The share session that holds the locks.
+        ranges: What was acquired, with the delivery counts.
+        lock_deadline_ms: When the acquisition locks end, on the monotonic clock.
+
+    Attributes:
+        max_delivery_count: The highest of the delivery counts.
+        renewing: Whether a renewal of the locks is under way.
+        renewable: Whether renewing is of any use: False once the broker refused it.
+        is_held: Whether it is held to be released later.
+        was_handed_over: Whether the application got these records before, or could have.
+    """
+
+    __slots__ = (
+        "_due_ms",
+        "_ranges",
+        "first_offset",
+        "is_held",
+        "lock_deadline_ms",
+        "marks",
+        "max_delivery_count",
+        "renewable",
+        "renewing",
+        "session",
+        "topic_partition",
+        "was_handed_over",
+    )
+
+    def __init__(
+        self,
+        partition: TopicIdPartition,
+        session: SessionId,
+        ranges: Sequence[AcquiredRecords],
+        lock_deadline_ms: int,
+    ) -> None:
+        self.topic_partition = partition
+        self.session = session
+        self.lock_deadline_ms = lock_deadline_ms
+        self.renewing = False
+        self.renewable = True
+        self.was_handed_over = False
+        self.is_held = False
+        self._ranges = tuple(sorted(ranges, key=lambda acquired: acquired.first_offset))
+        self.first_offset = self._ranges[0].first_offset
+        self.max_delivery_count = max(acquired.delivery_count for acquired in self._ranges)
+        self.marks = m.marks_of(self._ranges)
+        self._due_ms: dict[int, int] | None = None
+
+    # ---------------------------------------------------------------------------------- description
+
+    @property
+    def topic(self) -> str:
+        """Name of the topic."""
+        return self.topic_partition.topic or str(self.topic_partition.topic_id)
+
+    @property
+    def topic_id(self) -> UUID:
+        """Id of the topic."""
+        return self.topic_partition.topic_id
+
+    @property
+    def partition(self) -> int:
+        """Number of the partition."""
+        return self.topic_partition.partition
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset that was acquired."""
+        return self.first_offset + len(self.marks) - 1
+
+    def __repr__(self) -> str:
+        offsets = f"{self.first_offset}-{self.last_offset}"
+        return f"<{type(self).__name__} {self.topic_partition} {offsets} open {self.open_count}>"
+
+    def __contains__(self, offset: object) -> bool:
+        return isinstance(offset, int) and self.first_offset <= offset <= self.last_offset
+
+    @property
+    def ranges(self) -> tuple[AcquiredRecords, ...]:
+        """What was acquired, in the order of the offsets, with the delivery counts."""
+        return self._ranges
+
+    def delivery_count(self, offset: int) -> int:
+        """How many times the record at this offset was delivered, this time included."""
+        if len(self._ranges) == 1:
+            return self._ranges[0].delivery_count
+        return next(r.delivery_count for r in self._ranges if r.first_offset <= offset <= r.last_offset)
+
+    # ------------------------------------------------------------------------------ acknowledgement
+
+    def mark_open(self, first_offset: int, last_offset: int, kind: AcknowledgeType) -> None:
+        """Acknowledge the offsets of a range that are still open; others stay as they are."""
+        start, end = self._positions(first_offset, last_offset)
+        m.replace(self.marks, _OPEN, kind, start, end)
+
+    def acknowledge(self, offset: int, kind: AcknowledgeType) -> None:
+        """Acknowledge one record, or change the type as long as it was not sent.
+
+        Raises:
+            IllegalStateError: The record is not in the application's hands (any more).
+        """
+        position = offset - self.first_offset
+        marks = self.marks
+        if not 0 <= position < len(marks) or marks[position] in NOT_CHANGEABLE:
+            raise IllegalStateError(
+                f"the record {self.topic_partition}@{offset} cannot be acknowledged: it is not in flight, was"
+                " acknowledged and committed before, or is a copy"
+            )
+        marks[position] = kind
+
+    def release_at(self, first_offset: int, last_offset: int, due_ms: int) -> None:
+        """Hold the records of a range that will be released later."""
+        start, end = self._positions(first_offset, last_offset)
+        self._due_ms = {} if self._due_ms is None else self._due_ms
+        for position in range(start, end):
+            if self.marks[position] == m.RELEASE:
+                self.marks[position] = m.HELD
+                self._due_ms[position] = due_ms
+
+    def take_held(self) -> tuple[Self, dict[int, int]] | None:
+        """The records to release later, as a separate delivery without records, with the times by position."""
+        if self._due_ms is None:
+            return None
+        due_ms = {position: due for position, due in self._due_ms.items() if self.marks[position] == m.HELD}
+        self._due_ms = None
+        if not due_ms:
+            return None
+        held = type(self)(self.topic_partition, self.session, self._ranges, self.lock_deadline_ms)
+        held.renewable, held.is_held = self.renewable, True
+        held.marks = self.marks.translate(_HELD_AS_OPEN)
+        m.replace(self.marks, bytes([m.HELD]), m.NOT_ACQUIRED)
+        return held, due_ms
+
+    def reopen_range(self, first_offset: int, last_offset: int) -> None:
+        """Take back what was decided about the records of a range and not sent: they are in hand as at first."""
+        start, end = self._positions(first_offset, last_offset)
+        m.replace(self.marks, _DECIDED_MARKS, m.OPEN, start, end)
+
+    @property
+    def open_count(self) -> int:
+        """How many acquired records were not acknowledged yet."""
+        return self.marks.count(m.OPEN)
+
+    def open_before(self, offset: int) -> int:
+        """How many offsets before this one were not acknowledged yet."""
+        return self.marks.count(m.OPEN, 0, max(0, offset - self.first_offset))
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether there are offsets between the first and the last acquired one that were not acquired."""
+        return len(self._ranges) > 1 and m.NOT_ACQUIRED in self.marks
+
+    @property
+    def has_open(self) -> bool:
+        """Whether an acquired record was not acknowledged yet."""
+        return m.OPEN in self.marks
+
+    def acknowledgements(self) -> Counter[AcknowledgeType]:
+        """How many records were acknowledged with which type and are not on their way yet."""
+        counts = Counter({kind: count for kind in _DECIDED if (count := self.marks.count(kind))})
+        held = self.marks.count(m.HELD)
+        return counts + Counter({AcknowledgeType.RELEASE: held}) if held else counts
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything was acknowledged and sent."""
+        return self.marks.count(m.SENT) + self.marks.count(m.NOT_ACQUIRED) == len(self.marks)
+
+    def accept_open(self) -> None:
+        """Accept everything that was not acknowledged yet: implicit acknowledgement."""
+        m.replace(self.marks, _OPEN, m.ACCEPT)
+
+    def let_go(self) -> None:
+        """Have nothing in the application's hands: this is a copy."""
+        m.replace(self.marks, bytes([m.OPEN]), m.SENT)
+
+    def take_acknowledged(self) -> bytes:
+        """The marks as they are now; what was acknowledged counts as sent from here on."""
+        taken = bytes(self.marks)
+        m.replace(self.marks, _ACKNOWLEDGED, m.SENT)
+        return taken
+
+    def renewal_batches(self) -> tuple[AcknowledgementBatch, ...]:
+        """What renews the locks of all records that are still open."""
+        return m.encode_batches(self.marks.translate(_OPEN_AS_RENEW), self.first_offset)
+
+    def _positions(self, first_offset: int, last_offset: int) -> tuple[int, int]:
+        start = max(0, first_offset - self.first_offset)
+        return start, max(start, min(len(self.marks), last_offset - self.first_offset + 1))
+
+
+NOT_CHANGEABLE = bytes([m.GAP, m.SENT, m.NOT_ACQUIRED])
+_DECIDED = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
+_DECIDED_MARKS = bytes([m.ACCEPT, m.RELEASE, m.REJECT])
+_ACKNOWLEDGED = bytes([m.GAP, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
+_HELD_AS_OPEN = bytes(m.OPEN if mark == m.HELD else m.NOT_ACQUIRED for mark in range(256))
+_OPEN_AS_RENEW = bytes(m.RENEW if mark == m.OPEN else m.NOT_ACQUIRED for mark in range(256))
