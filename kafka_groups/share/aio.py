@@ -11,13 +11,14 @@ from typing import Any, Generic, Self, Unpack
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.keywords import ShareConsumerKeywords
 from kafka_groups.config.timeouts import checked_timeout
-from kafka_groups.errors import IllegalStateError, OperationTimeoutError
+from kafka_groups.errors import IllegalStateError
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, K, ShareRecord, V
 from kafka_groups.share.group import GroupConfig, GroupLag
+from kafka_groups.share.loop_waits import LoopWaits
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
 from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, _LocalSurface
 
@@ -62,10 +63,9 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         **keywords: Unpack[ShareConsumerKeywords],
     ) -> None:
         deserializers = with_deserializers(keywords, key_deserializer, value_deserializer)
-        super().__init__(put_together(configured(config, deserializers), environment or Environment()))
-        self._ready = asyncio.Event()
-        self._time_is_up = False
-        self._inbox.on_ready = self._ready.set
+        parts = put_together(configured(config, deserializers), environment or Environment())
+        super().__init__(parts)
+        self._waits = LoopWaits(parts)
         self._finalizer = weakref.finalize(self, _abandon, self._client)
 
     async def __aenter__(self) -> Self:
@@ -170,35 +170,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             if records or timeout == 0:
                 self._client.turn()
                 return records
-            return await self._wait_for_records(timeout)
-
-    async def _wait_for_records(self, timeout_s: float | None) -> ShareRecords[K, V]:
-        # No asyncio.timeout: it ends a wait by cancelling the task, which costs more, and which has the task hold on
-        # to the consumer even after everybody else has forgotten it.
-        self._time_is_up = False
-        self._inbox.waits_until_ms = None if timeout_s is None else self._clock.now_ms() + round(timeout_s * 1000)
-        timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, self._end_wait)
-        self._inbox.is_waiting = True
-        try:
-            while not self._time_is_up:
-                self._ready.clear()
-                self._client.turn()
-                if not self._inbox.ready:
-                    await self._ready.wait()
-                self._application.raise_waiting()
-                records = self._application.take()
-                if records:
-                    return records
-            return ShareRecords()
-        finally:
-            self._inbox.is_waiting = False
-            self._inbox.polls.waited(self._clock.now_ms())
-            if timer is not None:
-                timer.cancel()
-
-    def _end_wait(self) -> None:
-        self._time_is_up = True
-        self._ready.set()
+            return await self._waits.for_records(timeout)
 
     def pause(self) -> None:
         """Stop fetching until the next poll, and release the records that you have not received.
@@ -259,7 +231,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         ticket = CommitTicket()
         with self._entered():
             if self._application.commit(ticket):
-                await self._settled(ticket, timeout)
+                await self._waits.for_results(ticket, timeout)
             self._application.run_callback()
         return ticket.results
 
@@ -319,20 +291,8 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         ticket = CommitTicket()
         with self._entered():
             if self._application.renew(target, ticket):
-                await self._settled(ticket, timeout)
+                await self._waits.for_results(ticket, timeout)
         return ticket.results
-
-    async def _settled(self, ticket: CommitTicket, timeout_s: float | None) -> None:
-        settled = asyncio.Event()
-        ticket.on_done = settled.set
-        self._client.turn()
-        timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
-        try:
-            async with asyncio.timeout(timeout_s):
-                if not ticket.is_done:
-                    await settled.wait()
-        except TimeoutError:
-            raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s") from None
 
     # --------------------------------------------------------------------------------- the group
 

@@ -4,23 +4,17 @@ Everything here is local and at once; nothing waits and nothing crosses a thread
 """
 
 import math
-import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import (
-    ClosedError,
-    ConcurrentUseError,
     IllegalStateError,
     WakeupError,
 )
 from kafka_groups.net.clock import Clock
-from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.share.archiving import ArchiveCallback, ArchiveWatch
 from kafka_groups.share.arguments import (
     check_batch,
@@ -29,6 +23,7 @@ from kafka_groups.share.arguments import (
     checked_release_after,
     not_a_record,
 )
+from kafka_groups.share.call_guard import CallGuard
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
@@ -50,7 +45,7 @@ AcknowledgementCallback = Callable[[Acknowledged], object]
 """Receives the results of acknowledgements, one partition at a time, during poll, commit or close."""
 
 
-class Application:
+class Application(CallGuard):
     """State and rules of the application's side; the two facades add nothing but the way to wait.
 
     Args:
@@ -60,9 +55,6 @@ class Application:
         clock: Time.
 
     Attributes:
-        is_explicit: Whether the application acknowledges each record itself.
-        is_closed: Whether the consumer was closed.
-        refuses: Whether no record can be acknowledged now: in implicit mode, in a callback, after close.
         subscription: The topics that it is subscribed to.
         callback: Receives the results of acknowledgements, or None.
         archive_callback: Told of records that a release archives, or None.
@@ -70,6 +62,7 @@ class Application:
     """
 
     def __init__(self, config: ShareConsumerConfig, inbox: Inbox, errors: BackgroundErrors, clock: Clock) -> None:
+        super().__init__(is_explicit=config.acknowledgement_mode == "explicit")
         self._config = config
         self._inbox = inbox
         self._errors = errors
@@ -78,68 +71,10 @@ class Application:
         self._intake = Intake(config, inbox)
         self._loops = Loops()
         self.archives = ArchiveWatch(inbox, inbox.events)
-        self._turnstile = threading.Lock()
-        self._user: int | None = None
-        self._process_id: int | None = None
-        self.is_explicit = config.acknowledgement_mode == "explicit"
-        self._in_callback = False
         self._woken = False
-        self.refuses = not self.is_explicit
-        self.is_closed = False
         self.subscription: frozenset[str] = frozenset()
         self.callback: AcknowledgementCallback | None = None
         self.archive_callback: ArchiveCallback | None = None
-
-    # ------------------------------------------------------------------------------------ entering
-
-    def entered(self) -> AbstractContextManager[object]:
-        """Guard of every call: one at a time, not from the callback, not after close.
-
-        Raises:
-            ClosedError: The consumer was closed.
-            ConcurrentUseError: Another thread or task is in a call.
-            IllegalStateError: Called from the acknowledgement callback, or in a process that was forked.
-        """
-        self.check_usable()
-        self._check_process()
-        if self._turnstile.locked():
-            raise ConcurrentUseError(
-                f"another call is under way in thread {self._user}; a share consumer is not safe for use by several"
-                " threads or tasks at once: give each its own"
-            )
-        self._user = threading.get_ident()
-        # The lock itself is the guard: code of ours around it could be interrupted by Ctrl-C, and never release it.
-        return self._turnstile
-
-    @property
-    def is_forked(self) -> bool:
-        """Whether this is a copy, in a process forked from the one that used the consumer."""
-        return self._process_id not in (None, os.getpid())
-
-    def _check_process(self) -> None:
-        if self.is_forked:
-            raise IllegalStateError(
-                f"the consumer was used in process {self._process_id} and cannot be in process {os.getpid()}, which was"
-                " forked from it: connections do not survive a fork; make a new consumer in the child"
-            )
-        if self._process_id is None:
-            self._process_id = os.getpid()
-
-    def check_usable(self) -> None:
-        """Raise when the consumer cannot be used now.
-
-        Raises:
-            ClosedError: The consumer was closed.
-            IllegalStateError: Called from the acknowledgement callback.
-        """
-        if self.is_closed:
-            raise ClosedError("the consumer was closed")
-        if self._in_callback:
-            raise IllegalStateError("only wakeup() may be called from the acknowledgement callback")
-
-    def mark_closed(self) -> None:
-        """The consumer is closed from here on."""
-        self.is_closed = self.refuses = True
 
     def wake(self) -> None:
         """Have the poll that waits, or else the next poll or commit, raise `WakeupError`."""
@@ -248,11 +183,11 @@ class Application:
             told = news.popleft()
             if callback is None:
                 continue
-            self._in_callback = self.refuses = True
+            self._enter_callback()
             try:
                 callback(told)
             finally:
-                self._in_callback, self.refuses = False, self.is_closed or not self.is_explicit
+                self._leave_callback()
 
     # ----------------------------------------------------------------------------- acknowledgement
 
@@ -364,7 +299,8 @@ class Application:
         self._check_kind(AcknowledgeType.RENEW)
         check_renewal_target(target)
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
-        renewals = ((delivery, _renewal_batches(delivery, target)) for delivery in self._targets(target))
+        offset = target.offset if isinstance(target, ShareRecord) else None
+        renewals = ((delivery, delivery.renewal_batches(offset)) for delivery in self._targets(target))
         pending = [PendingAcknowledgement(d, batches, None, deadline_ms, ticket) for d, batches in renewals if batches]
         has_sent = self._send(pending, ticket)
         self._hurry()
@@ -420,14 +356,3 @@ class Application:
     def _publish_in_hand(self) -> None:
         self._inbox.in_hand = tuple(self._in_hand)
         self._inbox.set_aside = self._intake.set_aside
-
-
-def _renewal_batches(
-    delivery: DeliveredRecords, target: AnyRecord | AnyRecords | None
-) -> tuple[AcknowledgementBatch, ...]:
-    if isinstance(target, ShareRecord):
-        marks = bytearray([m.NOT_ACQUIRED]) * len(delivery.marks)
-        position = target.offset - delivery.first_offset
-        marks[position] = m.RENEW if delivery.marks[position] == m.OPEN else m.NOT_ACQUIRED
-        return m.encode_batches(marks, delivery.first_offset)
-    return delivery.renewal_batches()

@@ -62,25 +62,11 @@ class ShareClient:
         self._changed: Callable[[], None] | None = None
         self._process_id = os.getpid()
         metadata = Metadata()
-        self._metadata = MetadataManager(
-            metadata,
-            errors,
-            max_age_ms=config.metadata_max_age_ms,
-            timeout_ms=config.request_timeout_ms,
-            backoff=self._backoff(),
-            allow_auto_create=config.allow_auto_create_topics,
-        )
-        self._coordinator = CoordinatorManager(
+        self._metadata = self._metadata_manager(metadata)
+        coordinator = CoordinatorManager(
             config.group_id, metadata, errors, backoff=self._backoff(), timeout_ms=config.request_timeout_ms
         )
-        self.membership = ShareMembership(
-            MemberIdentity(config.group_id, member_id_of(random_uuid(rng)), config.client_rack or None),
-            coordinator=self._coordinator,
-            errors=errors,
-            timer=HeartbeatTimer(self._backoff()),
-            timeout_ms=config.request_timeout_ms,
-            max_poll_interval_ms=config.max_poll_interval_ms,
-        )
+        self.membership = self._membership(coordinator)
         self._limits = GroupLimitsManager(
             config.group_id, inbox.events, backoff=self._backoff(), timeout_ms=config.request_timeout_ms
         )
@@ -90,12 +76,28 @@ class ShareClient:
         router = Router(network, settings, metadata.nodes, clock, rng, self._connection_lost)
         self._logbook = router.logbook
         self._reachability = router.reachability
-        self._engine = Engine(
-            (self.fetcher, self.membership, self._coordinator, self._metadata, self._limits),
-            router,
-            clock,
-            errors=errors,
-            on_turn=self._after_turn,
+        managers = (self.fetcher, self.membership, coordinator, self._metadata, self._limits)
+        self._engine = Engine(managers, router, clock, errors=errors, on_turn=self._after_turn)
+
+    def _metadata_manager(self, metadata: Metadata) -> MetadataManager:
+        return MetadataManager(
+            metadata,
+            self._errors,
+            max_age_ms=self._config.metadata_max_age_ms,
+            timeout_ms=self._config.request_timeout_ms,
+            backoff=self._backoff(),
+            allow_auto_create=self._config.allow_auto_create_topics,
+        )
+
+    def _membership(self, coordinator: CoordinatorManager) -> ShareMembership:
+        config = self._config
+        return ShareMembership(
+            MemberIdentity(config.group_id, member_id_of(random_uuid(self._rng)), config.client_rack or None),
+            coordinator=coordinator,
+            errors=self._errors,
+            timer=HeartbeatTimer(self._backoff()),
+            timeout_ms=config.request_timeout_ms,
+            max_poll_interval_ms=config.max_poll_interval_ms,
         )
 
     def __repr__(self) -> str:

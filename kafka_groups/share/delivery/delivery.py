@@ -217,9 +217,14 @@ class Delivery:
         m.replace(self.marks, _ACKNOWLEDGED, m.SENT)
         return taken
 
-    def renewal_batches(self) -> tuple[AcknowledgementBatch, ...]:
-        """What renews the locks of all records that are still open."""
-        return m.encode_batches(self.marks.translate(_OPEN_AS_RENEW), self.first_offset)
+    def renewal_batches(self, offset: int | None = None) -> tuple[AcknowledgementBatch, ...]:
+        """What renews the locks of all records that are still open, or of one of them."""
+        if offset is None:
+            return m.encode_batches(self.marks.translate(_OPEN_AS_RENEW), self.first_offset)
+        position = offset - self.first_offset
+        marks = bytearray([m.NOT_ACQUIRED]) * len(self.marks)
+        marks[position] = m.RENEW if self.marks[position] == m.OPEN else m.NOT_ACQUIRED
+        return m.encode_batches(marks, self.first_offset)
 
     def _positions(self, first_offset: int, last_offset: int) -> tuple[int, int]:
         start = max(0, first_offset - self.first_offset)

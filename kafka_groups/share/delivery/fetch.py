@@ -6,13 +6,12 @@ alone otherwise.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from attrs import define
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
-from kafka_groups.client.events import Area, counted, listed
 from kafka_groups.client.membership.share import ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
@@ -26,6 +25,7 @@ from kafka_groups.errors import (
     ShareSessionNotFoundError,
 )
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.share.delivery.assigned import AssignedPartitions
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delayed import DelayedRelease, DelayedReleases
 from kafka_groups.share.delivery.demand import Demand
@@ -35,7 +35,6 @@ from kafka_groups.share.delivery.leader import InFlightRequest, Leader, Purpose
 from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.share.delivery.renewal import Renewer
 from kafka_groups.share.delivery.settlement import Settlement
-from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Collaborators", "ShareFetchManager"]
 
@@ -65,13 +64,9 @@ class ShareFetchManager:
         self._around = around
         self._inbox = around.inbox
         self._leaders: dict[int, Leader] = {}
-        self._wanted: dict[int, tuple[TopicIdPartition, ...]] = {}
-        self._wanted_for: tuple[frozenset[TopicIdPartition], int] | None = None
-        self._leaderless = False
-        self._search = self._backoff()
+        self._assigned = AssignedPartitions(around.membership, around.metadata, around.inbox.events, self._backoff())
         self._closing = False
         self._noted_poll_ms: int | None = None
-        self._noted_assignment: frozenset[TopicIdPartition] = frozenset()
         self._settlement = Settlement(config, around.metadata, around.errors, around.inbox, around.metrics)
         self._demand = Demand(config, around.inbox, self._settlement)
         self._renewer = Renewer(config, around.errors, around.inbox, around.metrics)
@@ -139,7 +134,7 @@ class ShareFetchManager:
         self._accept_outbox(now_ms)
         self._follow_assignment()
         requests: list[OutgoingRequest] = []
-        wait_ms = self._search_leaders(now_ms)
+        wait_ms = self._assigned.search_leaders(now_ms)
         for leader in self._in_turn():
             request, leader_wait_ms = self._next(leader, now_ms)
             wait_ms = min(wait_ms, leader_wait_ms)
@@ -204,51 +199,10 @@ class ShareFetchManager:
     # ------------------------------------------------------------------------- what the leaders hold
 
     def _follow_assignment(self) -> None:
-        assignment = self._around.membership.assignment
-        metadata = self._around.metadata.metadata
-        if self._wanted_for is not None and self._wanted_for == (assignment, metadata.version):
-            return
-        self._wanted_for = (assignment, metadata.version)
-        self._wanted = self._by_leader(assignment)
-        for node_id in self._wanted:
-            self._leader(node_id)
-        self._note_assignment(assignment)
-        self._settlement.withdraw_moved()
-
-    def _note_assignment(self, assignment: frozenset[TopicIdPartition]) -> None:
-        """Tell the log of an assignment that is new, once the names of its topics are known."""
-        name_of = self._around.metadata.metadata.name_of
-        names = [(name_of(tip.topic_id), tip.partition) for tip in assignment]
-        is_member = self._around.membership.state is MemberState.STABLE
-        if not is_member or assignment == self._noted_assignment or any(name is None for name, _ in names):
-            return
-        self._noted_assignment = assignment
-        partitions = listed(f"{name}-{partition}" for name, partition in sorted(names, key=str)) or "none"
-        identity = self._around.membership.identity
-        text = f"Member {identity.member_id} of the share group {identity.group_id}"
-        self._inbox.events.note(Area.GROUP, f"{text} is assigned {counted(len(names), 'partition')}: {partitions}.")
-
-    def _by_leader(self, assignment: Iterable[TopicIdPartition]) -> dict[int, tuple[TopicIdPartition, ...]]:
-        metadata = self._around.metadata.metadata
-        by_leader: dict[int, list[TopicIdPartition]] = {}
-        self._leaderless = False
-        for partition in sorted(assignment, key=lambda tip: (tip.topic_id, tip.partition)):
-            leader, topic = metadata.leader_of(partition), metadata.name_of(partition.topic_id)
-            if leader is None or topic is None:
-                self._leaderless = True
-                continue
-            by_leader.setdefault(leader, []).append(TopicIdPartition(partition.topic_id, partition.partition, topic))
-        return {node_id: tuple(partitions) for node_id, partitions in by_leader.items()}
-
-    def _search_leaders(self, now_ms: int) -> int:
-        """Ask for metadata, less and less often, while the leader or name of an assigned partition is not known."""
-        if not self._leaderless:
-            self._search.succeeded()
-            return NEVER_MS
-        if self._search.remaining_ms(now_ms) == 0:
-            self._around.metadata.request_update()
-            self._search.failed(now_ms)
-        return self._search.remaining_ms(now_ms)
+        if self._assigned.follow():
+            for node_id in self._assigned.by_leader:
+                self._leader(node_id)
+            self._settlement.withdraw_moved()
 
     def _leader(self, node_id: int) -> Leader:
         leader = self._leaders.get(node_id)
@@ -339,12 +293,12 @@ class ShareFetchManager:
 
     def _must_go_alone(self, leader: Leader) -> bool:
         """Whether an acknowledgement cannot ride on a fetch: renewals, and partitions that are fetched no more."""
-        wanted = self._wanted.get(leader.node_id, ())
+        wanted = self._assigned.by_leader.get(leader.node_id, ())
         return any(pending.renews or pending.partition not in wanted for pending in leader.pending)
 
     def _fetch_wait(self, leader: Leader, now_ms: int) -> int | None:
         """How long the leader may wait for records in a fetch that is due now; None when none is."""
-        if not self._wanted.get(leader.node_id) or self._another_acquires(leader):
+        if not self._assigned.by_leader.get(leader.node_id) or self._another_acquires(leader):
             return None
         return self._demand.wait_ms(leader, now_ms)
 
@@ -359,8 +313,8 @@ class ShareFetchManager:
         if demand.had_setback():
             for each in self._leaders.values():
                 each.size.reset()
-        wanted = self._wanted[leader.node_id]
-        most = demand.max_records(leader, len(self._wanted), len(wanted), now_ms)
+        wanted = self._assigned.by_leader[leader.node_id]
+        most = demand.max_records(leader, len(self._assigned.by_leader), len(wanted), now_ms)
         limits = demand.limits(max_wait_ms, most)
         taken = leader.take_pending()
         leader.last_fetch_ms = now_ms

@@ -1,0 +1,85 @@
+"""The partitions of the assignment by their leaders, and the search for leaders that are not known."""
+
+from collections.abc import Iterable
+
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.events import Area, Events, counted, listed
+from kafka_groups.client.membership.share import ShareMembership
+from kafka_groups.client.membership.states import MemberState
+from kafka_groups.client.metadata import MetadataManager
+from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["AssignedPartitions"]
+
+
+class AssignedPartitions:
+    """Follows the assignment and the metadata.
+
+    Args:
+        membership: Knows the assignment.
+        metadata: Knows leaders and names.
+        events: Lines for the log.
+        search: When to ask for metadata again while a leader is not known.
+
+    Attributes:
+        by_leader: The partitions to fetch from each leader, by node id.
+    """
+
+    def __init__(self, membership: ShareMembership, metadata: MetadataManager, events: Events, search: Backoff) -> None:
+        self._membership = membership
+        self._metadata = metadata
+        self._events = events
+        self._search = search
+        self.by_leader: dict[int, tuple[TopicIdPartition, ...]] = {}
+        self._followed: tuple[frozenset[TopicIdPartition], int] | None = None
+        self._noted: frozenset[TopicIdPartition] = frozenset()
+        self._leaderless = False
+
+    def __repr__(self) -> str:
+        return f"<AssignedPartitions {self.by_leader}>"
+
+    def follow(self) -> bool:
+        """Look at assignment and metadata; returns whether one of them is new."""
+        assignment, metadata = self._membership.assignment, self._metadata.metadata
+        if self._followed is not None and self._followed == (assignment, metadata.version):
+            return False
+        self._followed = (assignment, metadata.version)
+        self.by_leader = self._by_leader(assignment)
+        self._note(assignment)
+        return True
+
+    def search_leaders(self, now_ms: int) -> int:
+        """Ask for metadata, less and less often, while the leader or name of an assigned partition is not known."""
+        if not self._leaderless:
+            self._search.succeeded()
+            return NEVER_MS
+        if self._search.remaining_ms(now_ms) == 0:
+            self._metadata.request_update()
+            self._search.failed(now_ms)
+        return self._search.remaining_ms(now_ms)
+
+    def _by_leader(self, assignment: Iterable[TopicIdPartition]) -> dict[int, tuple[TopicIdPartition, ...]]:
+        metadata = self._metadata.metadata
+        by_leader: dict[int, list[TopicIdPartition]] = {}
+        self._leaderless = False
+        for partition in sorted(assignment, key=lambda tip: (tip.topic_id, tip.partition)):
+            leader, topic = metadata.leader_of(partition), metadata.name_of(partition.topic_id)
+            if leader is None or topic is None:
+                self._leaderless = True
+                continue
+            by_leader.setdefault(leader, []).append(TopicIdPartition(partition.topic_id, partition.partition, topic))
+        return {node_id: tuple(partitions) for node_id, partitions in by_leader.items()}
+
+    def _note(self, assignment: frozenset[TopicIdPartition]) -> None:
+        """Tell the log of an assignment that is new, once the names of its topics are known."""
+        name_of = self._metadata.metadata.name_of
+        names = [(name_of(tip.topic_id), tip.partition) for tip in assignment]
+        is_member = self._membership.state is MemberState.STABLE
+        if not is_member or assignment == self._noted or any(name is None for name, _ in names):
+            return
+        self._noted = assignment
+        partitions = listed(f"{name}-{partition}" for name, partition in sorted(names, key=str)) or "none"
+        identity = self._membership.identity
+        text = f"Member {identity.member_id} of the share group {identity.group_id}"
+        self._events.note(Area.GROUP, f"{text} is assigned {counted(len(names), 'partition')}: {partitions}.")

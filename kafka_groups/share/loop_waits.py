@@ -1,0 +1,74 @@
+"""How the asynchronous consumer waits on its event loop: for records, and for the results of acknowledgements."""
+
+import asyncio
+
+from kafka_groups.errors import OperationTimeoutError
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
+from kafka_groups.share.delivery.commits import CommitTicket
+from kafka_groups.share.parts import Parts
+
+__all__ = ["LoopWaits"]
+
+
+class LoopWaits:
+    """The waits of one consumer, which make no more than one at a time.
+
+    Args:
+        parts: What the consumer is made of.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._config = parts.config
+        self._clock = parts.clock
+        self._inbox = parts.inbox
+        self._application = parts.application
+        self._client = parts.client
+        self._ready = asyncio.Event()
+        self._time_is_up = False
+        self._inbox.on_ready = self._ready.set
+
+    async def for_records(self, timeout_s: float | None) -> AnyRecords:
+        """Wait for records; empty when the time is up. None waits for as long as it takes."""
+        # No asyncio.timeout: it ends a wait by cancelling the task, which costs more, and which has the task hold on
+        # to the consumer even after everybody else has forgotten it.
+        self._time_is_up = False
+        self._inbox.waits_until_ms = None if timeout_s is None else self._clock.now_ms() + round(timeout_s * 1000)
+        timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, self._end_wait)
+        self._inbox.is_waiting = True
+        try:
+            while not self._time_is_up:
+                self._ready.clear()
+                self._client.turn()
+                if not self._inbox.ready:
+                    await self._ready.wait()
+                self._application.raise_waiting()
+                records = self._application.take()
+                if records:
+                    return records
+            return ShareRecords()
+        finally:
+            self._inbox.is_waiting = False
+            self._inbox.polls.waited(self._clock.now_ms())
+            if timer is not None:
+                timer.cancel()
+
+    def _end_wait(self) -> None:
+        self._time_is_up = True
+        self._ready.set()
+
+    async def for_results(self, ticket: CommitTicket, timeout_s: float | None) -> None:
+        """Wait until the ticket is done.
+
+        Raises:
+            OperationTimeoutError: The time is up.
+        """
+        settled = asyncio.Event()
+        ticket.on_done = settled.set
+        self._client.turn()
+        timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                if not ticket.is_done:
+                    await settled.wait()
+        except TimeoutError:
+            raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s") from None
