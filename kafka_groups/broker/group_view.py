@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from kafka_groups.broker.node import ClusterParts
 from kafka_groups.broker.share_partitions.history import DeliveryOutcome, Ended
-from kafka_groups.broker.share_partitions.persisted_state import UNINITIALIZED_OFFSET
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 from kafka_groups.protocol.record_batch import Record, iter_batches
 from kafka_groups.types import Header, TopicIdPartition
 

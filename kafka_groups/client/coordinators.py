@@ -8,6 +8,7 @@ from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import (
+    FIRST_WITH_MANY_KEYS,
     Coordinator,
     CoordinatorType,
     FindCoordinatorRequest,
@@ -15,8 +16,6 @@ from kafka_groups.protocol.messages.find_coordinator import (
 )
 
 __all__ = ["CoordinatorManager"]
-
-_FIRST_BATCHED_VERSION = 4
 
 
 class CoordinatorManager:
@@ -58,7 +57,7 @@ class CoordinatorManager:
         return PollResult((request,))
 
     def _build(self, version: int) -> FindCoordinatorRequest:
-        if version < _FIRST_BATCHED_VERSION:
+        if version < FIRST_WITH_MANY_KEYS:
             return FindCoordinatorRequest(key=self._group_id, key_type=CoordinatorType.GROUP)
         return FindCoordinatorRequest(coordinator_keys=(self._group_id,), key_type=CoordinatorType.GROUP)
 

@@ -23,6 +23,7 @@ from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.config.topic import topic_config
 from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidReplicaAssignmentError, InvalidRequestError
 from kafka_groups.protocol.messages.create_topics import (
+    BROKER_DEFAULT,
     CreatableTopic,
     CreatableTopicConfigs,
     CreatableTopicResult,
@@ -31,8 +32,6 @@ from kafka_groups.protocol.messages.create_topics import (
 )
 
 __all__ = ["handle"]
-
-_DEFAULT = -1
 
 
 @frozen
@@ -89,8 +88,10 @@ def _plan(topic: CreatableTopic, services: BrokerServices) -> _TopicPlan:
         assignment = _checked_assignment(topic, services)
         return _TopicPlan(len(assignment), len(assignment[0]), configs, assignment)
     settings = services.settings
-    partitions = settings.num_partitions if topic.num_partitions == _DEFAULT else topic.num_partitions
-    factor = settings.default_replication_factor if topic.replication_factor == _DEFAULT else topic.replication_factor
+    partitions = settings.num_partitions if topic.num_partitions == BROKER_DEFAULT else topic.num_partitions
+    factor = (
+        settings.default_replication_factor if topic.replication_factor == BROKER_DEFAULT else topic.replication_factor
+    )
     return _TopicPlan(partitions, factor, configs, ())
 
 
@@ -104,7 +105,7 @@ def _checked_configs(topic: CreatableTopic, services: BrokerServices) -> dict[st
 
 
 def _checked_assignment(topic: CreatableTopic, services: BrokerServices) -> tuple[tuple[int, ...], ...]:
-    if topic.num_partitions != _DEFAULT or topic.replication_factor != _DEFAULT:
+    if topic.num_partitions != BROKER_DEFAULT or topic.replication_factor != BROKER_DEFAULT:
         raise InvalidRequestError(
             "A manual partition assignment was specified, but numPartitions or replicationFactor was not set to -1."
         )

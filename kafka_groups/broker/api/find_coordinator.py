@@ -12,6 +12,7 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRequestError
 from kafka_groups.protocol.messages.find_coordinator import (
+    FIRST_WITH_MANY_KEYS,
     Coordinator,
     CoordinatorType,
     FindCoordinatorRequest,
@@ -20,7 +21,6 @@ from kafka_groups.protocol.messages.find_coordinator import (
 
 __all__ = ["handle"]
 
-_FIRST_WITH_MANY_KEYS = 4
 _FIRST_WITH_SHARE_KEYS = 6
 _NOBODY = -1
 _UUID_BYTES = 16
@@ -28,7 +28,7 @@ _UUID_BYTES = 16
 
 async def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
     """Return one coordinator for each key; the first versions have fields for a single one."""
-    if context.version >= _FIRST_WITH_MANY_KEYS:
+    if context.version >= FIRST_WITH_MANY_KEYS:
         found = tuple(_find_or_refuse(request.key_type, key, context) for key in request.coordinator_keys)
         return FindCoordinatorResponse(coordinators=found)
     found_one = _find_or_refuse(request.key_type, request.key, context)

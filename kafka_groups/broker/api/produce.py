@@ -26,6 +26,9 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
 from kafka_groups.protocol.messages.produce import (
+    ALL_ACKS,
+    LEADER_ACKS,
+    NO_ACKS,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -36,8 +39,7 @@ from kafka_groups.protocol.messages.produce import (
 
 __all__ = ["handle"]
 
-_NO_RESPONSE = 0
-_ACKS = (-1, _NO_RESPONSE, 1)
+_ACKS = (ALL_ACKS, NO_ACKS, LEADER_ACKS)
 _FIRST_WITH_ZSTD = 7
 _NO_OFFSET = -1
 
@@ -45,7 +47,7 @@ _NO_OFFSET = -1
 async def handle(request: ProduceRequest, context: RequestContext) -> ProduceResponse | None:
     """Append the batches and return the response, or None if the producer wants no response."""
     responses = tuple(_append_topic(data, request.acks, context) for data in request.topic_data)
-    if request.acks == _NO_RESPONSE:
+    if request.acks == NO_ACKS:
         return None
     leaders = (partition.current_leader for topic in responses for partition in topic.partition_responses)
     return ProduceResponse(responses=responses, node_endpoints=node_endpoints(context.services.metadata, leaders))

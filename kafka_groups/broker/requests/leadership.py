@@ -13,12 +13,9 @@ from kafka_groups.errors import (
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
-from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
+from kafka_groups.protocol.messages.leadership import NO_LEADER_EPOCH, LeaderIdAndEpoch, NodeEndpoint
 
-__all__ = ["NO_EPOCH", "current_leader", "led_partition", "node_endpoints", "partition_of", "topic_by_id_or_name"]
-
-NO_EPOCH = -1
-"""Leader epoch in a request if the client does not know it."""
+__all__ = ["current_leader", "led_partition", "node_endpoints", "partition_of", "topic_by_id_or_name"]
 
 
 def topic_by_id_or_name(metadata: ClusterMetadata, topic_id: UUID | None, name: str) -> TopicMetadata:
@@ -50,7 +47,7 @@ def partition_of(topic: TopicMetadata, index: int) -> PartitionMetadata:
 
 
 def led_partition(
-    services: BrokerServices, topic: TopicMetadata, index: int, leader_epoch: int = NO_EPOCH
+    services: BrokerServices, topic: TopicMetadata, index: int, leader_epoch: int = NO_LEADER_EPOCH
 ) -> PartitionMetadata:
     """Return one partition after checking that this broker leads it in the client's leader epoch.
 
@@ -61,7 +58,7 @@ def led_partition(
         UnknownLeaderEpochError: The client knows a newer one.
     """
     partition = partition_of(topic, index)
-    if leader_epoch != NO_EPOCH and leader_epoch < partition.leader_epoch:
+    if leader_epoch != NO_LEADER_EPOCH and leader_epoch < partition.leader_epoch:
         raise FencedLeaderEpochError(f"Leader epoch {leader_epoch} is older than {partition.leader_epoch}.")
     if leader_epoch > partition.leader_epoch:
         raise UnknownLeaderEpochError(f"Leader epoch {leader_epoch} is newer than {partition.leader_epoch}.")

@@ -7,7 +7,7 @@ from kafka_groups.broker.share_partitions.deadlines import Deadlines
 from kafka_groups.broker.share_partitions.leadership import Partitions
 from kafka_groups.broker.share_partitions.logs import Logs, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
-from kafka_groups.broker.share_partitions.persisted_state import UNINITIALIZED_OFFSET, PersistedState, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
 from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import (
@@ -20,6 +20,7 @@ from kafka_groups.errors import (
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["GroupConfigs", "LedSharePartitions"]

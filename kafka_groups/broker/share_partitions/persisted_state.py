@@ -4,10 +4,7 @@ from attrs import frozen
 
 from kafka_groups.broker.share_partitions.record_state import RecordState
 
-__all__ = ["UNINITIALIZED_OFFSET", "PersistedState", "PersisterStateBatch", "StateSummary", "StateUpdate"]
-
-UNINITIALIZED_OFFSET = -1
-"""Start offset of a share-partition before its group's `share.auto.offset.reset` is resolved."""
+__all__ = ["PersistedState", "PersisterStateBatch", "StateSummary", "StateUpdate"]
 
 
 @frozen

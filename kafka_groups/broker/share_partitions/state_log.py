@@ -11,7 +11,6 @@ from uuid import UUID
 
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.persisted_state import (
-    UNINITIALIZED_OFFSET,
     PersistedState,
     PersisterStateBatch,
     StateSummary,
@@ -20,6 +19,7 @@ from kafka_groups.broker.share_partitions.persisted_state import (
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.broker.share_partitions.runs import Runs
 from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, UnknownTopicOrPartitionError
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 
 __all__ = ["ShareStateStore"]
 

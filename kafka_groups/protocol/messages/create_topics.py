@@ -1,10 +1,14 @@
 """CreateTopics (key 19), v2-v7: creates topics with their partitions and configs."""
 
+from typing import Final
 from uuid import UUID
 
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+
+BROKER_DEFAULT: Final = -1
+"""Number of partitions or replicas that means the broker's default."""
 
 
 @frozen(kw_only=True)

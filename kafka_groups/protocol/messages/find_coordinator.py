@@ -1,10 +1,14 @@
 """FindCoordinator (key 10), v0-v6: finds the coordinator of a group (0), transaction (1) or share-partition (2)."""
 
 import enum
+from typing import Final
 
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+
+FIRST_WITH_MANY_KEYS: Final = 4
+"""Version from which a request can contain several keys (KIP-699)."""
 
 
 class CoordinatorType(enum.IntEnum):

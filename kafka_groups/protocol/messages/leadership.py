@@ -1,6 +1,11 @@
 """The leader of a partition: parts that the responses of several APIs share (KIP-951)."""
 
+from typing import Final
+
 from attrs import frozen
+
+NO_LEADER_EPOCH: Final = -1
+"""Leader epoch in a request if the client does not know it."""
 
 
 @frozen(kw_only=True)

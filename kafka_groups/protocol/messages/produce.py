@@ -1,11 +1,17 @@
 """Produce (key 0), v3-v13: appends record batches. Advertised from v0, because librdkafka expects it (KIP-896)."""
 
+from typing import Final
 from uuid import UUID
 
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
+
+NO_ACKS: Final = 0
+LEADER_ACKS: Final = 1
+ALL_ACKS: Final = -1
+"""Acknowledgements that a producer asks for. With none there is no response."""
 
 
 @frozen(kw_only=True)

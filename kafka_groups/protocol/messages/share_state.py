@@ -1,10 +1,14 @@
 """The state of share-partitions: parts that several APIs, and the records of `__share_group_state`, share (KIP-932)."""
 
+from typing import Final
 from uuid import UUID
 
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+
+UNINITIALIZED_OFFSET: Final = -1
+"""Start offset of a share-partition before its group's `share.auto.offset.reset` is resolved."""
 
 
 @frozen(kw_only=True)

@@ -2,15 +2,11 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.share_partitions.persisted_state import (
-    UNINITIALIZED_OFFSET,
-    PersisterStateBatch,
-    StateSummary,
-    StateUpdate,
-)
+from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch, StateSummary, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, UnknownTopicOrPartitionError
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 
 GROUP, TOPIC, PARTITION = "g", UUID(int=7), 0
 ACKED, AVAILABLE, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.AVAILABLE, RecordState.ARCHIVED

@@ -18,6 +18,7 @@ from kafka_groups.broker.coordinators.groups.records import (
 from kafka_groups.broker.coordinators.groups.share.draft import Draft
 from kafka_groups.broker.coordinators.groups.share.subscriptions import subscribed_topics
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 
 __all__ = [
     "Initialization",
@@ -28,9 +29,6 @@ __all__ = [
     "pending_initializations",
     "share_partitions",
 ]
-
-UNINITIALIZED_OFFSET = -1
-"""Start offset that means: use the group's `share.auto.offset.reset`."""
 
 _FIRST_OFFSET = 0
 
