@@ -5,7 +5,7 @@ from uuid import UUID
 from attrs import frozen
 
 from kafka_groups.protocol.coordinator_records.record import RecordTable, RecordType
-from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.share_state import UNKNOWN_COUNT, StateBatch
 from kafka_groups.protocol.schemas.declared import share_state_records as schemas
 
 __all__ = ["SHARE_GROUP_STATE", "ShareSnapshotKey", "ShareSnapshotValue", "ShareUpdateKey", "ShareUpdateValue"]
@@ -28,7 +28,7 @@ class ShareSnapshotValue:
         snapshot_epoch: Counts the snapshots of the share-partition.
         state_epoch: Changes when an administrator resets the state.
         leader_epoch: Epoch of the last leader that read or wrote the state.
-        start_offset: Where delivery starts, or -1 before the first leader has resolved it.
+        start_offset: Where delivery starts, or `UNINITIALIZED_OFFSET`.
         delivery_complete_count: Offsets from `start_offset` on that are done (KIP-1226), or -1 if unknown.
         create_timestamp_ms: When the state was created.
         write_timestamp_ms: When the state was last written.
@@ -39,7 +39,7 @@ class ShareSnapshotValue:
     state_epoch: int
     leader_epoch: int
     start_offset: int
-    delivery_complete_count: int = -1
+    delivery_complete_count: int = UNKNOWN_COUNT
     create_timestamp_ms: int
     write_timestamp_ms: int
     state_batches: tuple[StateBatch, ...] = ()
@@ -65,7 +65,7 @@ class ShareUpdateValue:
     snapshot_epoch: int
     leader_epoch: int
     start_offset: int
-    delivery_complete_count: int = -1
+    delivery_complete_count: int = UNKNOWN_COUNT
     state_batches: tuple[StateBatch, ...] = ()
 
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.protocol.messages.share_state import ShareStateTopicResult
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, ShareStateTopicResult
 
 
 @frozen(kw_only=True)
@@ -13,7 +13,7 @@ class InitializeShareStatePartition:
 
     partition: int
     state_epoch: int
-    start_offset: int = -1
+    start_offset: int = UNINITIALIZED_OFFSET
 
 
 @frozen(kw_only=True)

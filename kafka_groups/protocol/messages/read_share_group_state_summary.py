@@ -5,6 +5,7 @@ from uuid import UUID
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.share_state import UNKNOWN_COUNT
 
 
 @frozen(kw_only=True)
@@ -41,7 +42,7 @@ class ReadShareStateSummaryPartitionResult:
     state_epoch: int = 0
     leader_epoch: int = 0
     start_offset: int = 0
-    delivery_complete_count: int = -1  # v1+
+    delivery_complete_count: int = UNKNOWN_COUNT  # v1+
 
 
 @frozen(kw_only=True)

@@ -9,6 +9,8 @@ from kafka_groups.protocol.error_codes import ErrorCode
 
 UNINITIALIZED_OFFSET: Final = -1
 """Start offset of a share-partition before its group's `share.auto.offset.reset` is resolved."""
+UNKNOWN_COUNT: Final = -1
+"""Delivery complete count of a share-partition whose start offset is not known yet, or from an older release."""
 
 
 @frozen(kw_only=True)

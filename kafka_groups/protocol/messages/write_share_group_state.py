@@ -5,7 +5,7 @@ from uuid import UUID
 from attrs import frozen
 
 from kafka_groups.protocol.fields import ignorable
-from kafka_groups.protocol.messages.share_state import ShareStateTopicResult, StateBatch
+from kafka_groups.protocol.messages.share_state import UNKNOWN_COUNT, ShareStateTopicResult, StateBatch
 
 
 @frozen(kw_only=True)
@@ -20,7 +20,7 @@ class WriteShareStatePartition:
     state_epoch: int
     leader_epoch: int
     start_offset: int
-    delivery_complete_count: int = ignorable(-1)  # v1+
+    delivery_complete_count: int = ignorable(UNKNOWN_COUNT)  # v1+
     state_batches: tuple[StateBatch, ...] = ()
 
 
