@@ -15,6 +15,7 @@ from kafka_groups.protocol.codec import (
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import AcknowledgeType
 from tests.support.golden import DIRECTORY, MANIFEST, Golden, load_manifest
+from tests.support.golden_records import FILE as RECORDS
 
 FRAMES = load_manifest()
 SHARE_APIS = (
@@ -45,7 +46,7 @@ def test_every_version_of_every_share_api_is_captured_both_ways() -> None:
 
 def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
     assert {frame.name.partition("-")[0] for frame in FRAMES} == {"java", "java41", "librdkafka", "raw"}
-    assert {path for path in DIRECTORY.rglob("*") if path.is_file()} == {MANIFEST, *(f.path for f in FRAMES)}
+    assert {path for path in DIRECTORY.rglob("*") if path.is_file()} == {MANIFEST, RECORDS, *(f.path for f in FRAMES)}
 
 
 @every_frame
