@@ -164,6 +164,14 @@ everywhere_and_in_a_container = _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA, C
 over_tcp = _on(EMBEDDED_TCP, REAL_KAFKA)
 """For what is about byte streams, or for clients that cannot use the network in memory."""
 
+on_kafka = _on(REAL_KAFKA)
+"""For what the embedded broker does not offer yet."""
+
+
+def on_kafka_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
+    """On a real Kafka with settings of its own."""
+    return _on(REAL_KAFKA, properties=properties)
+
 
 def everywhere_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
     """Everywhere, on brokers with settings of their own."""
