@@ -48,7 +48,7 @@ class Demand:
         """How long the leader may wait for records in a fetch that is due now; None when none is."""
         if self._inbox.is_paused:
             return None
-        if self._inbox.is_hungry:
+        if self._inbox.is_starved:
             return self._wait_for_application(now_ms)
         if leader.dry or self._inbox.unclaimed(leader.node_id) >= self._prefetch_batches(now_ms):
             return None

@@ -114,7 +114,7 @@ class Inbox:
     # ------------------------------------------------------------------------------- the loop's side
 
     @property
-    def is_hungry(self) -> bool:
+    def is_starved(self) -> bool:
         """Whether the application waits and there is nothing for it."""
         return self.is_waiting and not self.ready
 

@@ -127,7 +127,7 @@ class Settlement:
             size.reset()
         else:
             size.answered(
-                exchange.max_records, records, size_bytes, is_awaited=inbox.is_hungry, waiting=inbox.records_waiting
+                exchange.max_records, records, size_bytes, is_awaited=inbox.is_starved, waiting=inbox.records_waiting
             )
         if fetched:
             inbox.deliver(exchange.leader.node_id, fetched)

@@ -116,7 +116,7 @@ def test_an_adaptive_size_keeps_its_bounds(start: int, answers: list[tuple[int, 
 # -------------------------------------------------------------------------------- in a fetch manager
 
 
-def hungry(polls: int = 0, **config: Any) -> Bench:
+def starved(polls: int = 0, **config: Any) -> Bench:
     """A bench whose application has always come back before the answer: that many full answers were handled."""
     bench = Bench(max_poll_records=RECORDS, **config).warm()
     bench.inbox.record_locks = 1 << 20
@@ -156,7 +156,7 @@ def answer(bench: Bench, *, delivery_count: int = 1) -> int:
 
 
 def test_a_poll_returns_no_more_than_before_when_a_fetch_brings_more() -> None:
-    bench = hungry(2)
+    bench = starved(2)
     assert answer(bench) == 4 * RECORDS
     assert wire(bench.fetch()).max_records == 8 * RECORDS
     sizes = [len(bench.end()), *(len(bench.begin()) for _ in range(4))]
@@ -164,13 +164,13 @@ def test_a_poll_returns_no_more_than_before_when_a_fetch_brings_more() -> None:
 
 
 def test_the_broker_is_asked_to_lock_in_parts_of_a_poll() -> None:
-    bench = hungry(2)
+    bench = starved(2)
     assert not bench.begin()
     assert wire(bench.fetch()).batch_size == RECORDS
 
 
 def test_what_is_left_over_waits_renewed_and_is_released_by_a_pause() -> None:
-    bench = hungry(2, prefetch_batches=0)
+    bench = starved(2, prefetch_batches=0)
     answer(bench)
     first = list(bench.end())
     bench.advance(LOCK_MS // 2)
@@ -183,7 +183,7 @@ def test_what_is_left_over_waits_renewed_and_is_released_by_a_pause() -> None:
 
 
 def test_a_fetch_asks_for_no_more_than_a_poll_beside_records_that_were_delivered_before() -> None:
-    bench = hungry(3)
+    bench = starved(3)
     assert answer(bench, delivery_count=2) == 8 * RECORDS
     bench.end()
     bench.nothing()
@@ -193,7 +193,7 @@ def test_a_fetch_asks_for_no_more_than_a_poll_beside_records_that_were_delivered
 
 @pytest.mark.parametrize("what", ["released", "lost"])
 def test_a_fetch_asks_for_no_more_than_a_poll_after_a_setback(what: str) -> None:
-    bench = hungry(3, acknowledgement_mode="explicit")
+    bench = starved(3, acknowledgement_mode="explicit")
     answer(bench)
     records = bench.end()
     if what == "lost":
@@ -217,14 +217,14 @@ def test_a_number_holds_from_the_first_fetch_on() -> None:
 
 
 def test_record_limit_asks_for_what_a_poll_returns() -> None:
-    bench = hungry(acquire_mode="record_limit")
+    bench = starved(acquire_mode="record_limit")
     for _ in range(3):
         assert answer(bench) == RECORDS
         assert len(bench.end()) == RECORDS
 
 
 def test_an_application_that_slows_down_is_noticed_before_it_is_done() -> None:
-    bench = hungry(4)
+    bench = starved(4)
     answer(bench)
     bench.end()
     bench.advance(LOCK_MS // 8)  # for the ten records of this poll
@@ -240,7 +240,7 @@ def is_attended(bench: Bench) -> bool:
 
 def gathering(**config: Any) -> Bench:
     """The second answer is there, and the application works on the first third of the first one."""
-    bench = hungry(1, **config)
+    bench = starved(1, **config)
     answer(bench)
     first = bench.fetch()
     bench.end()
