@@ -14,6 +14,7 @@ from kafka_groups.protocol.coordinator_records.share_group import (
     ShareGroupCurrentMemberAssignmentKey,
     ShareGroupCurrentMemberAssignmentValue,
     ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadataValue,
     ShareGroupMetadataKey,
     ShareGroupMetadataValue,
     ShareGroupTargetAssignmentMetadataKey,
@@ -91,6 +92,19 @@ def test_records_of_a_group_and_a_member() -> None:
     assert encoded(CONSUMER_OFFSETS, member) == (
         bytes.fromhex("000e 000167 00016d"),
         bytes.fromhex(f"0000 00000003 00000002 00 02 {TOPIC_ID_HEX} 03 00000000 00000002 00 00"),
+    )
+
+
+@pytest.mark.parametrize(("rack_id", "written"), [(None, "00"), ("", "01"), ("r", "0272")])
+def test_a_member_may_have_no_rack(rack_id: str | None, written: str) -> None:
+    member = record(
+        ShareGroupMemberMetadataKey(group_id="g", member_id="m"),
+        ShareGroupMemberMetadataValue(rack_id=rack_id, client_id="c", client_host="/h", subscribed_topic_names=("t",)),
+    )
+
+    assert encoded(CONSUMER_OFFSETS, member) == (
+        bytes.fromhex("000a 000167 00016d"),
+        bytes.fromhex(f"0000 {written} 0263 032f68 02 0274 00"),
     )
 
 
