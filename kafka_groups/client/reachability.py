@@ -4,7 +4,13 @@ from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
-from kafka_groups.errors import BootstrapError, KafkaGroupsError, WrongProtocolError, is_retriable
+from kafka_groups.errors import (
+    BootstrapError,
+    KafkaGroupsError,
+    OperationTimeoutError,
+    WrongProtocolError,
+    is_retriable,
+)
 
 __all__ = ["Address", "Reachability"]
 
@@ -62,6 +68,9 @@ class Reachability:
             another_works: Whether there is an open connection to a broker that has answered on it.
         """
         before = self._failures.get(address)
+        if before is not None and isinstance(before.error, WrongProtocolError):
+            # A time-out says less than what the server did before, and does not contradict it.
+            error = before.error if isinstance(error, OperationTimeoutError) else error
         self._failures[address] = _FailedAttempts(error, 1 if before is None else before.attempts + 1)
         if not another_works and self.unreachable_since_ms is None:
             self.unreachable_since_ms = now_ms

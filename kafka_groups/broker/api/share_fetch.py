@@ -1,14 +1,14 @@
 """ShareFetch (key 78), v1-v2: acquires records for a member of a share group and acknowledges others (KIP-932).
 
 Epoch 0 opens a share session with the listed partitions. The following epochs add and remove partitions. Epoch -1
-closes the session and releases all records that the member holds. Acknowledgements are applied first. The fetch then
-waits, like any other fetch, until `min_bytes` can be read or `max_wait_ms` have passed, so the response also contains
-the result of the acknowledgements. A partition that a request both lists and removes is only acknowledged. With
-`is_renew_ack` (v2, KIP-1222) nothing is fetched.
+closes the session and releases all records that the member holds. The fetch acquires what it finds, and then the
+acknowledgements take effect. If it has not found enough, it waits, like any other fetch, until `min_bytes` can be read
+or `max_wait_ms` have passed. The response also contains the result of the acknowledgements. A partition that a request
+both lists and removes is only acknowledged. With `is_renew_ack` (v2, KIP-1222) nothing is fetched.
 
 The order in which the partitions of a session are read rotates with the epoch. `max_bytes` is divided evenly between
-the partitions that have records. `max_records` applies to all of them together: as a hint, by whole batches, or
-strictly with `share_acquire_mode` 1 (v2, KIP-1206). Only the first response of a session contains every partition.
+the partitions below their in-flight limit. `max_records` applies to all of them together: as a hint, by whole batches,
+or strictly with `share_acquire_mode` 1 (v2, KIP-1206). Only the first response of a session contains every partition.
 
 Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, invalid member id,
 acknowledgements with epoch 0, renewal with limits other than 0, unknown acquire mode), SHARE_SESSION_NOT_FOUND,
@@ -67,19 +67,22 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
         if isinstance(error, ShareSessionLimitReachedError):
             await services.purgatory.wait((), lambda: False, context.now_ms + request.max_wait_ms)
         return ShareFetchResponse(error_code=code_of(error), error_message=str(error), acquisition_lock_timeout_ms=0)
-    outcomes = services.share.acknowledge(
+    planned = services.share.plan(
         fetching.key,
         fetching.requested.acknowledgements,
         is_renew_ack=request.is_renew_ack,
         now_ms=context.now_ms,
     )
+    fetched = _collected_at_once(fetching, request.max_wait_ms, context)
+    outcomes = services.share.settle(planned)
     if request.share_session_epoch == FINAL_EPOCH:
         services.share.close_session(fetching.key, context.now_ms)
     if notify_changed(services):
         # Fetches that wait for these records come first, as in Kafka, or busy members would starve them.
         await asyncio.sleep(0)
-    await _wait_for_bytes(fetching, request.max_wait_ms, context)
-    fetched = services.share.collect(fetching, context.now_ms)
+    if fetched is None:
+        await _wait_for_bytes(fetching, request.max_wait_ms, context)
+        fetched = services.share.collect(fetching, context.now_ms)
     notify_changed(services)
     return _response(fetching, fetched, outcomes, services)
 
@@ -100,6 +103,19 @@ def _begin(request: ShareFetchRequest, context: RequestContext) -> ShareFetching
         is_renew_ack=request.is_renew_ack,
     )
     return services.share.begin_fetch(key, requested, context.connection.id, context.wall_ms)
+
+
+def _collected_at_once(
+    fetching: ShareFetching, max_wait_ms: int, context: RequestContext
+) -> dict[TopicIdPartition, FetchedPartition] | None:
+    """Acquire what the fetch finds before its own acknowledgements take effect, or return None if it has to wait.
+
+    In Kafka both happen side by side, and acknowledgements take effect when they are written. So a fetch that releases
+    records gets them itself only if it has found nothing else.
+    """
+    if max_wait_ms > 0 and not context.services.share.has_enough(fetching, context.now_ms):
+        return None
+    return context.services.share.collect(fetching, context.now_ms)
 
 
 def _check_renewal(request: ShareFetchRequest) -> None:

@@ -97,7 +97,8 @@ def plan_acknowledgement(
 
     Raises:
         InvalidRequestError: An offset is beyond the records in flight.
-        InvalidRecordStateError: A record is not acquired, or another member acquired it, or its lock has expired.
+        InvalidRecordStateError: A record is not acquired, or another member acquired it, its lock has expired, or no
+            record at all is in flight.
     """
     changes: list[PersisterStateBatch] = []
     renewals: list[OffsetRange] = []
@@ -139,6 +140,8 @@ def merged(batches: list[PersisterStateBatch]) -> tuple[PersisterStateBatch, ...
 def _check_window(batch: AcknowledgementBatch, in_flight: InFlight) -> None:
     if batch.last_offset < in_flight.start_offset or batch.last_offset <= in_flight.end_offset:
         return
+    if not in_flight.window_size:
+        raise InvalidRecordStateError(f"Nothing is in flight, so offset {batch.last_offset} is not acquired.")
     which = "first" if batch.first_offset > in_flight.end_offset else "last"
     raise InvalidRequestError(f"Batch record not found. The {which} offset in request is past acquired records.")
 

@@ -125,26 +125,29 @@ class _AcquisitionPlan:
     # ------------------------------------------------------------------------- records that were in flight before
 
     def _add_delivered(self, runs: list[Run[InFlightState]]) -> None:
-        delivery_count = runs[0].value.delivery_count
-        most = self._room if self._is_strict else sum(run.size for run in runs)
-        if self._limits.is_suspect(delivery_count):
-            self._stopped = True  # suspect records are delivered separately
+        if any(self._limits.is_suspect(run.value.delivery_count) for run in runs):
+            self._stopped = True  # a batch with a suspect record is delivered separately
             if self.acquisitions:
                 return
-            most = min(most, self._limits.most_at_once(_batch_of(runs[0]).size, delivery_count))
-        self._take(runs, most)
+        self._take(runs, self._room if self._is_strict else sum(run.size for run in runs))
 
     def _take(self, runs: list[Run[InFlightState]], most: int) -> None:
-        """Acquisition up to `most` records, but do not add a record on its last attempt to others."""
+        """Acquire up to `most` records, fewer from a suspect one on, and a record on its last attempt only alone."""
+        left, cap = most, None
         for run in runs:
-            if most <= 0:
-                return
-            if self.acquisitions and self._limits.is_last_attempt(run.value.delivery_count):
+            count = run.value.delivery_count
+            if self.acquisitions and self._limits.is_last_attempt(count):
                 self._stopped = True
                 return
-            last = min(run.last, run.first + most - 1)
-            self._acquire(Acquisition(run.first, last, run.value.delivery_count + 1, _batch_of(run)))
-            most -= last - run.first + 1
+            if cap is None and self._limits.is_suspect(count):
+                cap = self._limits.most_at_once(_batch_of(run).size, count)
+                # As in Kafka, the cap does not bind if as many records come before the first suspect one.
+                left = min(left, cap - (most - left)) if cap > most - left else left
+            size = min(run.size, left)
+            self._acquire(Acquisition(run.first, run.first + size - 1, count + 1, _batch_of(run)))
+            left -= size
+            if left <= 0:
+                return
 
     # -------------------------------------------------------------------------- records that were never in flight
 

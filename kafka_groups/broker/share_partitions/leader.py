@@ -7,6 +7,8 @@ result) returns the share-partitions that waiting fetches have to check again.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from attrs import frozen
+
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.fetching import Batches, FetchedPartition, FetchRequested, ShareFetching
@@ -14,11 +16,13 @@ from kafka_groups.broker.share_partitions.leadership import Partitions
 from kafka_groups.broker.share_partitions.led_partitions import GroupConfigs, LedSharePartitions
 from kafka_groups.broker.share_partitions.logs import Logs
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
+from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.reading import (
     AcquireFor,
     MostBytes,
     acquire_from_log,
     available_bytes,
+    is_behind,
 )
 from kafka_groups.broker.share_partitions.sessions import (
     ShareSession,
@@ -38,6 +42,21 @@ from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, INITIAL_EPOC
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["SharePartitionLeader"]
+
+
+@frozen
+class PlannedAcknowledgement:
+    """Valid acknowledgements of one share-partition.
+
+    Attributes:
+        share_partition: The share-partition.
+        changes: The new states of the records that will not be acquired any more.
+        batches: The acknowledgements as they came.
+    """
+
+    share_partition: SharePartition
+    changes: tuple[PersisterStateBatch, ...]
+    batches: Batches
 
 
 class SharePartitionLeader:
@@ -114,20 +133,24 @@ class SharePartitionLeader:
             share_partitions = self._readable(fetching, now_ms)
         except NotLeaderOrFollowerError:
             return True
-        if share_partitions is None or fetching.requested.limits.min_bytes <= 0:
+        if share_partitions is None or fetching.requested.limits.min_bytes <= 0 or self._behind(share_partitions):
             return True
         return self._available_bytes(fetching, share_partitions) >= fetching.requested.limits.min_bytes
 
     def collect(self, fetching: ShareFetching, now_ms: int) -> dict[TopicIdPartition, FetchedPartition]:
         """Acquire the records that are available now and return the result of each partition.
 
-        MaxBytes is divided evenly between the partitions that have records. MaxRecords applies to all of them together.
+        MaxBytes is divided evenly between the partitions below their in-flight limit. MaxRecords applies to all of them
+        together.
         """
         if not self._is_current(fetching):
             return {}
         found = {partition: self._load_or_refuse(fetching, partition, now_ms) for partition in fetching.order}
-        able = [each for each in found.values() if isinstance(each, SharePartition) and self._has_bytes(each)]
-        acquired = self._acquire_all(fetching, able, now_ms)
+        readable = [each for each in found.values() if isinstance(each, SharePartition)]
+        behind = self._behind(readable)
+        acquired = self._acquire_all(fetching, self._able(fetching, readable), now_ms)
+        for each in behind:
+            each.move_start(self._led.log_of(each.key.partition).log_start_offset)
         return {
             partition: FetchedPartition(error=each)
             if isinstance(each, BrokerError)
@@ -163,13 +186,33 @@ class SharePartitionLeader:
 
         The acknowledgements of one partition are applied all together or not at all.
         """
+        return self.settle(self.plan(key, acknowledgements, is_renew_ack=is_renew_ack, now_ms=now_ms))
+
+    def plan(
+        self,
+        key: ShareSessionKey,
+        acknowledgements: Mapping[TopicIdPartition, Batches],
+        *,
+        is_renew_ack: bool,
+        now_ms: int,
+    ) -> dict[TopicIdPartition, PlannedAcknowledgement | BrokerError]:
+        """Validate a member's acknowledgements. Until `settle`, their records stay acquired."""
         return {
-            partition: self._acknowledge_or_refuse(
+            partition: self._plan_or_refuse(
                 SharePartitionKey(key.group_id, partition),
                 Acknowledgement(key.member_id, batches, is_renew_ack),
                 now_ms,
             )
             for partition, batches in acknowledgements.items()
+        }
+
+    def settle(
+        self, planned: Mapping[TopicIdPartition, PlannedAcknowledgement | BrokerError]
+    ) -> dict[TopicIdPartition, BrokerError | None]:
+        """Persist and apply what `plan` returned, and return the error of each partition, or None for success."""
+        return {
+            partition: each if isinstance(each, BrokerError) else self._settle_or_refuse(each)
+            for partition, each in planned.items()
         }
 
     # ---------------------------------------------------------------------------------------- endings
@@ -208,10 +251,7 @@ class SharePartitionLeader:
     def _session_of(self, key: ShareSessionKey, requested: FetchRequested, connection_id: int) -> ShareSession:
         if requested.epoch == INITIAL_EPOCH:
             # Kafka releases nothing here: the member keeps the records that it acquired in the previous session.
-            session = self.sessions.open(key, connection_id, requested.listed)
-            for partition in requested.listed:
-                self._led.drop_outdated(SharePartitionKey(key.group_id, partition))
-            return session
+            return self.sessions.open(key, connection_id, requested.listed)
         session = self.sessions.advance(key, requested.epoch)
         session.update(requested.listed, requested.forgotten)
         return session
@@ -250,13 +290,18 @@ class SharePartitionLeader:
         key = share_partition.key
         return available_bytes(share_partition, self._led.log_of(key.partition), self.group_config(key.group_id))
 
-    def _has_bytes(self, share_partition: SharePartition) -> bool:
-        return self._bytes_in(share_partition) > 0
+    def _behind(self, share_partitions: Sequence[SharePartition]) -> list[SharePartition]:
+        return [each for each in share_partitions if is_behind(each, self._led.log_of(each.key.partition))]
+
+    def _able(self, fetching: ShareFetching, share_partitions: Sequence[SharePartition]) -> list[SharePartition]:
+        """Return the share-partitions below their in-flight limit, between which MaxBytes is divided."""
+        config = self.group_config(fetching.key.group_id)
+        return [each for each in share_partitions if each.can_acquire(config)]
 
     def _available_bytes(self, fetching: ShareFetching, share_partitions: Sequence[SharePartition]) -> int:
-        sizes = [size for each in share_partitions if (size := self._bytes_in(each))]
-        most_of_each = _share_of(fetching.requested.limits.max_bytes, len(sizes))
-        return sum(min(size, most_of_each) for size in sizes)
+        able = self._able(fetching, share_partitions)
+        most_of_each = _share_of(fetching.requested.limits.max_bytes, len(able))
+        return sum(min(self._bytes_in(each), most_of_each) for each in able)
 
     def _acquire_all(
         self, fetching: ShareFetching, able: Sequence[SharePartition], now_ms: int
@@ -293,22 +338,31 @@ class SharePartitionLeader:
         self._led.reschedule(share_partition)
         return FetchedPartition(acquired)
 
-    def _acknowledge_or_refuse(
+    def _plan_or_refuse(
         self, key: SharePartitionKey, acknowledgement: Acknowledgement, now_ms: int
-    ) -> BrokerError | None:
+    ) -> PlannedAcknowledgement | BrokerError:
         try:
             share_partition = self._led.find(key, now_ms)
             if share_partition is None:
                 raise UnknownTopicOrPartitionError(f"Nothing of {key} was fetched from this leader.")
-            config = self.group_config(key.group_id)
-            update = share_partition.acknowledge(acknowledgement, config, now_ms)
-            self._led.commit(share_partition, update, acknowledgement.batches)
+            changes = share_partition.begin_acknowledge(acknowledgement, self.group_config(key.group_id), now_ms)
+        except BrokerError as error:
+            return error
+        return PlannedAcknowledgement(share_partition, changes, acknowledgement.batches)
+
+    def _settle_or_refuse(self, planned: PlannedAcknowledgement) -> BrokerError | None:
+        share_partition = planned.share_partition
+        try:
+            self._led.commit(share_partition, share_partition.settle(planned.changes), planned.batches)
         except BrokerError as error:
             return error
         return None
 
     def _release(self, session: ShareSession, now_ms: int) -> None:
-        """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions."""
+        """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions.
+
+        With the last session of a group, its share-partitions are forgotten, so the next session loads them anew.
+        """
         config = self.group_config(session.key.group_id)
         for partition in session.partitions:
             try:
@@ -318,6 +372,8 @@ class SharePartitionLeader:
             except BrokerError:
                 # Moved or deleted: the new leader has not delivered anything to this member.
                 continue
+        if not self.sessions.has_group(session.key.group_id):
+            self._led.drop_group(session.key.group_id)
 
 
 def _share_of(max_bytes: int, partitions: int) -> int:

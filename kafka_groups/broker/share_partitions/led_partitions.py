@@ -122,13 +122,9 @@ class LedSharePartitions:
             self._deadlines.set(key, None)
             self._changed[key] = None
 
-    def drop_outdated(self, key: SharePartitionKey) -> None:
-        """Drop a share-partition if its state was initialised again or deleted since it was loaded."""
-        share_partition = self._loaded.get(key)
-        if share_partition is None:
-            return
-        summary = self._state.summary(key.group_id, *_parts(key))
-        if summary is None or summary.state_epoch != share_partition.state_epoch:
+    def drop_group(self, group_id: str) -> None:
+        """Drop all share-partitions of a group."""
+        for key in [key for key in self._loaded if key.group_id == group_id]:
             self.drop(key)
 
     def drop_partition(self, partition: TopicIdPartition) -> None:

@@ -133,12 +133,27 @@ class SharePartition:
             InvalidRequestError: The batches are malformed or beyond the records in flight.
             InvalidRecordStateError: A record is not acquired by this member, or renewing is not enabled.
         """
+        return self.settle(self.begin_acknowledge(acknowledgement, config, now_ms))
+
+    def begin_acknowledge(
+        self, acknowledgement: Acknowledgement, config: ShareGroupConfig, now_ms: int
+    ) -> tuple[PersisterStateBatch, ...]:
+        """Validate a member's acknowledgements and renew locks; the other records stay acquired until `settle`.
+
+        Raises:
+            InvalidRequestError: As for `acknowledge`.
+            InvalidRecordStateError: As for `acknowledge`.
+        """
         check_batches(acknowledgement, renew_enabled=config.renew_acknowledge_enable)
         limits = DeliveryLimits(config.delivery_count_limit)
         plan = plan_acknowledgement(self.in_flight, acknowledgement, limits, now_ms)
         for renewal in plan.renewals:
             self._renew(renewal, now_ms + config.record_lock_duration_ms)
-        return self._update(plan.changes)
+        return plan.changes
+
+    def settle(self, changes: tuple[PersisterStateBatch, ...]) -> StateUpdate | None:
+        """Return the change to persist that follows from `begin_acknowledge`."""
+        return self._update(changes)
 
     def release(self, member_id: str, config: ShareGroupConfig) -> StateUpdate | None:
         """Release all records that a member has acquired. Their delivery counts stay (KAFKA-19972)."""

@@ -12,7 +12,7 @@ from kafka_groups.broker.share_partitions.runs import OffsetRange
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 
-__all__ = ["NOTHING", "AcquireFor", "Acquired", "MostBytes", "acquire_from_log", "available_bytes"]
+__all__ = ["NOTHING", "AcquireFor", "Acquired", "MostBytes", "acquire_from_log", "available_bytes", "is_behind"]
 
 Commit = Callable[[SharePartition, StateUpdate | None], None]
 
@@ -61,12 +61,21 @@ class AcquireFor:
 NOTHING = Acquired()
 
 
+def is_behind(share_partition: SharePartition, log: ShareLog) -> bool:
+    """Return whether the log no longer has the record to read next, as after DeleteRecords.
+
+    As in Kafka, a fetch that finds this out moves the start offset and is answered at once, without records.
+    """
+    return share_partition.fetch_offset < log.log_start_offset
+
+
 def available_bytes(share_partition: SharePartition, log: ShareLog, config: ShareGroupConfig) -> int:
     """Return the size of the log from the first available record on, or 0 if nothing can be acquired.
 
     As in Kafka, this includes records that other members hold, so a fetch may get less than its min bytes.
     """
-    share_partition.move_start(log.log_start_offset)
+    if is_behind(share_partition, log):
+        return 0
     if not share_partition.can_acquire(config) or share_partition.fetch_offset >= _end_of_readable(log, config):
         return 0
     return log.available_bytes(share_partition.fetch_offset)

@@ -4,6 +4,7 @@ A session belongs to the connection that opened it. It ends with that connection
 over another one.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 from attrs import define, field, frozen
@@ -67,6 +68,7 @@ class ShareSessions:
         self.max_sessions = max_sessions
         self._sessions: dict[ShareSessionKey, ShareSession] = {}
         self._by_connection: dict[int, dict[ShareSessionKey, None]] = {}
+        self._of_group: Counter[str] = Counter()
 
     def __repr__(self) -> str:
         return f"<ShareSessions: {len(self)} of {self.max_sessions}>"
@@ -74,6 +76,10 @@ class ShareSessions:
     def __len__(self) -> int:
         """Number of sessions."""
         return len(self._sessions)
+
+    def has_group(self, group_id: str) -> bool:
+        """Return whether a member of the group has a session."""
+        return group_id in self._of_group
 
     def get(self, key: ShareSessionKey) -> ShareSession | None:
         """Return the member's session, or None."""
@@ -104,6 +110,7 @@ class ShareSessions:
         # The first response contains all partitions anyway, so none is pending afterwards.
         session = ShareSession(key, connection_id, partitions=dict.fromkeys(partitions, False))
         self._sessions[key] = session
+        self._of_group[key.group_id] += 1
         self._by_connection.setdefault(connection_id, {})[key] = None
         return session
 
@@ -138,6 +145,9 @@ class ShareSessions:
         session = self._sessions.pop(key, None)
         if session is None:
             return
+        self._of_group[key.group_id] -= 1
+        if not self._of_group[key.group_id]:
+            del self._of_group[key.group_id]
         of_connection = self._by_connection[session.connection_id]
         del of_connection[key]
         if not of_connection:

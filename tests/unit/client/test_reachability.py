@@ -5,6 +5,7 @@ from kafka_groups.errors import (
     BootstrapError,
     KafkaGroupsError,
     NetworkError,
+    OperationTimeoutError,
     SaslAuthenticationFailedError,
     TlsError,
     WrongProtocolError,
@@ -74,6 +75,15 @@ def test_a_likely_reason_is_told_after_ten_seconds_and_never_to_a_client_that_ha
             failed(way, ONE, error=error, now_ms=now_ms)
         assert way.take_error((ONE,), 10_999) is None
         assert way.take_error((ONE,), 11_000) is (None if has_worked else error)
+
+
+def test_a_time_out_does_not_hide_a_likely_reason_but_another_error_does() -> None:
+    likely, timeout = WrongProtocolError("probably TLS", is_certain=False), OperationTimeoutError("within 500 ms")
+    for last, told in ((timeout, likely), (NetworkError("refused"), None)):
+        way = Reachability(60_000)
+        for now_ms, error in ((1_000, likely), (2_000, timeout), (3_000, last)):
+            failed(way, ONE, error=error, now_ms=now_ms)
+        assert way.take_error((ONE,), 11_000) is told
 
 
 def test_a_broker_among_others_that_work_is_not_the_applications_matter() -> None:

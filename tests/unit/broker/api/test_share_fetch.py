@@ -199,7 +199,7 @@ async def test_only_the_first_response_names_partitions_without_news() -> None:
     broker.produce(partition=1)
     assert set(partitions(await broker.ask(broker.fetch_request(3)))) == {1}
     answered = partitions(await broker.ask(broker.fetch_request(4, acks={0: acked(0, 0)})))
-    assert answered[0].acknowledge_error_code is ErrorCode.INVALID_REQUEST
+    assert answered[0].acknowledge_error_code is ErrorCode.INVALID_RECORD_STATE
     assert answered[0].error_code is ErrorCode.NONE
 
 

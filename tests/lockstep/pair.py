@@ -1,0 +1,60 @@
+"""A real Kafka and an embedded cluster in memory, on which any number of runs take place."""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+from attrs import frozen
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.tcp import TcpNetwork
+from tests.lockstep.preparing import prepare
+from tests.lockstep.running import Outcome, Replay, Run, Source
+from tests.lockstep.shrinking import shrunk
+from tests.lockstep.side import Side, Sides, closing
+from tests.lockstep.steps import Step
+from tests.support.real_kafka import unique
+from tests.support.targets import EMBEDDED_PROPERTIES
+
+
+@frozen
+class Pair:
+    """Both clusters.
+
+    Attributes:
+        network: The network of the embedded one.
+        embedded: Its address.
+        real: The address of the real Kafka.
+    """
+
+    network: MemoryNetwork
+    embedded: str
+    real: str
+
+    async def run(self, source: Source) -> Outcome:
+        """Take the source's steps on topics and a group of their own."""
+        async with closing(self._sides()) as sides:
+            await prepare(sides)
+            return await Run(sides).through(source)
+
+    async def shrunk(self, outcome: Outcome) -> Outcome:
+        """The same difference after fewer steps."""
+
+        async def repeat(steps: Sequence[Step]) -> Outcome:
+            return await self.run(Replay(steps))
+
+        return await shrunk(outcome, repeat)
+
+    def _sides(self) -> Sides:
+        suffix = unique("run")
+        embedded = Side.at(self.embedded, "embedded", self.network, suffix)
+        return Sides(embedded, Side.at(self.real, "real", TcpNetwork(), suffix))
+
+
+@contextlib.asynccontextmanager
+async def pair_with(real: str) -> AsyncIterator[Pair]:
+    """A real Kafka at this address and a new embedded cluster."""
+    network = MemoryNetwork()
+    async with EmbeddedCluster(network=network, settings=dict(EMBEDDED_PROPERTIES)) as cluster:
+        yield Pair(network, cluster.bootstrap_servers, real)
+        assert cluster.unexpected_errors == ()

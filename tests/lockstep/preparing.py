@@ -1,0 +1,47 @@
+"""The state in which each run begins: topics, and a group that has all of their partitions loaded."""
+
+import asyncio
+
+from kafka_groups.protocol.error_codes import ErrorCode
+from tests.lockstep.choosing import TOPICS
+from tests.lockstep.side import Side, Sides
+from tests.lockstep.steps import GROUP, LEAVE, Fetch, Heartbeat
+from tests.support.conditions import until
+from tests.support.raw_member import Limits
+from tests.support.targets import GROUP_DEFAULTS
+
+ANCHOR = "anchor"
+"""Holds a session on all partitions, since a broker forgets a group's share-partitions with its last session."""
+
+_LOADING_MS = 200
+
+
+async def prepare(sides: Sides) -> None:
+    """Create the topics and the group, on both clusters."""
+    await asyncio.gather(*(_prepare(side) for side in sides))
+
+
+async def _prepare(side: Side) -> None:
+    for name, partitions in TOPICS.items():
+        await side.create_topic(name, partitions)
+    await side.cluster.coordinator_of(side.group_id(GROUP))
+    await side.cluster.set_group_config(side.group_id(GROUP), {**GROUP_DEFAULTS})
+    await _initialise(side)
+    places = tuple((name, partition) for name, count in TOPICS.items() for partition in range(count))
+    opening = Fetch(by=ANCHOR, epoch=0, places=places, limits=Limits(max_wait_ms=_LOADING_MS))
+    response = await side.client(ANCHOR).ask(opening.request(side))
+    assert response.error_code is ErrorCode.NONE, response
+
+
+async def _initialise(side: Side) -> None:
+    wanted = sum(TOPICS.values())
+
+    async def beat() -> int:
+        heartbeat = Heartbeat(by=ANCHOR, topics=tuple(TOPICS))
+        response = await side.client(ANCHOR).ask(heartbeat.request(side))
+        heartbeat.note(side, response)
+        return sum(len(topic.partitions) for topic in response.assignment.topic_partitions)
+
+    await until(beat, lambda assigned: assigned == wanted)
+    leave = Heartbeat(by=ANCHOR, epoch=LEAVE)
+    leave.note(side, await side.client(ANCHOR).ask(leave.request(side)))

@@ -1,0 +1,62 @@
+"""Random requests to the embedded broker and a real Kafka: every field of every answer must be the same.
+
+What is not compared, and what may differ, is listed with its reason in `differences.py`. A failure shows the shortest
+run that was found; `python -m tests.lockstep SEED` repeats it.
+"""
+
+import re
+
+import pytest
+from attrs import evolve
+
+from tests.lockstep.choosing import Choice
+from tests.lockstep.differences import ALLOWED, IGNORED
+from tests.lockstep.pair import Pair
+from tests.lockstep.reporting import report
+from tests.lockstep.running import Outcome, Replay
+from tests.lockstep.steps import Acknowledge, Acknowledged, Fetch, Produce
+from tests.simulation.mutants import MUTANTS
+
+PLANTED = ("accepting_releases", "delivery_count_stands_still", "no_ownership_check")
+SHORT = 8
+_SEEDS_FOR_A_DEFECT = 20
+
+pytestmark = pytest.mark.lockstep
+
+
+async def test_both_answer_alike(lockstep_seed: int, pair: Pair) -> None:
+    outcome = await pair.run(Choice(lockstep_seed))
+    assert outcome.is_same, report(await pair.shrunk(outcome))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANTED)
+async def test_a_planted_difference_is_found_and_shrunk(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    MUTANTS[name](monkeypatch)
+    found = await pair.shrunk(await _first_difference(pair))
+    assert len(found.steps) <= SHORT, report(found)
+    monkeypatch.undo()
+    assert (await pair.run(Replay(found.steps))).is_same
+
+
+async def test_a_replayed_run_compares_every_kind_of_step(pair: Pair) -> None:
+    place = ("t", 0)
+    fetch = Fetch(by="m0", epoch=0, places=(place,))
+    accept = Acknowledge(by="m0", acknowledgements=(Acknowledged(place, 0, 2, (1,)),))
+    steps = (Produce(place=place, count=3), fetch, accept, evolve(accept, shift=1), Acknowledge(by="m0", epoch=-1))
+    outcome = await pair.run(Replay(steps))
+    assert (outcome.is_same, outcome.steps) == (True, steps), report(outcome)
+
+
+def test_every_exception_has_a_reason_and_a_valid_pattern() -> None:
+    for entry in (*IGNORED, *ALLOWED):
+        re.compile(entry.path)
+        assert len(entry.reason) > 20, entry
+
+
+async def _first_difference(pair: Pair) -> Outcome:
+    for seed in range(_SEEDS_FOR_A_DEFECT):
+        outcome = await pair.run(Choice(seed))
+        if not outcome.is_same:
+            return outcome
+    raise AssertionError(f"{_SEEDS_FOR_A_DEFECT} seeds did not find it")
