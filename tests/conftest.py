@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.support.processes import GroupScheduling, groups_of, longest_first
 
 pytest_plugins = ["kafka_groups.testing.pytest_plugin", "pytester"]
+
+# No test may fail because the machine is busy.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 _GROUPS_FILE = "kafka_groups_groups_file"
 _directory = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()

@@ -15,8 +15,10 @@ from tests.lockstep.steps import (
     Acknowledged,
     AddPartitions,
     AlterGroupConfig,
+    CreateTopic,
     DeleteGroup,
     DeleteRecords,
+    DeleteTopic,
     DescribeGroup,
     DescribeGroupConfigs,
     DescribeOffsets,
@@ -34,6 +36,7 @@ TOPICS: Mapping[str, int] = MappingProxyType({"t": 1, "u": 2})
 ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
 _STEPS = 40
 _FARTHEST = 30
+_OF_OTHERS = 0.4
 
 _GROUP_CONFIGS: Mapping[str, tuple[str | None, ...]] = MappingProxyType({
     "share.delivery.count.limit": ("2", "3", "6", "10", "11", None),
@@ -75,7 +78,7 @@ class Choice(Source):
             self._close: 3,
             self._delete_records: 2,
             self._config: 3,
-            self._rare: 1,
+            self._rare: 2,
         }
         kind = self._rng.choices(list(kinds), list(kinds.values()))[0]
         return kind(side, self._rng.choice(MEMBERS))
@@ -86,6 +89,8 @@ class Choice(Source):
             self._ends[step.place] += step.count
         if isinstance(step, AddPartitions) and response.results[0].error_code is ErrorCode.NONE:
             self._ends |= {(step.topic, p): 0 for p in range(step.count) if (step.topic, p) not in self._ends}
+        if isinstance(step, CreateTopic) and response.topics[0].error_code is ErrorCode.NONE:
+            self._ends |= {(step.topic, p): 0 for p in range(step.partitions)}
         if isinstance(step, Fetch | Acknowledge) and response.error_code is ErrorCode.NONE:
             self._let_go(step, response)
         if isinstance(step, Fetch):
@@ -204,6 +209,10 @@ class Choice(Source):
         return self._rng.choice((
             AddPartitions(topic="u", count=self._rng.randint(1, 4)),
             AddPartitions(topic="nothing", count=2),
+            DeleteTopic(topic="u"),
+            DeleteTopic(topic="nothing"),
+            CreateTopic(topic="u", partitions=2),
+            CreateTopic(topic="u", partitions=0),
             DeleteGroup(),
             DeleteGroup(group="nothing"),
             DescribeGroup(group="nothing"),
@@ -246,6 +255,8 @@ class Choice(Source):
         return Acknowledged(place, first, last, tuple(self._rng.choice((*types, 0)) for _ in range(first, last + 1)))
 
     def _odd_acknowledgements(self, member: str) -> tuple[Acknowledged, ...]:
+        if self._rng.random() < _OF_OTHERS:
+            return self._acknowledgements(self._rng.choice([other for other in MEMBERS if other != member]))
         place = self._place()
         end = min(self._ends.get(place, 0), _FARTHEST) + 2
         first, last = self._rng.randint(0, end), self._rng.randint(0, end)

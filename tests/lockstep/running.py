@@ -99,8 +99,6 @@ class Run:
             if not (found and step.is_question) or asyncio.get_running_loop().time() > deadline:
                 break
             await asyncio.sleep(_PAUSE_S)
-        step.note(self.sides.embedded, embedded)
-        step.note(self.sides.real, real)
         return embedded, found
 
     async def _ask(self, step: Step) -> tuple[Any, Any]:
@@ -108,7 +106,9 @@ class Run:
         return embedded, await self._response(self.sides.real, _patient(step, embedded))
 
     async def _response(self, side: Side, step: Step) -> Any:
-        return await side.client(step.by).ask(step.request(side), step.version)
+        response = await side.client(step.by).ask(step.request(side), step.version)
+        step.note(side, response)
+        return response
 
 
 def _patient(step: Step, embedded: Any) -> Step:

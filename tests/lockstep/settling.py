@@ -6,7 +6,7 @@ from typing import Any
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.lockstep.differences import Difference, differences
 from tests.lockstep.side import Side, Sides
-from tests.lockstep.steps import AddPartitions, AlterGroupConfig, Heartbeat, Step
+from tests.lockstep.steps import AddPartitions, AlterGroupConfig, CreateTopic, DeleteTopic, Heartbeat, Step
 from tests.support.conditions import until
 from tests.support.real_kafka import unique
 
@@ -21,7 +21,13 @@ async def settle(sides: Sides, step: Step, response: Any) -> list[Difference]:
         await asyncio.gather(*(_configs_in_force(side) for side in sides))
         return await members_alike(sides)
     if isinstance(step, AddPartitions) and response.results[0].error_code is ErrorCode.NONE:
-        await asyncio.gather(*(_grown(side, step) for side in sides))
+        await asyncio.gather(*(_led(side, step.topic, step.count) for side in sides))
+        return await members_alike(sides)
+    if isinstance(step, CreateTopic) and response.topics[0].error_code is ErrorCode.NONE:
+        await asyncio.gather(*(_led(side, step.topic, step.partitions) for side in sides))
+        return await members_alike(sides)
+    if isinstance(step, DeleteTopic) and response.responses[0].error_code is ErrorCode.NONE:
+        await asyncio.gather(*(_gone(side, step) for side in sides))
         return await members_alike(sides)
     if isinstance(step, Heartbeat) and response.error_code is ErrorCode.NONE:
         return await members_alike(sides)
@@ -74,9 +80,15 @@ async def _configs_in_force(side: Side) -> None:
     await side.cluster.set_group_config(unique("after"), {"share.session.timeout.ms": "44000"})
 
 
-async def _grown(side: Side, step: AddPartitions) -> None:
-    topic = side.topic_name(step.topic)
+async def _led(side: Side, topic: str, partitions: int) -> None:
+    name = side.topic_name(topic)
     await until(
-        lambda: side.cluster.describe_topic(topic),
-        lambda it: len(it.partitions) == step.count and all(p.leader_id >= 0 for p in it.partitions),
+        lambda: side.cluster.describe_topic(name),
+        lambda it: len(it.partitions) == partitions and all(p.leader_id >= 0 for p in it.partitions),
     )
+
+
+async def _gone(side: Side, step: DeleteTopic) -> None:
+    name = side.topic_name(step.topic)
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    await until(lambda: side.cluster.describe_topic(name), lambda it: it.error_code is unknown)

@@ -84,11 +84,15 @@ class Side:
         return UNKNOWN_TOPIC if topic is None else topic.topic_id
 
     async def create_topic(self, name: str, partitions: int) -> None:
-        """Create a topic of this run, maybe again."""
+        """Create a topic of this run."""
         topic = await self.cluster.create_topic(partitions, name=self.topic_name(name))
-        self.topics[name] = topic
+        self.created(name, topic.topic_id)
+
+    def created(self, name: str, topic_id: UUID) -> None:
+        """There is a topic of this name now, and it has this id."""
+        self.topics[name] = Topic(self.topic_name(name), topic_id)
         again = sum(known.partition("#")[0] == name for known in self.names_of_ids.values())
-        self.names_of_ids[topic.topic_id] = f"{name}#{again}"
+        self.names_of_ids[topic_id] = f"{name}#{again}"
 
     async def close(self) -> None:
         """Break the connections."""

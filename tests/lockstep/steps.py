@@ -12,12 +12,14 @@ from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_groups.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -301,6 +303,37 @@ class AddPartitions(Change):
         """The request."""
         grown = CreatePartitionsTopic(name=side.topic_name(self.topic), count=self.count, assignments=None)
         return CreatePartitionsRequest(topics=(grown,), timeout_ms=TIMEOUT_MS, validate_only=False)
+
+
+@frozen(kw_only=True, repr=False)
+class CreateTopic(Change):
+    """CreateTopics."""
+
+    topic: str
+    partitions: int
+
+    def request(self, side: Side) -> Any:
+        """The request."""
+        name = side.topic_name(self.topic)
+        topic = CreatableTopic(name=name, num_partitions=self.partitions, replication_factor=1)
+        return CreateTopicsRequest(topics=(topic,), timeout_ms=TIMEOUT_MS)
+
+    def note(self, side: Side, response: Any) -> None:
+        """The id of the new topic."""
+        if response.topics[0].error_code is ErrorCode.NONE:
+            side.created(self.topic, response.topics[0].topic_id)
+
+
+@frozen(kw_only=True, repr=False)
+class DeleteTopic(Change):
+    """DeleteTopics; sessions that have the topic keep asking for its id."""
+
+    topic: str
+
+    def request(self, side: Side) -> Any:
+        """The request."""
+        state = DeleteTopicState(name=side.topic_name(self.topic))
+        return DeleteTopicsRequest(topics=(state,), timeout_ms=TIMEOUT_MS)
 
 
 @frozen(kw_only=True, repr=False)

@@ -14,7 +14,7 @@ from tests.lockstep.differences import ALLOWED, IGNORED
 from tests.lockstep.pair import Pair
 from tests.lockstep.reporting import report
 from tests.lockstep.running import Outcome, Replay
-from tests.lockstep.steps import Acknowledge, Acknowledged, Fetch, Produce
+from tests.lockstep.steps import Acknowledge, Acknowledged, CreateTopic, DeleteTopic, Fetch, Produce
 from tests.simulation.mutants import MUTANTS
 
 PLANTED = ("accepting_releases", "delivery_count_stands_still", "no_ownership_check")
@@ -37,6 +37,14 @@ async def test_a_planted_difference_is_found_and_shrunk(name: str, pair: Pair, m
     assert len(found.steps) <= SHORT, report(found)
     monkeypatch.undo()
     assert (await pair.run(Replay(found.steps))).is_same
+
+
+async def test_a_deleted_topic_that_is_still_in_a_session(pair: Pair) -> None:
+    fetch = Fetch(by="m0", epoch=0, places=(("t", 0), ("u", 0)))
+    acknowledge = Fetch(by="m0", acknowledgements=(Acknowledged(("u", 0), 0, 0, (1,)),))
+    steps = (DeleteTopic(topic="u"), Fetch(by="m0"), acknowledge, CreateTopic(topic="u", partitions=1))
+    outcome = await pair.run(Replay((Produce(place=("u", 0), count=1), fetch, *steps)))
+    assert outcome.is_same, report(outcome)
 
 
 async def test_a_replayed_run_compares_every_kind_of_step(pair: Pair) -> None:

@@ -64,12 +64,14 @@ class LedSharePartitions:
         """Return the epoch in which this broker leads a partition.
 
         Raises:
-            UnknownTopicIdError: The topic does not exist.
-            UnknownTopicOrPartitionError: The partition does not exist.
+            UnknownTopicIdError: No topic has had that id.
+            UnknownTopicOrPartitionError: The partition does not exist, or its topic was deleted.
             NotLeaderOrFollowerError: Another broker leads it.
         """
         topic = self._partitions.topic_by_id(partition.topic_id)
         if topic is None:
+            if partition.topic is not None:  # the topic existed when the request or the session got the partition
+                raise UnknownTopicOrPartitionError(f"Topic '{partition.topic}' was deleted.")
             raise UnknownTopicIdError(f"Topic with id {partition.topic_id} does not exist.")
         if not 0 <= partition.partition < len(topic.partitions):
             raise UnknownTopicOrPartitionError(f"Topic '{topic.name}' has no partition {partition.partition}.")

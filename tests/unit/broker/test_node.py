@@ -198,6 +198,6 @@ def test_deleted_topic_ends_the_wait() -> None:
         bench.cluster.delete_topic("t")
         refused = await waiting
         assert refused is not None
-        assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+        assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     simulated(program)

@@ -28,7 +28,6 @@ from kafka_groups.errors import (
     ShareSessionLimitReachedError,
     ShareSessionNotFoundError,
     UnknownServerError,
-    UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
@@ -478,7 +477,7 @@ def test_a_deleted_topic_is_unknown_and_its_locks_are_dropped() -> None:
     cluster.produce()
     cluster.fetch()
     cluster.metadata.delete_topic("t")
-    assert isinstance(cluster.ack(ANN, 0, acked(0, 9, ACCEPT)), UnknownTopicIdError)
+    assert isinstance(cluster.ack(ANN, 0, acked(0, 9, ACCEPT)), UnknownTopicOrPartitionError)
     assert cluster.leader.next_deadline_ms() is None
 
 
