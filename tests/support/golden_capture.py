@@ -30,12 +30,15 @@ from kafka_groups.testing.fault_proxy import Exchange, FaultProxy
 from kafka_groups.testing.kafka_jars import find_tool, kafka_jars
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.golden import Golden, save_manifest
+from tests.support.golden_state import NEWEST, OLDEST, STATE_RESPONSES, StateTour
 from tests.support.real_kafka import RawConnection
+from tests.support.share_requests import ShareRequests
 
 JAVA_TOUR = Path(__file__).parent / "java" / "ShareGroupTour.java"
 JAVA_VERSIONS: Mapping[str, str] = {"java": "4.4.0", "java41": "4.1.1"}  # the latter speaks v1 of the share APIs
 RECORDS = 40
 LOCK_MS = 1000
+OWN_MESSAGES = "kafka_groups' own messages"
 
 Shows = Callable[[Any], bool]
 """(message) → whether a frame with this body is the one that is wanted."""
@@ -83,6 +86,8 @@ REQUESTS: Mapping[ApiKey, Mapping[str, Shows]] = {
         "offsets-of-all": lambda m: m.groups[0].topics is None,
         "offsets-of-some": lambda m: bool(m.groups[0].topics),
     },
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: {"alter-offsets": lambda m: bool(m.topics)},
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: {"delete-offsets": lambda m: bool(m.topics)},
 }
 RESPONSES: Mapping[ApiKey, Mapping[str, Shows]] = {
     ApiKey.API_VERSIONS: {"api-versions-response": lambda m: bool(m.finalized_features)},
@@ -118,6 +123,15 @@ RESPONSES: Mapping[ApiKey, Mapping[str, Shows]] = {
         "offsets-of-unknown-topic": lambda m: any(t.topic_id is None for t in m.groups[0].topics),
         "offsets-of-missing-group": lambda m: not m.groups[0].topics,
     },
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: {
+        "offsets-altered": lambda m: not m.error_code,
+        "alter-offsets-refused": lambda m: m.error_code == 68,
+    },
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: {
+        "offsets-deleted": lambda m: not m.error_code,
+        "delete-offsets-refused": lambda m: m.error_code == 68,
+    },
+    **STATE_RESPONSES,
 }  # fmt: skip
 
 
@@ -192,7 +206,24 @@ def errors_by_hand(kafka: KafkaProcess) -> Recording:
             for version in (2, 1):
                 connection.ask(fetch, version)
                 connection.ask(acknowledge, version)
-    return Recording("raw", "kafka_groups' own messages", exchanges)
+    return Recording("raw", OWN_MESSAGES, exchanges)
+
+
+def administration_by_hand(kafka: KafkaProcess, source: str) -> Recording:
+    """Share state, which only brokers ask for, and offsets of a group that has a member."""
+    exchanges: list[Exchange] = []
+    topic, group = f"golden-topic-{source}", f"golden-group-{source}"
+    with FaultProxy(kafka.bootstrap_servers, exchanges.append) as proxy:
+        host, _, port = proxy.bootstrap_servers.rpartition(":")
+        with RawConnection(host, int(port)) as connection:
+            requests = ShareRequests(connection, group)
+            topic_id = requests.create_topic(topic)
+            StateTour(connection, source, f"{group}-state", topic_id).run()
+            if source == NEWEST:
+                requests.heartbeat("A" * 22, 0, [topic])
+                requests.alter_offsets(topic, {0: 1})
+                requests.delete_offsets(topic)
+    return Recording(source, OWN_MESSAGES, exchanges)
 
 
 def _prepare(servers: str, topic: str, group: str) -> None:
@@ -242,11 +273,11 @@ def _tool(name: str) -> str:
 
 def keep(recording: Recording, broker: str) -> Iterator[Golden]:
     """Store the first frame that shows each thing, and tell what was not to be found."""
-    for key in REQUESTS:
+    for key in RESPONSES:
         known = [e for e in recording.exchanges if e.header.api_key == key and e.header.version in APIS[key].versions]
-        for name, shows in REQUESTS[key].items():
+        for name, shows in REQUESTS.get(key, {}).items():
             found = next((e for e in known if shows(decode_request(e.request, e.header))), None)
-            if recording.source != "raw":
+            if recording.client != OWN_MESSAGES:
                 yield from _kept(recording, found, name, "request", broker)
         for name, shows in RESPONSES[key].items():
             found = next((e for e in known if shows(decode_response(e.response, key, e.header.version))), None)
@@ -277,6 +308,7 @@ def main() -> None:
     with KafkaProcess() as kafka:
         recordings = [tour_by_java(kafka, source) for source in JAVA_VERSIONS]
         recordings += [tour_by_librdkafka(kafka), errors_by_hand(kafka)]
+        recordings += [administration_by_hand(kafka, source) for source in (NEWEST, OLDEST)]
     save_manifest([golden for each in recordings for golden in keep(each, f"Apache Kafka {kafka.version}")])
 
 

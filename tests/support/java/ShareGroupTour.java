@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 
 import org.apache.kafka.clients.admin.Admin;
@@ -132,6 +133,8 @@ public final class ShareGroupTour {
         failing(admin.listShareGroupOffsets(Map.of("no-such-group", new ListShareGroupOffsetsSpec())).all());
         System.out.println(admin.listGroups().all().get());
         System.out.println(admin.describeCluster().nodes().get());
+        admin.alterShareGroupOffsets(group, Map.of(new TopicPartition(topic, 0), 3L)).all().get();
+        admin.deleteShareGroupOffsets(group, Set.of(topic)).all().get();
     }
 
     private static void failing(KafkaFuture<?> future) throws InterruptedException {

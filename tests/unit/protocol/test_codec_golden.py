@@ -16,11 +16,12 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import AcknowledgeType
 from tests.support.golden import DIRECTORY, MANIFEST, Golden, load_manifest
 from tests.support.golden_records import FILE as RECORDS
+from tests.support.golden_state import NEWEST, OLDEST, STATE_MEANINGS, STATE_RESPONSES
 
 FRAMES = load_manifest()
 SHARE_APIS = (
     ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.SHARE_GROUP_DESCRIBE, ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE,
-    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, ApiKey.ALTER_SHARE_GROUP_OFFSETS, ApiKey.DELETE_SHARE_GROUP_OFFSETS,
 )  # fmt: skip
 ACCEPT, RELEASE, REJECT, RENEW = (
     AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW
@@ -29,23 +30,26 @@ ACCEPT, RELEASE, REJECT, RENEW = (
 every_frame = pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.name)
 
 
-def test_every_version_of_every_share_api_is_captured_both_ways() -> None:
+def test_every_version_of_every_share_api_is_captured() -> None:
     captured = {(frame.key, frame.version, frame.kind) for frame in FRAMES}
     wanted = {
         (key, version, kind)
-        for key in SHARE_APIS
+        for key in (*SHARE_APIS, *STATE_RESPONSES)
         for version in range(APIS[key].versions.low, APIS[key].versions.high + 1)
         for kind in ("request", "response")
+        if kind == "response" or key in SHARE_APIS
     }
 
     assert wanted <= captured
-    assert {frame.key for frame in FRAMES} - set(SHARE_APIS) == {
+    assert {frame.key for frame in FRAMES} - set(SHARE_APIS) - set(STATE_RESPONSES) == {
         ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.FIND_COORDINATOR
     }  # fmt: skip
 
 
 def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
-    assert {frame.name.partition("-")[0] for frame in FRAMES} == {"java", "java41", "librdkafka", "raw"}
+    assert {frame.name.partition("-")[0] for frame in FRAMES} == {
+        "java", "java41", "librdkafka", "raw", NEWEST, OLDEST
+    }  # fmt: skip
     assert {path for path in DIRECTORY.rglob("*") if path.is_file()} == {MANIFEST, RECORDS, *(f.path for f in FRAMES)}
 
 
@@ -374,4 +378,5 @@ MEANINGS: Mapping[str, Callable[[Any, str, str, Golden], None]] = {
     "acknowledged-late": _acknowledged_late, "acknowledge-bad-epoch": _acknowledge_bad_epoch,
     "offsets-of-all": _offsets_of_all, "offsets-of-some": _offsets_of_some, "offsets": _offsets,
     "offsets-of-unknown-topic": _offsets_of_unknown_topic, "offsets-of-missing-group": _offsets_of_missing_group,
+    **STATE_MEANINGS,
 }  # fmt: skip
