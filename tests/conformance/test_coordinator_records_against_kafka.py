@@ -1,9 +1,10 @@
 """Records that we write, as Kafka reads them: the formatters of its console consumer, and its coordinators.
 
-The records are generated for every type. For each, Kafka must print every field with our value, and write the same
-bytes that we wrote.
+The records are generated for every type, in every version of its values. For each, Kafka must print every field with
+our value, and write the same bytes that we wrote.
 """
 
+import base64
 import dataclasses
 from typing import Any
 from uuid import UUID
@@ -11,16 +12,17 @@ from uuid import UUID
 import attrs
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordType
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
 from kafka_groups.protocol.schemas.plain import Schema
 from kafka_groups.types import member_id_of
-from tests.support.coordinator_records import RECORD_TYPES, records_of
+from tests.support.coordinator_records import VERSIONS, keys_of, values_of, written_in
 from tests.support.kafka_classpath import libs_or_skip, tools_or_skip
 from tests.support.kafka_records import KafkaRecords, KafkasView
 
 SEED = 932
-RECORDS_OF_A_TYPE = 100
+RECORDS_OF_A_VERSION = 100
 
 pytestmark = pytest.mark.real_kafka
 
@@ -30,6 +32,7 @@ class Seen:
     """A record of ours, its bytes, and Kafka's view of it."""
 
     record_type: RecordType
+    version: int
     record: CoordinatorRecord
     key: bytes
     value: bytes | None
@@ -40,20 +43,20 @@ class Seen:
 def seen(tmp_path_factory: pytest.TempPathFactory) -> list[Seen]:
     kafka = KafkaRecords(tmp_path_factory.mktemp("java"), libs_or_skip(), tools_or_skip())
     written = [
-        (table, record_type, record, *table.encode(record))
-        for table, record_type in RECORD_TYPES
-        for record in _generated(record_type)
+        (table, record_type, version, record, *_bytes(table, record_type, version, record))
+        for table, record_type, version in VERSIONS
+        for record in _generated(record_type, version)
     ]
-    views = kafka.view((table.topic, key, value) for table, _, _, key, value in written)
+    views = kafka.view((table.topic, key, value) for table, _, _, _, key, value in written)
     return [Seen(*ours[1:], view) for ours, view in zip(written, views, strict=True)]
 
 
 def test_the_records_are_worth_comparing(seen: list[Seen]) -> None:
-    assert len(seen) > len(RECORD_TYPES) * RECORDS_OF_A_TYPE / 2
-    for _, record_type in RECORD_TYPES:
-        of_type = [each for each in seen if each.record_type is record_type]
-        assert any(each.value is None for each in of_type)
-        assert sum(each.value is not None for each in of_type) > len(of_type) / 4
+    for _, record_type, version in VERSIONS:
+        of_version = [each for each in seen if (each.record_type, each.version) == (record_type, version)]
+        assert len(of_version) > RECORDS_OF_A_VERSION / 2
+        assert any(each.value is None for each in of_version)
+        assert sum(each.value is not None for each in of_version) > len(of_version) / 4
 
 
 def test_kafka_prints_what_we_wrote(seen: list[Seen]) -> None:
@@ -64,7 +67,8 @@ def test_kafka_prints_what_we_wrote(seen: list[Seen]) -> None:
             "value": None,
         }
         if record.value is not None:
-            expected["value"] = {"version": 0, "data": _as_json(record.value, record_type.value_binding.schema)}
+            schema = record_type.value_binding(each.version).schema
+            expected["value"] = {"version": each.version, "data": _as_json(record.value, schema)}
         assert each.kafkas.printed == expected
 
 
@@ -73,15 +77,22 @@ def test_kafka_writes_the_same_bytes(seen: list[Seen]) -> None:
         assert (each.kafkas.key, each.kafkas.value) == (each.key, each.value), each.record
 
 
-def _generated(record_type: RecordType) -> list[CoordinatorRecord]:
+def _bytes(
+    table: RecordTable, record_type: RecordType, version: int, record: CoordinatorRecord
+) -> tuple[bytes, bytes | None]:
+    key, _ = table.encode(CoordinatorRecord(record.key, None))
+    return key, None if record.value is None else written_in(record_type, version, record.value)
+
+
+def _generated(record_type: RecordType, version: int) -> list[CoordinatorRecord]:
     records: list[CoordinatorRecord] = []
 
     @seed(SEED)
-    @settings(max_examples=RECORDS_OF_A_TYPE, database=None, deadline=None, phases=[Phase.generate],
+    @settings(max_examples=RECORDS_OF_A_VERSION, database=None, deadline=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))  # fmt: skip
-    @given(records_of(record_type))
-    def collect(record: CoordinatorRecord) -> None:
-        records.append(record)
+    @given(keys_of(record_type), st.none() | values_of(record_type, version))
+    def collect(key: object, value: object | None) -> None:
+        records.append(CoordinatorRecord(key, value))
 
     collect()
     return records
@@ -100,6 +111,8 @@ def _as_json(value: Any, schema: Schema) -> Any:
 def _plain(value: Any, field: "dataclasses.Field[Any]") -> Any:
     if isinstance(value, UUID):
         return member_id_of(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     if isinstance(value, tuple):
         return [_element(element, field) for element in value]
     return value

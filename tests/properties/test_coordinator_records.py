@@ -11,7 +11,7 @@ from kio.serial import entity_writer
 
 from kafka_groups.errors import MalformedRecordError, UnknownRecordTypeError
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
-from tests.support.coordinator_records import RECORD_TYPES, records_of
+from tests.support.coordinator_records import RECORD_TYPES, VERSIONS, keys_of, records_of, values_of, written_in
 
 every_type = pytest.mark.parametrize(("table", "record_type"), RECORD_TYPES, ids=repr)
 
@@ -37,7 +37,19 @@ def test_records_are_written_as_kio_writes_them(
     key, value = table.encode(record)
 
     assert key[2:] == _by_kio(record_type.key_binding.schema, record.key)
-    assert value is None or value[2:] == _by_kio(record_type.value_binding.schema, record.value)
+    if value is not None:
+        binding = record_type.value_binding(record_type.version_of(record.value))
+        assert value[2:] == _by_kio(binding.schema, record.value)
+
+
+@pytest.mark.parametrize(("table", "record_type", "version"), VERSIONS, ids=repr)
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_every_version_is_read(table: RecordTable, record_type: RecordType, version: int, data: st.DataObject) -> None:
+    key, value = data.draw(keys_of(record_type)), data.draw(values_of(record_type, version))
+    key_bytes, _ = table.encode(CoordinatorRecord(key, None))
+
+    assert table.decode(key_bytes, written_in(record_type, version, value)) == CoordinatorRecord(key, value)
 
 
 @every_type

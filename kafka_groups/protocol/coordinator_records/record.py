@@ -5,8 +5,7 @@ value is a tombstone, which deletes the state that earlier records with the same
 """
 
 import struct
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -18,9 +17,10 @@ from kafka_groups.protocol.schemas.plain import Schema
 __all__ = ["CoordinatorRecord", "RecordTable", "RecordType"]
 
 _INT16 = struct.Struct(">h")
-_VERSION = 0
-"""Version of every value so far: Kafka adds tagged fields to version 0."""
-_VERSION_BYTES = _INT16.pack(_VERSION)
+
+
+def _version_0(_value: object) -> int:
+    return 0
 
 
 @frozen
@@ -35,26 +35,43 @@ class RecordType:
     """A type of record: its number, and the classes of its keys and values with their schemas.
 
     The schemas are bound on first use, as those of messages are.
+
+    Args:
+        number: The number that keys start with.
+        key: The class of keys and its schema.
+        value: The class of values and its schema in each version.
+        version_of: Returns the version in which a value is written.
     """
 
-    def __init__(self, number: int, key: tuple[type[Any], Schema], value: tuple[type[Any], Schema]) -> None:
+    def __init__(
+        self,
+        number: int,
+        key: tuple[type[Any], Schema],
+        value: tuple[type[Any], Mapping[int, Schema]],
+        version_of: Callable[[Any], int] = _version_0,
+    ) -> None:
         self.number = number
         self.key_class, self._key_schema = key
-        self.value_class, self._value_schema = value
+        self.value_class, self._value_schemas = value
         self.key_start = _INT16.pack(number)
+        self.version_of = version_of
 
     def __repr__(self) -> str:
         return f"<RecordType {self.number}: {self.value_class.__name__}>"
 
-    @cached_property
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The versions of values that can be read."""
+        return tuple(self._value_schemas)
+
+    @property
     def key_binding(self) -> Binding:
         """The binding of the key class."""
         return bind(self.key_class, self._key_schema)
 
-    @cached_property
-    def value_binding(self) -> Binding:
-        """The binding of the value class."""
-        return bind(self.value_class, self._value_schema)
+    def value_binding(self, version: int) -> Binding:
+        """Return the binding of the value class to one version."""
+        return bind(self.value_class, self._value_schemas[version])
 
 
 class RecordTable:
@@ -89,9 +106,10 @@ class RecordTable:
             return _encoded(record_type.key_start, record_type.key_binding, key), None
         if type(value) is not record_type.value_class:
             raise ProtocolError(f"{type(value).__name__} is not the value of a {type(key).__name__}.")
+        version = record_type.version_of(value)
         return (
             _encoded(record_type.key_start, record_type.key_binding, key),
-            _encoded(_VERSION_BYTES, record_type.value_binding, value),
+            _encoded(_INT16.pack(version), record_type.value_binding(version), value),
         )
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord:
@@ -119,9 +137,10 @@ def _encoded(start: bytes, binding: Binding, message: object) -> bytes:
 def _decoded_value(record_type: RecordType, value: bytes) -> Any:
     name = record_type.value_class.__name__
     version = _number(value, "value", name)
-    if version != _VERSION:
-        raise MalformedRecordError(f"Unknown version {version} of {name}. Only version {_VERSION} is known.")
-    return _decoded(record_type.value_binding, value)
+    if version not in record_type.versions:
+        known = ", ".join(map(str, record_type.versions))
+        raise MalformedRecordError(f"Unknown version {version} of {name}. Known versions: {known}.")
+    return _decoded(record_type.value_binding(version), value)
 
 
 def _decoded(binding: Binding, data: bytes) -> Any:

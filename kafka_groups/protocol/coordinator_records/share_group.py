@@ -153,32 +153,32 @@ SHARE_GROUP_RECORDS = (
     RecordType(
         10,
         key=(ShareGroupMemberMetadataKey, schemas.MEMBER_KEY),
-        value=(ShareGroupMemberMetadataValue, schemas.MEMBER_METADATA),
+        value=(ShareGroupMemberMetadataValue, {0: schemas.MEMBER_METADATA}),
     ),
     RecordType(
         11,
         key=(ShareGroupMetadataKey, schemas.GROUP_KEY),
-        value=(ShareGroupMetadataValue, schemas.METADATA),
+        value=(ShareGroupMetadataValue, {0: schemas.METADATA}),
     ),
     RecordType(
         12,
         key=(ShareGroupTargetAssignmentMetadataKey, schemas.GROUP_KEY),
-        value=(ShareGroupTargetAssignmentMetadataValue, schemas.TARGET_ASSIGNMENT_METADATA),
+        value=(ShareGroupTargetAssignmentMetadataValue, {0: schemas.TARGET_ASSIGNMENT_METADATA}),
     ),
     RecordType(
         13,
         key=(ShareGroupTargetAssignmentMemberKey, schemas.MEMBER_KEY),
-        value=(ShareGroupTargetAssignmentMemberValue, schemas.TARGET_ASSIGNMENT_MEMBER),
+        value=(ShareGroupTargetAssignmentMemberValue, {0: schemas.TARGET_ASSIGNMENT_MEMBER}),
     ),
     RecordType(
         14,
         key=(ShareGroupCurrentMemberAssignmentKey, schemas.MEMBER_KEY),
-        value=(ShareGroupCurrentMemberAssignmentValue, schemas.CURRENT_MEMBER_ASSIGNMENT),
+        value=(ShareGroupCurrentMemberAssignmentValue, {0: schemas.CURRENT_MEMBER_ASSIGNMENT}),
     ),
     RecordType(
         15,
         key=(ShareGroupStatePartitionMetadataKey, schemas.GROUP_KEY),
-        value=(ShareGroupStatePartitionMetadataValue, schemas.STATE_PARTITION_METADATA),
+        value=(ShareGroupStatePartitionMetadataValue, {0: schemas.STATE_PARTITION_METADATA}),
     ),
 )
 """The record types of share groups."""

@@ -75,12 +75,12 @@ SHARE_GROUP_STATE = RecordTable(
         RecordType(
             0,
             key=(ShareSnapshotKey, schemas.SHARE_PARTITION_KEY),
-            value=(ShareSnapshotValue, schemas.SHARE_SNAPSHOT),
+            value=(ShareSnapshotValue, {0: schemas.SHARE_SNAPSHOT}),
         ),
         RecordType(
             1,
             key=(ShareUpdateKey, schemas.SHARE_PARTITION_KEY),
-            value=(ShareUpdateValue, schemas.SHARE_UPDATE),
+            value=(ShareUpdateValue, {0: schemas.SHARE_UPDATE}),
         ),
     ),
 )

@@ -13,6 +13,7 @@ from kio.static.constants import EntityType
 from kafka_groups.protocol.schemas.plain import Schema
 
 __all__ = [
+    "BYTES",
     "INT8",
     "INT16",
     "INT32",
@@ -50,6 +51,7 @@ INT16 = FieldType(int, "int16")
 INT32 = FieldType(int, "int32")
 INT64 = FieldType(int, "int64")
 STRING = FieldType(str, "string")
+BYTES = FieldType(bytes, "bytes")
 NULLABLE_STRING = FieldType(str | None, "string")
 UUID_ = FieldType(UUID | None, "uuid")
 
@@ -66,12 +68,12 @@ def tagged(tag: int, field_type: FieldType, *, default: object) -> FieldType:
     return evolve(field_type, tag=tag, default=default)
 
 
-def flexible(name: str, *, version: int = 0, **fields: FieldType) -> Schema:
+def flexible(name: str, version: int = 0, /, **fields: FieldType) -> Schema:
     """Declare the schema of a flexible version (KIP-482): compact lengths, and tagged fields at the end."""
     return _declare(name, fields, __version__=version, __flexible__=True)
 
 
-def fixed(name: str, *, version: int = 0, **fields: FieldType) -> Schema:
+def fixed(name: str, version: int = 0, /, **fields: FieldType) -> Schema:
     """Declare the schema of a version that is not flexible."""
     return _declare(name, fields, __version__=version, __flexible__=False)
 

@@ -5,7 +5,7 @@ import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
-import java.util.Map;
+import java.util.List;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.MessageFormatter;
@@ -13,6 +13,8 @@ import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde;
 import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
 import org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde;
+import org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter;
+import org.apache.kafka.tools.consumer.OffsetsMessageFormatter;
 import org.apache.kafka.tools.consumer.ShareGroupMessageFormatter;
 import org.apache.kafka.tools.consumer.group.share.ShareGroupStateMessageFormatter;
 
@@ -24,11 +26,11 @@ import org.apache.kafka.tools.consumer.group.share.ShareGroupStateMessageFormatt
  * them, and the JSON that the formatter of Kafka's console consumer prints.
  */
 public final class RecordPrinter {
-    private record Tools(MessageFormatter formatter, CoordinatorRecordSerde serde) { }
-
-    private static final Map<String, Tools> TOOLS = Map.of(
-        "__consumer_offsets", new Tools(new ShareGroupMessageFormatter(), new GroupCoordinatorRecordSerde()),
-        "__share_group_state", new Tools(new ShareGroupStateMessageFormatter(), new ShareCoordinatorRecordSerde()));
+    private static final CoordinatorRecordSerde GROUPS = new GroupCoordinatorRecordSerde();
+    private static final CoordinatorRecordSerde STATE = new ShareCoordinatorRecordSerde();
+    private static final MessageFormatter STATE_FORMATTER = new ShareGroupStateMessageFormatter();
+    private static final List<MessageFormatter> GROUP_FORMATTERS =
+        List.of(new OffsetsMessageFormatter(), new GroupMetadataMessageFormatter(), new ShareGroupMessageFormatter());
 
     public static void main(String[] arguments) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -37,8 +39,9 @@ public final class RecordPrinter {
             String[] words = line.split(" ");
             byte[] key = bytes(words[1]);
             byte[] value = bytes(words[2]);
-            Tools tools = TOOLS.get(words[0]);
-            out.println(written(tools.serde, key, value) + " " + printed(tools.formatter, words[0], key, value));
+            boolean isState = words[0].equals("__share_group_state");
+            List<MessageFormatter> formatters = isState ? List.of(STATE_FORMATTER) : GROUP_FORMATTERS;
+            out.println(written(isState ? STATE : GROUPS, key, value) + " " + printed(formatters, words[0], key, value));
         }
         out.flush();
     }
@@ -48,9 +51,11 @@ public final class RecordPrinter {
         return text(serde.serializeKey(record)) + " " + text(serde.serializeValue(record));
     }
 
-    private static String printed(MessageFormatter formatter, String topic, byte[] key, byte[] value) {
+    /** What the formatters print: each prints the record types of its own and nothing for others. */
+    private static String printed(List<MessageFormatter> formatters, String topic, byte[] key, byte[] value) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        formatter.writeTo(new ConsumerRecord<>(topic, 0, 0L, key, value), new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
+        formatters.forEach(each -> each.writeTo(new ConsumerRecord<>(topic, 0, 0L, key, value), out));
         return bytes.toString(StandardCharsets.UTF_8).strip();
     }
 

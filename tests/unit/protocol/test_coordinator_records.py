@@ -5,9 +5,16 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from attrs import evolve
 
 from kafka_groups.errors import MalformedRecordError, ProtocolError, UnknownRecordTypeError
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
+from kafka_groups.protocol.coordinator_records.offsets import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable
 from kafka_groups.protocol.coordinator_records.share_group import (
     AssignedTopic,
@@ -121,7 +128,10 @@ def test_the_time_of_an_assignment_is_written_if_it_is_known() -> None:
 def test_the_types_of_a_topic_are_kafkas(table: RecordTable) -> None:
     numbers = [(each.number, each.key_class.__name__, each.value_class.__name__) for each in table.types]
     share_state = [(0, "ShareSnapshot"), (1, "ShareUpdate")]
-    share_groups = [
+    groups = [
+        (0, "LegacyOffsetCommit"),
+        (1, "OffsetCommit"),
+        (2, "GroupMetadata"),
         (10, "ShareGroupMemberMetadata"),
         (11, "ShareGroupMetadata"),
         (12, "ShareGroupTargetAssignmentMetadata"),
@@ -129,9 +139,44 @@ def test_the_types_of_a_topic_are_kafkas(table: RecordTable) -> None:
         (14, "ShareGroupCurrentMemberAssignment"),
         (15, "ShareGroupStatePartitionMetadata"),
     ]
-    expected = share_state if table is SHARE_GROUP_STATE else share_groups
+    expected = share_state if table is SHARE_GROUP_STATE else groups
 
     assert numbers == [(number, f"{name}Key", f"{name}Value") for number, name in expected]
+
+
+OFFSET_KEY = OffsetCommitKey(group="g", topic="t", partition=1)
+OFFSET = OffsetCommitValue(offset=5, leader_epoch=2, metadata="m", commit_timestamp_ms=7)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (OFFSET, "0004 0000000000000005 00000002 026d 0000000000000007 00"),
+        (
+            evolve(OFFSET, topic_id=TOPIC_ID),
+            f"0004 0000000000000005 00000002 026d 0000000000000007 01 00 10 {TOPIC_ID_HEX}",
+        ),
+        (
+            evolve(OFFSET, expire_timestamp_ms=9, leader_epoch=-1),
+            "0001 0000000000000005 00016d 0000000000000007 0000000000000009",
+        ),
+    ],
+    ids=["newest", "topic-id", "expires"],
+)
+def test_an_offset_is_written_in_the_version_that_kafka_chooses(value: OffsetCommitValue, written: str) -> None:
+    assert encoded(CONSUMER_OFFSETS, record(OFFSET_KEY, value)) == (
+        bytes.fromhex("0001 000167 000174 00000001"),
+        bytes.fromhex(written),
+    )
+
+
+def test_a_classic_group_is_written_in_version_3() -> None:
+    value = GroupMetadataValue(protocol_type="consumer", generation=1, protocol=None, leader=None)
+
+    assert encoded(CONSUMER_OFFSETS, record(GroupMetadataKey(group="g"), value)) == (
+        bytes.fromhex("0002 000167"),
+        b"\x00\x03" + b"\x00\x08consumer" + bytes.fromhex("00000001 ffff ffff ffffffffffffffff 00000000"),
+    )
 
 
 # ------------------------------------------------------------------------------------------ tombstones
@@ -166,7 +211,7 @@ def test_an_unknown_type_is_no_error_of_its_value() -> None:
         (b"", b"", "A key of 0 byte.* in __share_group_state is too short"),
         (b"\x00", b"", "A key of 1 byte"),
         (UPDATE_KEY_BYTES, b"", "A value of 0 byte.* in ShareUpdateValue is too short"),
-        (UPDATE_KEY_BYTES, b"\x00\x01" + UPDATE_BYTES[2:], "Unknown version 1 of ShareUpdateValue"),
+        (UPDATE_KEY_BYTES, b"\x00\x01" + UPDATE_BYTES[2:], "Unknown version 1 of ShareUpdateValue. Known versions: 0"),
         (UPDATE_KEY_BYTES, b"\xff\xff" + UPDATE_BYTES[2:], "Unknown version -1 of ShareUpdateValue"),
         (UPDATE_KEY_BYTES[:-1], UPDATE_BYTES, "Invalid ShareUpdateKey: The message announces 1 more"),
         (UPDATE_KEY_BYTES + b"\x00", UPDATE_BYTES, "Invalid ShareUpdateKey: Unexpected 1 byte"),

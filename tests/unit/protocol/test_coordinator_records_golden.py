@@ -25,12 +25,16 @@ import pytest
 
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group import (
+    SHARE_GROUP_RECORDS,
     ShareGroupTargetAssignmentMemberKey,
     ShareGroupTargetAssignmentMemberValue,
     ShareGroupTargetAssignmentMetadataValue,
 )
-from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshotValue, ShareUpdateKey
-from tests.support.coordinator_records import RECORD_TYPES
+from kafka_groups.protocol.coordinator_records.share_group_state import (
+    SHARE_GROUP_STATE,
+    ShareSnapshotValue,
+    ShareUpdateKey,
+)
 from tests.support.golden_meanings import (
     UNRESOLVED,
     batch,
@@ -180,9 +184,10 @@ def _runs(records: Iterable[CoordinatorRecord]) -> list[list[CoordinatorRecord]]
     return [sorted(run, key=repr) for _, run in groupby(records, key=lambda record: type(record.key))]
 
 
-def test_every_type_was_captured_with_values_and_tombstones() -> None:
+def test_every_type_of_share_groups_was_captured_with_values_and_tombstones() -> None:
     decoded = [record.stored.decode() for record in GOLDEN.records]
-    key_classes = {record_type.key_class for _, record_type in RECORD_TYPES}
+    types = (*SHARE_GROUP_RECORDS, *SHARE_GROUP_STATE.types)
+    key_classes = {record_type.key_class for record_type in types}
 
     assert {type(record.key) for record in decoded if record.value is not None} == key_classes
     assert {type(record.key) for record in decoded if record.value is None} == key_classes - {ShareUpdateKey}
