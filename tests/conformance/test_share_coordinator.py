@@ -239,6 +239,7 @@ async def test_initialising_does_not_begin_a_new_count_of_updates(target: Target
     assert _kinds(await state.records(last=4)) == "uSuS"
 
 
+@pytest.mark.slow
 @on_kafka_with(COLD)
 async def test_cold_share_partitions_get_snapshots_with_the_time_of_their_creation(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 5)

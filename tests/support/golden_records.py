@@ -1,8 +1,9 @@
 """Golden records: what a real Kafka wrote to its internal topics, and after which step of a tour.
 
 `python -m tests.support.golden_records`, from the root of the project, captures them anew. It starts a real Kafka,
-plays members and administrators of two share groups by hand, and keeps all that appears in the internal topics. Ids of
-topics and times differ from capture to capture. Needs Java and Maven; takes about a minute.
+plays members and administrators of two share groups by hand and has a classic group commit an offset. It keeps all that
+appears in the internal topics. Ids and times differ from capture to capture. Needs Java, Maven and confluent-kafka;
+takes about a minute.
 """
 
 import json
@@ -13,7 +14,9 @@ from typing import Any
 from uuid import UUID
 
 from attrs import asdict, frozen
+from confluent_kafka import Consumer
 
+from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataKey, OffsetCommitKey
 from kafka_groups.protocol.coordinator_records.share_group import (
     ShareGroupMetadataKey,
     ShareGroupStatePartitionMetadataKey,
@@ -35,8 +38,9 @@ from tests.support.share_requests import ShareRequests
 
 FILE = Path(__file__).parent.parent / "golden" / "coordinator_records.json"
 
-GROUP, DEAD_LETTER_GROUP = "golden-group", "golden-dead"
+GROUP, DEAD_LETTER_GROUP, CLASSIC_GROUP = "golden-group", "golden-dead", "golden-classic"
 TOPIC_A, TOPIC_B, TOPIC_C, DEAD_LETTERS = "golden-a", "golden-b", "golden-c", "dlq.golden"
+CLASSIC_CLIENT = "golden-consumer"
 MEMBER_A, MEMBER_B, MEMBER_C = "A" * 22, "B" * 22, "C" * 22
 LOCK_MS = 2_000
 NEWER_LEADER_EPOCH = 3
@@ -116,9 +120,11 @@ def _written(record: GoldenRecord) -> dict[str, Any]:
 class Tour:
     """Plays the steps, and notes what each had written."""
 
-    def __init__(self, connection: RawConnection) -> None:
+    def __init__(self, connection: RawConnection, bootstrap_servers: str) -> None:
         self.ask = ShareRequests(connection, GROUP)
         self.ask_dead = ShareRequests(connection, DEAD_LETTER_GROUP)
+        self.ask_classic = ShareRequests(connection, CLASSIC_GROUP)
+        self.bootstrap_servers = bootstrap_servers
         self.steps: list[str] = []
         self.records: list[GoldenRecord] = []
         self.topic_ids: dict[str, UUID] = {}
@@ -144,7 +150,7 @@ class Tour:
     def create_topics(self) -> None:
         """Topics with records, and configurations of the groups."""
         for name, partitions in ((TOPIC_A, 2), (TOPIC_B, 1), (TOPIC_C, 1)):
-            self.topic_ids[name] = self.ask.create_topic(name, partitions)
+            self.topic_ids[name] = self.ask.create_topic(name, partitions, retention_ms="-1")  # the records are old
             self.ask.produce(self.topic_ids[name], 0, 20)
         self.topic_ids[DEAD_LETTERS] = self.ask.create_topic(DEAD_LETTERS, errors_deadletterqueue_group_enable="true")
         for asking in (self.ask, self.ask_dead):
@@ -272,13 +278,30 @@ def administration(tour: Tour) -> None:
     tour.note("delete group", ShareGroupMetadataKey)
 
 
-STEPS: tuple[Callable[[Tour], None], ...] = (members, deliveries, dead_letters, administration)
+def offsets(tour: Tour) -> None:
+    """A consumer of a classic group commits an offset."""
+    consumer = Consumer({
+        "bootstrap.servers": tour.bootstrap_servers, "group.id": CLASSIC_GROUP, "client.id": CLASSIC_CLIENT,
+        "auto.offset.reset": "earliest", "enable.auto.commit": False,
+    })  # fmt: skip
+    consumer.subscribe([TOPIC_C])
+    wait_until(lambda: consumer.poll(0.5), 60)
+    tour.note("classic member joins", GroupMetadataKey)
+    consumer.commit(asynchronous=False)
+    tour.note("classic member commits", OffsetCommitKey)
+    consumer.close()
+    tour.note("classic member leaves", GroupMetadataKey)
+    tour.ask_classic.delete_group()
+    tour.note("delete classic group", GroupMetadataKey, OffsetCommitKey)
+
+
+STEPS: tuple[Callable[[Tour], None], ...] = (members, deliveries, dead_letters, administration, offsets)
 
 
 def main() -> None:
     """Capture everything."""
     with KafkaProcess(properties=PROPERTIES) as kafka, RawConnection(kafka.host, kafka.port) as connection:
-        tour = Tour(connection)
+        tour = Tour(connection, kafka.bootstrap_servers)
         tour.create_topics()
         for steps in STEPS:
             steps(tour)

@@ -23,6 +23,12 @@ from itertools import groupby
 
 import pytest
 
+from kafka_groups.protocol.coordinator_records.offsets import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group import (
     SHARE_GROUP_RECORDS,
@@ -53,6 +59,8 @@ from tests.support.golden_meanings import (
     update,
 )
 from tests.support.golden_records import (
+    CLASSIC_CLIENT,
+    CLASSIC_GROUP,
     DEAD_LETTER_GROUP,
     MEMBER_A,
     MEMBER_B,
@@ -165,6 +173,9 @@ EXPECTED: Mapping[str, list[CoordinatorRecord]] = {
 """Step → records of `__consumer_offsets`, then of `__share_group_state`."""
 
 
+CLASSIC_STEPS = ("classic member joins", "classic member commits", "classic member leaves", "delete classic group")
+
+
 @every_record
 def test_our_record_becomes_the_same_bytes(record: GoldenRecord) -> None:
     stored = record.stored
@@ -184,18 +195,73 @@ def _runs(records: Iterable[CoordinatorRecord]) -> list[list[CoordinatorRecord]]
     return [sorted(run, key=repr) for _, run in groupby(records, key=lambda record: type(record.key))]
 
 
+def _classic(step: str) -> list[CoordinatorRecord]:
+    return [record.stored.decode() for record in GOLDEN.records if record.step == step]
+
+
+def test_a_classic_group_and_its_members() -> None:
+    joined_group, left_group = _classic(CLASSIC_STEPS[0])[-1], _classic(CLASSIC_STEPS[2])[-1]
+    joined_value, left_value = joined_group.value, left_group.value
+
+    assert joined_group.key == left_group.key == GroupMetadataKey(group=CLASSIC_GROUP)
+    assert isinstance(joined_value, GroupMetadataValue)
+    assert isinstance(left_value, GroupMetadataValue)
+    [only] = joined_value.members
+    assert (joined_value.protocol_type, joined_value.generation, joined_value.protocol) == ("consumer", 1, "range")
+    assert joined_value.leader == only.member_id
+    assert only.member_id.startswith(CLASSIC_CLIENT)
+    assert (only.group_instance_id, only.client_id, only.client_host) == (None, CLASSIC_CLIENT, "/127.0.0.1")
+    assert (only.rebalance_timeout_ms, only.session_timeout_ms) == (300_000, 45_000)
+    assert TOPIC_C.encode() in only.subscription
+    assert TOPIC_C.encode() in only.assignment
+    assert left_value == GroupMetadataValue(
+        protocol_type="consumer",
+        generation=2,
+        protocol=None,
+        leader=None,
+        current_state_timestamp_ms=left_value.current_state_timestamp_ms,
+    )
+    assert left_value.current_state_timestamp_ms > joined_value.current_state_timestamp_ms > 0
+
+
+def test_a_committed_offset() -> None:
+    [record] = _classic(CLASSIC_STEPS[1])
+    stored = next(each.stored for each in GOLDEN.records if each.step == CLASSIC_STEPS[1])
+
+    assert record.key == OffsetCommitKey(group=CLASSIC_GROUP, topic=TOPIC_C, partition=0)
+    assert isinstance(record.value, OffsetCommitValue)
+    assert record.value == OffsetCommitValue(
+        offset=1,
+        leader_epoch=0,
+        metadata="",
+        commit_timestamp_ms=record.value.commit_timestamp_ms,
+        topic_id=GOLDEN.topic_ids[TOPIC_C],
+    )
+    assert 0 <= stored.timestamp_ms - record.value.commit_timestamp_ms < 1_000
+    assert stored.value is not None
+    assert stored.value[:2] == b"\x00\x04"
+
+
+def test_a_deleted_classic_group_leaves_tombstones() -> None:
+    assert _classic(CLASSIC_STEPS[3]) == [
+        CoordinatorRecord(OffsetCommitKey(group=CLASSIC_GROUP, topic=TOPIC_C, partition=0), None),
+        CoordinatorRecord(GroupMetadataKey(group=CLASSIC_GROUP), None),
+    ]
+
+
 def test_every_type_of_share_groups_was_captured_with_values_and_tombstones() -> None:
     decoded = [record.stored.decode() for record in GOLDEN.records]
     types = (*SHARE_GROUP_RECORDS, *SHARE_GROUP_STATE.types)
     key_classes = {record_type.key_class for record_type in types}
 
-    assert {type(record.key) for record in decoded if record.value is not None} == key_classes
-    assert {type(record.key) for record in decoded if record.value is None} == key_classes - {ShareUpdateKey}
+    assert {type(record.key) for record in decoded if record.value is not None} >= key_classes
+    assert {type(record.key) for record in decoded if record.value is None} >= key_classes - {ShareUpdateKey}
+    assert not any(type(record.key) is ShareUpdateKey for record in decoded if record.value is None)
 
 
 def test_all_records_of_all_steps_were_captured() -> None:
     assert GOLDEN.broker == "Apache Kafka 4.4.0"
-    assert list(GOLDEN.steps) == list(EXPECTED)
+    assert GOLDEN.steps == (*EXPECTED, *CLASSIC_STEPS)
     for topic in {record.stored.topic for record in GOLDEN.records}:
         offsets = [record.stored.offset for record in GOLDEN.records if record.stored.topic == topic]
         assert offsets == list(range(len(offsets)))
