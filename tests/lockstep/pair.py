@@ -31,11 +31,17 @@ class Pair:
     embedded: str
     real: str
 
-    async def run(self, source: Source) -> Outcome:
-        """Take the source's steps on topics and a group of their own."""
-        async with closing(self._sides()) as sides:
-            await prepare(sides)
+    async def run(self, source: Source, *, loaded: bool = True) -> Outcome:
+        """Take the source's steps on topics and a group of their own, whose share-partitions are loaded or not yet."""
+        async with self.sides(loaded=loaded) as sides:
             return await Run(sides).through(source)
+
+    @contextlib.asynccontextmanager
+    async def sides(self, *, loaded: bool = True) -> AsyncIterator[Sides]:
+        """Topics and a group of a run's own, on both clusters."""
+        async with closing(self._sides()) as sides:
+            await prepare(sides, loaded=loaded)
+            yield sides
 
     async def shrunk(self, outcome: Outcome) -> Outcome:
         """The same difference after fewer steps."""

@@ -16,16 +16,21 @@ ANCHOR = "anchor"
 _LOADING_MS = 200
 
 
-async def prepare(sides: Sides) -> None:
-    """Create the topics and the group, on both clusters."""
-    await asyncio.gather(*(_prepare(side) for side in sides))
+async def prepare(sides: Sides, *, loaded: bool = True) -> None:
+    """Create the topics and the group on both clusters; without `loaded`, nobody has joined or fetched yet."""
+    await asyncio.gather(*(_create(side) for side in sides))
+    if loaded:
+        await asyncio.gather(*(_load(side) for side in sides))
 
 
-async def _prepare(side: Side) -> None:
+async def _create(side: Side) -> None:
     for name, partitions in TOPICS.items():
         await side.create_topic(name, partitions)
     await side.cluster.coordinator_of(side.group_id(GROUP))
     await side.cluster.set_group_config(side.group_id(GROUP), {**GROUP_DEFAULTS})
+
+
+async def _load(side: Side) -> None:
     await _initialise(side)
     places = tuple((name, partition) for name, count in TOPICS.items() for partition in range(count))
     opening = Fetch(by=ANCHOR, epoch=0, places=places, limits=Limits(max_wait_ms=_LOADING_MS))

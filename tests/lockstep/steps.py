@@ -54,7 +54,6 @@ from tests.support.raw_member import AT_ONCE, Limits
 TIMEOUT_MS = 15_000
 GROUP = "g"
 CLOSE = LEAVE = -1
-_FIRST_TIMESTAMP_MS = 1_700_000_000_000
 
 Place = tuple[str, int]
 """A topic by its name in the run, and a partition."""
@@ -264,15 +263,16 @@ def _by_place(
 
 @frozen(kw_only=True, repr=False)
 class Produce(Change):
-    """Produce: one batch of so many records."""
+    """Produce: one batch of so many records, with timestamps from `first_ms` on."""
 
     place: Place
     count: int
+    first_ms: int = 1_700_000_000_000
 
     def request(self, side: Side) -> Any:
         """The batch, with values that tell where it went."""
         values = (f"{self.place} {index}".encode() for index in range(self.count))
-        records = [NewRecord(value, timestamp_ms=_FIRST_TIMESTAMP_MS + index) for index, value in enumerate(values)]
+        records = [NewRecord(value, timestamp_ms=self.first_ms + index) for index, value in enumerate(values)]
         data = PartitionProduceData(index=self.place[1], records=build_batch(records))
         topic = TopicProduceData(topic_id=side.topic_id(self.place[0]), partition_data=(data,))
         return ProduceRequest(acks=-1, timeout_ms=TIMEOUT_MS, topic_data=(topic,))

@@ -9,16 +9,28 @@ import re
 import pytest
 from attrs import evolve
 
+from kafka_groups.net.clock import SystemClock
 from tests.lockstep.choosing import Choice
 from tests.lockstep.differences import ALLOWED, IGNORED
 from tests.lockstep.pair import Pair
 from tests.lockstep.reporting import report
 from tests.lockstep.running import Outcome, Replay
-from tests.lockstep.steps import Acknowledge, Acknowledged, CreateTopic, DeleteTopic, Fetch, Produce
+from tests.lockstep.steps import (
+    Acknowledge,
+    Acknowledged,
+    AlterGroupConfig,
+    CreateTopic,
+    DeleteTopic,
+    Fetch,
+    Heartbeat,
+    Produce,
+)
 from tests.simulation.mutants import MUTANTS
+from tests.support.raw_member import Limits
 
 PLANTED = ("accepting_releases", "delivery_count_stands_still", "no_ownership_check")
 SHORT = 8
+WAITING = Limits(max_wait_ms=500)
 _SEEDS_FOR_A_DEFECT = 20
 
 pytestmark = pytest.mark.lockstep
@@ -45,6 +57,21 @@ async def test_a_deleted_topic_that_is_still_in_a_session(pair: Pair) -> None:
     steps = (DeleteTopic(topic="u"), Fetch(by="m0"), acknowledge, CreateTopic(topic="u", partitions=1))
     outcome = await pair.run(Replay((Produce(place=("u", 0), count=1), fetch, *steps)))
     assert outcome.is_same, report(outcome)
+
+
+async def test_a_reset_to_a_time_after_the_last_record(pair: Pair) -> None:
+    place = ("t", 0)
+    steps = (
+        AlterGroupConfig(name="share.auto.offset.reset", value="by_duration:PT1H"),
+        Produce(place=place, count=3),
+        Heartbeat(by="m0", epoch=0, topics=("t",)),
+        Fetch(by="m0", epoch=0, places=(place,), limits=WAITING),
+        Fetch(by="m0", limits=WAITING),
+        Produce(place=place, count=2, first_ms=SystemClock().wall_ms()),
+        Fetch(by="m0", limits=WAITING),
+    )
+    outcome = await pair.run(Replay(steps), loaded=False)
+    assert (outcome.is_same, outcome.allowed) == (True, ()), report(outcome)
 
 
 async def test_a_replayed_run_compares_every_kind_of_step(pair: Pair) -> None:

@@ -6,9 +6,10 @@ acknowledgements take effect. If it has not found enough, it waits, like any oth
 or `max_wait_ms` have passed. The response also contains the result of the acknowledgements. A partition that a request
 both lists and removes is only acknowledged. With `is_renew_ack` (v2, KIP-1222) nothing is fetched.
 
-The order in which the partitions of a session are read rotates with the epoch. `max_bytes` is divided evenly between
-the partitions below their in-flight limit. `max_records` applies to all of them together: as a hint, by whole batches,
-or strictly with `share_acquire_mode` 1 (v2, KIP-1206). Only the first response of a session contains every partition.
+The order in which the partitions of a session are read rotates with the epoch, and those that gave records to the
+fetch before come last. `max_bytes` is divided evenly between the partitions below their in-flight limit. `max_records`
+applies to all of them together: as a hint, by whole batches, or strictly with `share_acquire_mode` 1 (v2, KIP-1206).
+Only the first response of a session contains every partition.
 
 Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, invalid member id,
 acknowledgements with epoch 0, renewal with limits other than 0, unknown acquire mode), SHARE_SESSION_NOT_FOUND,

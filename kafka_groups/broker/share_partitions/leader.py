@@ -28,7 +28,6 @@ from kafka_groups.broker.share_partitions.sessions import (
     ShareSession,
     ShareSessionKey,
     ShareSessions,
-    rotated,
 )
 from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.errors import (
@@ -118,7 +117,7 @@ class SharePartitionLeader:
         session = self._session_of(key, requested, connection_id)
         order: Iterable[TopicIdPartition] = ()
         if not requested.is_renew_ack and not requested.limits.asks_for_nothing:
-            order = rotated(session.partitions, requested.epoch)
+            order = session.reading_order(requested.epoch)
         return ShareFetching(key, requested, session, tuple(order), wall_ms)
 
     def has_enough(self, fetching: ShareFetching, now_ms: int) -> bool:
@@ -149,6 +148,8 @@ class SharePartitionLeader:
         readable = [each for each in found.values() if isinstance(each, SharePartition)]
         behind = self._behind(readable)
         acquired = self._acquire_all(fetching, self._able(fetching, readable), now_ms)
+        if fetching.session is not None and not fetching.is_full:
+            fetching.session.served([partition for partition, each in acquired.items() if each.acquired.ranges])
         for each in behind:
             each.move_start(self._led.log_of(each.key.partition).log_start_offset)
         return {

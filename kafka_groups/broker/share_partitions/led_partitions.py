@@ -15,6 +15,7 @@ from kafka_groups.errors import (
     FencedLeaderEpochError,
     FencedStateEpochError,
     NotLeaderOrFollowerError,
+    OffsetNotAvailableError,
     UnknownServerError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
@@ -108,6 +109,7 @@ class LedSharePartitions:
 
         Raises:
             BrokerError: As for `find`. UnknownServerError if the coordinator has not initialised its state.
+            OffsetNotAvailableError: It begins at a time (`by_duration`), and no record is young enough yet.
         """
         share_partition = self.find(key, now_ms)
         if share_partition is None:
@@ -218,8 +220,12 @@ def _reset_offset(log: ShareLog, config: ShareGroupConfig, wall_ms: int) -> int:
     if config.auto_offset_reset == "earliest":
         return log.log_start_offset
     duration_ms = config.auto_offset_reset_duration_ms
-    found = None if duration_ms is None else log.offset_for_timestamp(wall_ms - duration_ms)
-    return log.high_watermark if found is None else found.offset
+    if duration_ms is None:
+        return log.high_watermark
+    found = log.offset_for_timestamp(wall_ms - duration_ms)
+    if found is None:
+        raise OffsetNotAvailableError(f"No record is younger than the {duration_ms} ms of share.auto.offset.reset.")
+    return found.offset
 
 
 def _as_seen_by_clients(error: BrokerError) -> BrokerError:

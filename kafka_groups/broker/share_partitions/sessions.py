@@ -36,14 +36,16 @@ class ShareSession:
         key: The group and member.
         connection_id: The connection that opened it.
         epoch: The epoch of the next request.
-        partitions: The partitions to fetch, in the order in which they were listed. The value is True if the next
+        partitions: The partitions to fetch, those that gave records last at the end. The value is True if the next
             response must contain the partition even without records, because it was added or had an error before.
+        just_served: The partitions that gave records to the fetch before.
     """
 
     key: ShareSessionKey
     connection_id: int
     epoch: int = INITIAL_EPOCH + 1
     partitions: dict[TopicIdPartition, bool] = field(factory=dict)
+    just_served: frozenset[TopicIdPartition] = frozenset()
 
     def update(self, listed: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
         """Add the partitions that a request lists, then drop those that it removes.
@@ -55,6 +57,21 @@ class ShareSession:
             self.partitions.setdefault(partition, True)
         for partition in forgotten:
             self.partitions.pop(partition, None)
+
+    def reading_order(self, epoch: int) -> tuple[TopicIdPartition, ...]:
+        """Return the partitions in the order in which the request with this epoch reads them.
+
+        As in Kafka, the first one rotates with the epoch, and those that have just given records come last. So none
+        starves while others use up MaxBytes or MaxRecords.
+        """
+        return tuple(sorted(rotated(self.partitions, epoch), key=self.just_served.__contains__))
+
+    def served(self, partitions: Iterable[TopicIdPartition]) -> None:
+        """Note the partitions that gave records to a fetch that continued the session."""
+        self.just_served = frozenset(partitions)
+        for partition in partitions:
+            if partition in self.partitions:
+                self.partitions[partition] = self.partitions.pop(partition)
 
 
 class ShareSessions:
@@ -160,10 +177,7 @@ def next_epoch(epoch: int) -> int:
 
 
 def rotated(partitions: Iterable[TopicIdPartition], epoch: int) -> list[TopicIdPartition]:
-    """Return the partitions in the order in which the request with this epoch reads them.
-
-    The first partition rotates, so that none starves while earlier ones use up MaxBytes or MaxRecords.
-    """
+    """Return the partitions, rotated to the left by the epoch."""
     order = list(partitions)
     if epoch <= INITIAL_EPOCH or not order:
         return order

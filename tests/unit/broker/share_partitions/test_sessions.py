@@ -96,3 +96,26 @@ def test_the_order_goes_round_with_the_epoch() -> None:
     assert rotated(order, 5) == [P2, P0, P1]
     assert rotated([], 4) == []
     assert {rotated(order, epoch)[0] for epoch in range(1, 4)} == set(order)
+
+
+# One record a fetch, as Kafka 4.4.0 answered: by the number of partitions, and by how far the epoch goes each time (an
+# acknowledgement of its own takes one more).
+READ_BY_KAFKA = (
+    (3, 1, (0, 1, 2), "1 0 2 0 1 2 1 0 2 0 1 2"),
+    (3, 2, (0, 1, 2), "1 0 2 0 1 2 1 0 2 0 1 2"),
+    (4, 1, (0, 1, 2, 3), "1 3 0 2 3 2 1 0 2 0 3 1 0 1 2 3"),
+)
+
+
+@pytest.mark.parametrize(("count", "step", "listed", "read"), READ_BY_KAFKA)
+def test_the_partition_that_has_just_given_records_comes_last(
+    count: int, step: int, listed: tuple[int, ...], read: str
+) -> None:
+    partitions = [TopicIdPartition(UUID(int=1), index) for index in range(count)]
+    session = ShareSession(ANN, 1, partitions={partitions[index]: False for index in listed})
+    seen = []
+    for turn in range(len(read.split())):
+        first = session.reading_order(1 + turn * step)[0]
+        session.served([first])
+        seen.append(str(first.partition))
+    assert " ".join(seen) == read
