@@ -15,7 +15,9 @@ from typing import Any
 from pyspark.sql.pandas.types import from_arrow_type
 
 from kafka_groups.broker.api.handlers import HANDLERS
+from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.broker.share_partitions import record_state
+from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt, UnbuiltKind
 from kafka_groups.client.membership import states as member_states
 from kafka_groups.config.broker import broker_keys, group_keys
 from kafka_groups.config.foreign import FORBIDDEN, FOREIGN
@@ -133,7 +135,28 @@ def served_api() -> Iterator[str]:
         api = APIS[key]
         card = inspect.getdoc(importlib.import_module(f"kafka_groups.broker.api.{api.module}")) or ""
         name, _, rest = card.split("\n\n", 1)[0].replace("\n", " ").partition(": ")
-        yield _row(name.split(" ")[0], str(int(key)), str(api.versions), f"{rest[0].upper()}{rest[1:]}")
+        versions = str(DEFAULT_PROFILE.served(key))
+        yield _row(name.split(" ")[0], str(int(key)), versions, f"{rest[0].upper()}{rest[1:]}")
+
+
+def unbuilt() -> Iterator[str]:
+    """What a release of Kafka has and the embedded broker lacks, by what it belongs to."""
+    yield from _table_head("What is missing", "APIs, features and configs")
+    grouped: dict[str, list[str]] = {}
+    for entry in UNBUILT:
+        grouped.setdefault(entry.why, []).append(_UNBUILT_NAMES[entry.kind](entry))
+    for why, names in grouped.items():
+        yield _row(why, ", ".join(names))
+
+
+_UNBUILT_NAMES: Mapping[UnbuiltKind, Callable[[Unbuilt], str]] = {
+    UnbuiltKind.API: lambda entry: f"{entry.name} ({entry.key})",
+    UnbuiltKind.API_VERSION: lambda entry: f"{entry.name} ({entry.key}) before v{entry.built}",
+    UnbuiltKind.FEATURE: lambda entry: f"`{entry.name}` above {entry.built}",
+    UnbuiltKind.GROUP_CONFIG: lambda entry: f"`{entry.name}` of groups",
+    UnbuiltKind.BROKER_CONFIG: lambda entry: f"`{entry.name}`",
+    UnbuiltKind.RESOURCE: lambda entry: f"configs of {entry.name}",
+}
 
 
 def spark_columns() -> Iterator[str]:
@@ -270,6 +293,7 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "record-events": record_event,
     "record-transitions": record_transition,
     "served-apis": served_api,
+    "unbuilt": unbuilt,
     "spark-columns": spark_columns,
     "spark-source-options": spark_source_options,
     "spark-source-counts": spark_source_counts,

@@ -11,8 +11,9 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.observed import ObservedGroup
 from kafka_groups.broker.producing import Payload, Records, TopicPartitionOffset
+from kafka_groups.broker.profile import DEFAULT_PROFILE, profile_named
 from kafka_groups.broker.security import BrokerSecurity
-from kafka_groups.config.broker import BrokerSettings, broker_settings
+from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.loop_thread import LoopThread
@@ -27,7 +28,7 @@ _NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 
 
 class EmbeddedCluster:
-    """Kafka brokers in this process that serve share groups, topics and records like Kafka 4.4.
+    """Kafka brokers in this process that serve share groups, topics and records like Kafka 4.4, or an earlier release.
 
     Use it as a context manager. `with` runs the brokers on their own thread, so that your program may block.
     `async with` runs them on your event loop. The constructor opens nothing. The cluster keeps its data in memory and
@@ -41,11 +42,14 @@ class EmbeddedCluster:
         security: TLS, SASL and the users. By default anyone can connect, in plain text.
         clock: The brokers' clock, which must agree with the event loop's time. The default is the system's clock.
         seed: Seed of all randomness, which is used for ids.
+        profile: The release of Kafka that the brokers act as: "4.2", "4.3" or "4.4". What a release does not have, they
+            refuse as that release does.
 
     Raises:
-        InvalidConfigError: A setting is unknown or its value is invalid.
+        InvalidConfigError: A setting is unknown, the release does not have it, or its value is invalid.
         ConfigurationError: The TLS files of `security` cannot be used.
-        ValueError: `brokers` is less than 1, or there is a network as well as TLS in `security`.
+        ValueError: `brokers` is less than 1, the profile is unknown, or there is a network as well as TLS in
+            `security`.
     """
 
     def __init__(  # noqa: PLR0913 - all but the first by keyword
@@ -58,13 +62,16 @@ class EmbeddedCluster:
         security: BrokerSecurity | None = None,
         clock: Clock | None = None,
         seed: int = 0,
+        profile: str = DEFAULT_PROFILE.name,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"Invalid number of brokers {brokers}: a cluster has at least one.")
-        given = settings if isinstance(settings, BrokerSettings) else broker_settings(settings)
+        release = profile_named(profile)
+        given = release.settings(settings)
         security = security or BrokerSecurity()
         network = cluster_network(network, security, given)
-        self._core = ClusterCore(brokers, port, cluster_parts(network, clock or SystemClock(), given, security, seed))
+        parts = cluster_parts(network, clock or SystemClock(), given, security, seed, release)
+        self._core = ClusterCore(brokers, port, parts)
         self._thread: LoopThread | None = None
         self._state = "not started"
 

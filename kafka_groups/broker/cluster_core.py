@@ -14,6 +14,7 @@ from kafka_groups.broker.metadata.events import MetadataEvent, PartitionDeleted
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.node import BrokerNode, ClusterParts
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.runtime.expiry import BrokerRuntime
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.share_partitions.state_log import ShareStateStore
@@ -100,6 +101,7 @@ class ClusterCore:
         """Change a group's configuration."""
         configs = self.parts.metadata.configs
         merged = {**configs.overrides(GROUP_RESOURCE, group_id), **changes}
+        self.parts.profile.check_group_keys(changes)
         share_group_config(self.parts.settings, {key: value for key, value in merged.items() if value is not None})
         configs.alter(GROUP_RESOURCE, group_id, changes)
 
@@ -136,18 +138,24 @@ def cluster_network(given: Network | None, security: BrokerSecurity, settings: B
 
 
 def cluster_parts(
-    network: Network, clock: Clock, settings: BrokerSettings, security: BrokerSecurity, seed: int
+    network: Network,
+    clock: Clock,
+    settings: BrokerSettings,
+    security: BrokerSecurity,
+    seed: int,
+    profile: Profile = DEFAULT_PROFILE,
 ) -> ClusterParts:
     """Return what the brokers of a new cluster share."""
     scram = ScramCredentials()
     scram.add_users(security, partial(random.Random(seed).randbytes, _SALT_BYTES))
-    metadata = ClusterMetadata(random.Random(seed))
+    metadata = ClusterMetadata(random.Random(seed), features=profile.finalized_features())
     group_configs = GroupConfigs(settings, metadata.configs)
     share_state = ShareStateStore()
     return ClusterParts(
         network=network,
         clock=clock,
         settings=settings,
+        profile=profile,
         seed=seed,
         metadata=metadata,
         logs=LogStore(),

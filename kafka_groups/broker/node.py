@@ -15,6 +15,7 @@ from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.events import LeaderMoved, MetadataEvent, PartitionDeleted
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
+from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.appending import append_batch
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.expiry import BrokerRuntime
@@ -38,6 +39,7 @@ class ClusterParts:
     network: Network
     clock: Clock
     settings: BrokerSettings
+    profile: Profile
     seed: int
     metadata: ClusterMetadata
     logs: LogStore
@@ -159,6 +161,7 @@ def _services(node_id: int, parts: ClusterParts) -> BrokerServices:
         share_state=parts.share_state,
         purgatory=Purgatory(parts.clock),
         settings=parts.settings,
+        profile=parts.profile,
         security=parts.security,
         scram=parts.scram,
     )

@@ -3,18 +3,19 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 from kafka_groups.broker.api.api_versions import unsupported_version
 from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.api.handlers import Handler
 from kafka_groups.broker.faults import Action, Answer, Delay, Drop, Faults
+from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.security import Authentication
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.net.network import FrameTransport, Listener, Network
-from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.apis import ApiKey, VersionRange
 from kafka_groups.protocol.codec import decode_request, decode_request_header, encode_response
 
 __all__ = ["BrokerServer"]
@@ -45,6 +46,7 @@ class BrokerServer:
     def __init__(self, services: BrokerServices, handlers: Mapping[ApiKey, Handler], faults: Faults) -> None:
         self.services = services
         self.handlers: Mapping[int, Handler] = dict(handlers.items())
+        self.served: Mapping[int, VersionRange] = _served(handlers, services.profile)
         self.faults = faults
         self.on_request_done: Callable[[], None] = lambda: None
         self.on_connection_closed: Callable[[ConnectionInfo], None] = lambda _info: None
@@ -105,6 +107,11 @@ class BrokerServer:
         return Authentication(
             services.security, services.scram, max_session_ms, lambda: services.rng.randbytes(16).hex()
         )
+
+
+def _served(handlers: Iterable[ApiKey], profile: Profile) -> dict[int, VersionRange]:
+    versions = {key: profile.served(key) for key in handlers}
+    return {key: served for key, served in versions.items() if served is not None}
 
 
 class _Connection:
@@ -211,16 +218,17 @@ class _Connection:
 
     async def _response_to(self, frame: bytes) -> bytes | None:
         header = decode_request_header(frame)
-        if header.body_start < 0 and header.api_key == ApiKey.API_VERSIONS:
-            return encode_response(unsupported_version(), 0, header.correlation_id)
+        is_served = header.version in self._server.served.get(header.api_key, ())
+        if header.api_key == ApiKey.API_VERSIONS and not is_served:
+            return encode_response(unsupported_version(self._server.services.profile), 0, header.correlation_id)
         authentication = self.info.authentication
         if authentication is not None and not authentication.permits(
             header.api_key, self._server.services.clock.now_ms()
         ):
             raise _NotAuthenticatedError(f"API key {header.api_key} from a client that is not authenticated")
-        handler = self._server.handlers.get(header.api_key)
-        if handler is None:
-            raise UnknownApiError(f"API key {header.api_key} is not supported")
+        if not is_served:
+            raise UnknownApiError(f"API key {header.api_key} is not supported in version {header.version}")
+        handler = self._server.handlers[header.api_key]
         request = decode_request(frame, header)
         context = RequestContext(header, self.info, self._server.services)
         if self._server.faults.active:

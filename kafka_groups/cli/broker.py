@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, profile_named
 from kafka_groups.cli.broker_security import SecurityOptions, security_options
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX, say
-from kafka_groups.config.broker import BrokerSettings, broker_settings
+from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.errors import ConfigurationError, InvalidConfigError, NetworkError
 
 __all__ = ["broker"]
@@ -24,13 +25,26 @@ __all__ = ["broker"]
 @click.option(
     "--set", "given", multiple=True, metavar="KEY=VALUE", help="Broker setting, by its Kafka name. Can be repeated."
 )
+@click.option(
+    "--profile",
+    type=click.Choice(tuple(PROFILES)),
+    default=DEFAULT_PROFILE.name,
+    show_default=True,
+    help="Release of Kafka that the brokers act as.",
+)
 @security_options
 @click.option("--until-stdin-closes", is_flag=True, help="Exit when standard input closes, for use as a child process.")
-def broker(port: int, brokers: int, given: tuple[str, ...], *, until_stdin_closes: bool, **security: Any) -> None:
+def broker(
+    port: int, brokers: int, given: tuple[str, ...], profile: str, *, until_stdin_closes: bool, **security: Any
+) -> None:
     """Run an embedded Kafka cluster on loopback until Ctrl-C. Data is kept in memory and lost on exit."""
     try:
         cluster = EmbeddedCluster(
-            brokers, port=port, settings=_settings(given), security=SecurityOptions(**security).security()
+            brokers,
+            port=port,
+            settings=_settings(given, profile),
+            security=SecurityOptions(**security).security(),
+            profile=profile,
         )
         asyncio.run(_serve(cluster, until_stdin_closes=until_stdin_closes))
     except ConfigurationError as error:
@@ -64,10 +78,10 @@ async def _input_closed(stop: asyncio.Event) -> None:
         transport.close()
 
 
-def _settings(given: tuple[str, ...]) -> BrokerSettings:
+def _settings(given: tuple[str, ...], profile: str) -> BrokerSettings:
     pairs = dict(_pair(text) for text in given)
     try:
-        return broker_settings(pairs)
+        return profile_named(profile).settings(pairs)
     except InvalidConfigError as error:
         raise click.BadParameter(str(error), param_hint="--set") from error
 

@@ -6,6 +6,7 @@ resource and must stay within the broker's bounds.
 
 import functools
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -21,6 +22,7 @@ __all__ = [
     "ShareGroupConfig",
     "broker_keys",
     "broker_settings",
+    "changed_settings",
     "group_keys",
     "share_group_config",
     "validate_broker_config",
@@ -329,13 +331,28 @@ def broker_keys() -> dict[str, Key]:
     return _BROKER.by_name()
 
 
-def broker_settings(given: Mapping[str, object] | None = None) -> BrokerSettings:
+def broker_settings(
+    given: Mapping[str, object] | None = None, defaults: Mapping[str, object] = MappingProxyType({})
+) -> BrokerSettings:
     """The settings of a broker from Kafka's dotted names (or the attributes' names).
+
+    Args:
+        given: The values that were given.
+        defaults: Values by attribute that replace the keys' defaults.
 
     Raises:
         InvalidConfigError: A key is unknown or a value does not fit.
     """
-    return BrokerSettings(**_read(_BROKER, given or {}, "a broker"))
+    return BrokerSettings(**{**defaults, **_read(_BROKER, given or {}, "a broker")})
+
+
+def changed_settings(settings: BrokerSettings, changes: Mapping[str, str]) -> BrokerSettings:
+    """Return the settings of a broker with other values for some keys, by dotted name.
+
+    Raises:
+        InvalidConfigError: A key is unknown, a value does not fit, or it does not go with the others.
+    """
+    return attrs.evolve(settings, **_read(_BROKER_DOTTED, changes, "a broker"))
 
 
 def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> None:
@@ -344,7 +361,7 @@ def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> N
     Raises:
         InvalidConfigError: The key is unknown, the value does not fit, or it does not go with the others.
     """
-    attrs.evolve(settings, **_read(_BROKER_DOTTED, {name: value}, "a broker"))
+    changed_settings(settings, {name: value})
 
 
 def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ShareGroupConfig:

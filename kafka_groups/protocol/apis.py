@@ -76,15 +76,12 @@ class Api:
 
     Attributes:
         key: Its number on the wire.
-        versions: The versions that the client uses and the broker serves. The broker serves an API only if it has a
-            handler for it.
-        advertised: The versions in the broker's ApiVersions response. Wider than `versions` where librdkafka expects
-            old versions that it never uses (Produce).
+        versions: The versions that can be encoded and decoded. The client uses the newest one that the broker has, too;
+            what the broker serves is a matter of its profile.
     """
 
     key: ApiKey
     versions: VersionRange
-    advertised: VersionRange
 
     @property
     def module(self) -> str:
@@ -118,32 +115,31 @@ def _message_class(module: str, suffix: str) -> type[Any]:
     return message_class
 
 
-def _api(key: ApiKey, low: int, high: int, *, advertised_from: int | None = None) -> Api:
-    lowest = low if advertised_from is None else advertised_from
-    return Api(key, VersionRange(low, high), VersionRange(lowest, high))
+def _api(key: ApiKey, low: int, high: int) -> Api:
+    return Api(key, VersionRange(low, high))
 
 
-# The ranges are those of Kafka 4.4, limited where kio has no schema yet: ApiVersions to 4 (5 in Kafka), DeleteGroups
-# to 2 (3), InitProducerId to 5 (6 is for two-phase transactions).
+# What can be encoded and decoded: the ranges of Kafka 4.4, and InitProducerId v6, which Kafka serves only if it is told
+# to. Which of them a broker serves is in its profile.
 APIS: Mapping[ApiKey, Api] = MappingProxyType({
     api.key: api
     for api in (
-        _api(ApiKey.PRODUCE, 3, 13, advertised_from=0),
+        _api(ApiKey.PRODUCE, 3, 13),
         _api(ApiKey.FETCH, 4, 18),
         _api(ApiKey.LIST_OFFSETS, 1, 11),
         _api(ApiKey.METADATA, 0, 13),
         _api(ApiKey.FIND_COORDINATOR, 0, 6),
         _api(ApiKey.LIST_GROUPS, 0, 5),
         _api(ApiKey.SASL_HANDSHAKE, 1, 1),
-        _api(ApiKey.API_VERSIONS, 0, 4),
+        _api(ApiKey.API_VERSIONS, 0, 5),
         _api(ApiKey.CREATE_TOPICS, 2, 7),
         _api(ApiKey.DELETE_TOPICS, 1, 6),
         _api(ApiKey.DELETE_RECORDS, 0, 2),
-        _api(ApiKey.INIT_PRODUCER_ID, 0, 5),
+        _api(ApiKey.INIT_PRODUCER_ID, 0, 6),
         _api(ApiKey.DESCRIBE_CONFIGS, 1, 4),
         _api(ApiKey.SASL_AUTHENTICATE, 0, 2),
         _api(ApiKey.CREATE_PARTITIONS, 0, 3),
-        _api(ApiKey.DELETE_GROUPS, 0, 2),
+        _api(ApiKey.DELETE_GROUPS, 0, 3),
         _api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
         _api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0),
         _api(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, 0),

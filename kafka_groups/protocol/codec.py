@@ -9,7 +9,7 @@ from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.protocol.apis import APIS, Api, ApiKey, api_of
 from kafka_groups.protocol.binding import Binding, bind
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas.plain import request_schema, response_schema
+from kafka_groups.protocol.schemas.loading import request_schema, response_schema
 
 __all__ = [
     "RequestHeader",

@@ -76,7 +76,8 @@ class KafkaProcess:
 
     Args:
         version: A release of Kafka.
-        properties: Entries of `server.properties`, over those of `SINGLE_NODE_PROPERTIES`.
+        properties: Entries of `server.properties`, over those of `SINGLE_NODE_PROPERTIES`. None removes one of those,
+            so that Kafka's default applies.
         listeners: Security protocols of more listeners, by name, such as `{"SECURE": "SASL_SSL"}`; `address` tells
             their ports. Configure them with properties that begin with `listener.name.secure.`. The listener
             PLAINTEXT is always there.
@@ -90,7 +91,7 @@ class KafkaProcess:
     def __init__(
         self,
         version: str = DEFAULT_KAFKA_VERSION,
-        properties: Mapping[str, str] | None = None,
+        properties: Mapping[str, str | None] | None = None,
         *,
         listeners: Mapping[str, str] | None = None,
         features: Mapping[str, int] | None = None,
@@ -238,7 +239,7 @@ class KafkaProcess:
             "log.dirs": str(self._home / "data"),
             **self._properties,
         }
-        text = "".join(f"{name}={value}\n" for name, value in properties.items())
+        text = "".join(f"{name}={value}\n" for name, value in properties.items() if value is not None)
         (self._home / "server.properties").write_text(text, encoding="utf-8")
 
     def _format_storage(self, jars: Path) -> None:

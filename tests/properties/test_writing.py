@@ -23,7 +23,7 @@ from kafka_groups.protocol.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
-from kafka_groups.protocol.schemas.plain import request_schema
+from kafka_groups.protocol.schemas.loading import request_schema
 from kafka_groups.protocol.writing import writer
 from tests.support.protocol_messages import SHAPES, Shape
 

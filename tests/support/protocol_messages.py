@@ -16,7 +16,8 @@ from kafka_groups.protocol.apis import APIS, Api
 from kafka_groups.protocol.binding import Binding
 from kafka_groups.protocol.codec import encode_request, encode_response, request_binding, response_binding
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.schemas.plain import Schema, request_schema, response_schema
+from kafka_groups.protocol.schemas.loading import request_schema, response_schema
+from kafka_groups.protocol.schemas.plain import Schema
 
 CORRELATION_ID = 7
 CLIENT_ID = "client"

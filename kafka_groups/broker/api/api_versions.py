@@ -1,17 +1,21 @@
-"""ApiVersions (key 18), v0-v4: lists the APIs and versions that this broker serves (KIP-35, KIP-511, KIP-584).
+"""ApiVersions (key 18), v0-v5: lists the APIs and versions that this broker serves (KIP-35, KIP-511, KIP-584).
 
-Only APIs with a handler are advertised. From v3, the request contains the name and version of the client's software,
-and the response contains the supported and the finalised features.
+Only APIs with a handler are advertised, in the versions of the cluster's profile. From v3, the request contains the
+name and version of the client's software, and the response contains the supported and the finalised features. In v5 the
+request may say which broker it is for (KIP-1242).
 
-Errors: INVALID_REQUEST if the software name or version has characters other than letters, digits, `-` and `.`;
-UNSUPPORTED_VERSION if the version is not served. That response has version 0 and lists only the versions of this API.
+Errors: INVALID_REQUEST if the software name or version has characters other than letters, digits, `-` and `.`, or if
+only one of cluster and broker is given;
+REBOOTSTRAP_REQUIRED if the request is for another cluster or broker; UNSUPPORTED_VERSION if the version is not served.
+That response has version 0 and lists only the versions of this API.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.protocol.apis import APIS, ApiKey
+from kafka_groups.broker.profile import Profile
+from kafka_groups.protocol.apis import ApiKey, VersionRange
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.api_versions import (
     ApiVersion,
@@ -26,55 +30,69 @@ __all__ = ["ApiVersionsHandler", "unsupported_version"]
 _FIRST_WITH_SOFTWARE = 3
 _FIRST_WITH_MINIMUM_0 = 4  # KIP-1022: older clients fail on a minimum of 0, so such features are hidden from them
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-_LOWEST_METADATA_VERSION = 7
 _FEATURES_EPOCH = 0
+_ANY_BROKER = (None, -1)
 
 
 class ApiVersionsHandler:
-    """Return the handler for a set of served APIs.
+    """The handler for a set of served APIs.
 
     Args:
         served: The APIs with a handler. This API is added to them.
     """
 
     def __init__(self, served: Iterable[ApiKey]) -> None:
-        keys = sorted({ApiKey.API_VERSIONS, *served})
-        self._api_keys = tuple(_api_version(key) for key in keys)
+        self._served = sorted({ApiKey.API_VERSIONS, *served})
 
     async def __call__(self, request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
         """Return the APIs and features of the broker."""
-        if context.version >= _FIRST_WITH_SOFTWARE and not _is_valid(request):
-            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-        features = context.services.metadata.features
+        error = _refusal(request, context)
+        if error is not None:
+            return ApiVersionsResponse(error_code=error)
+        profile = context.services.profile
         return ApiVersionsResponse(
-            api_keys=self._api_keys,
-            supported_features=_supported(features, context.version),
+            api_keys=tuple(_api_versions(self._served, profile)),
+            supported_features=_supported(profile.supported_features(), context.version),
             finalized_features_epoch=_FEATURES_EPOCH,
-            finalized_features=_finalized(features),
+            finalized_features=_finalized(context.services.metadata.features),
         )
 
 
-def unsupported_version() -> ApiVersionsResponse:
+def unsupported_version(profile: Profile) -> ApiVersionsResponse:
     """Return the response to a version of ApiVersions that is not served. It is sent in version 0 (KIP-511)."""
-    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=(_api_version(ApiKey.API_VERSIONS),))
+    api_keys = tuple(_api_versions((ApiKey.API_VERSIONS,), profile))
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=api_keys)
 
 
-def _api_version(key: ApiKey) -> ApiVersion:
-    advertised = APIS[key].advertised
-    return ApiVersion(api_key=key, min_version=advertised.low, max_version=advertised.high)
+def _api_versions(keys: Iterable[ApiKey], profile: Profile) -> Iterator[ApiVersion]:
+    for key in keys:
+        versions = profile.advertised(key)
+        if versions is not None:
+            yield ApiVersion(api_key=key, min_version=versions.low, max_version=versions.high)
 
 
-def _is_valid(request: ApiVersionsRequest) -> bool:
+def _refusal(request: ApiVersionsRequest, context: RequestContext) -> ErrorCode | None:
+    if context.version >= _FIRST_WITH_SOFTWARE and not _names_its_software(request):
+        return ErrorCode.INVALID_REQUEST
+    wanted = (request.cluster_id, request.node_id)
+    if wanted == _ANY_BROKER:
+        return None
+    if _ANY_BROKER[0] == request.cluster_id or _ANY_BROKER[1] == request.node_id:
+        return ErrorCode.INVALID_REQUEST
+    this = (context.services.metadata.cluster_id, context.services.node_id)
+    return None if wanted == this else ErrorCode.REBOOTSTRAP_REQUIRED
+
+
+def _names_its_software(request: ApiVersionsRequest) -> bool:
     texts = (request.client_software_name, request.client_software_version)
     return all(_SOFTWARE.fullmatch(text) for text in texts)
 
 
-def _supported(features: Mapping[str, int], version: int) -> tuple[SupportedFeatureKey, ...]:
-    lowest = {name: _LOWEST_METADATA_VERSION if name == "metadata.version" else 0 for name in features}
+def _supported(features: Mapping[str, VersionRange], version: int) -> tuple[SupportedFeatureKey, ...]:
     return tuple(
-        SupportedFeatureKey(name=name, min_version=lowest[name], max_version=level)
-        for name, level in features.items()
-        if lowest[name] > 0 or version >= _FIRST_WITH_MINIMUM_0
+        SupportedFeatureKey(name=name, min_version=levels.low, max_version=levels.high)
+        for name, levels in features.items()
+        if levels.low > 0 or version >= _FIRST_WITH_MINIMUM_0
     )
 
 

@@ -1,6 +1,6 @@
-"""DeleteGroups (key 42), v0-v2: deletes groups without members, and the state of their share-partitions.
+"""DeleteGroups (key 42), v0-v3: deletes groups without members, and the state of their share-partitions.
 
-Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
+Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. As in Kafka 4.4, they have no message.
 """
 
 from kafka_groups.broker.api.context import RequestContext

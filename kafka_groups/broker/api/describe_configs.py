@@ -1,6 +1,7 @@
 """DescribeConfigs (key 32), v1-v4: returns the configs of topics, brokers and groups with their sources.
 
-A broker returns only its own configs, for its node id. The empty name means the configs of all brokers.
+A broker returns only its own configs, for its node id. The empty name means the configs of all brokers. It has no
+loggers whose levels could change.
 
 Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, a group
 without a name, a resource type without configs).
@@ -20,7 +21,12 @@ from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import BrokerError, InvalidRequestError
-from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from kafka_groups.protocol.messages.config_resources import (
+    BROKER_LOGGER_RESOURCE,
+    BROKER_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+)
 from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -70,6 +76,8 @@ def _entries(resource: DescribeConfigsResource, services: BrokerServices) -> lis
         return group_entries(services.configs, name)
     if resource.resource_type == BROKER_RESOURCE:
         return _of_broker(name, services)
+    if resource.resource_type == BROKER_LOGGER_RESOURCE and name == str(services.node_id):
+        return []
     raise InvalidRequestError(f"Unsupported resource type: {resource.resource_type}")
 
 

@@ -4,10 +4,10 @@ Operations: SET, DELETE, and for lists APPEND and SUBTRACT. All changes to a res
 `validate_only` the request is only checked. Groups need not exist. Only some of a broker's configs can change while it
 runs (`configs.effective.DYNAMIC_BROKER_KEYS`). An empty broker name means all brokers.
 
-Errors per resource: INVALID_CONFIG (unknown key, a value that is invalid or outside the broker's bounds, a list
-operation on a key that is not a list), INVALID_REQUEST (resource or config listed twice, SET without a value, unknown
-operation or resource type, unknown broker, topic or group without a name; a broker's value that is invalid or cannot
-change while the broker runs), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
+Errors per resource: INVALID_CONFIG (a key that is unknown or came with a later release, a value that is invalid or
+outside the broker's bounds, a list operation on a key that is not a list), INVALID_REQUEST (resource or config listed
+twice, SET without a value, unknown operation or resource type, unknown broker, topic or group without a name; a value
+of a broker that is invalid or can't change while it runs), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 
 from collections import Counter
@@ -149,6 +149,7 @@ def _check_group(name: str, _services: BrokerServices) -> None:
 
 
 def _check_group_values(services: BrokerServices, values: Mapping[str, str]) -> None:
+    services.profile.check_group_keys(values)
     share_group_config(services.settings, values)
 
 
@@ -159,10 +160,11 @@ def _check_broker(name: str, services: BrokerServices) -> None:
 
 def _check_broker_values(services: BrokerServices, values: Mapping[str, str]) -> None:
     # As in Kafka: unknown keys are kept, because plug-ins may use them, and errors are INVALID_REQUEST.
-    fixed = sorted((values.keys() & broker_keys().keys()) - DYNAMIC_BROKER_KEYS)
+    known = {name for name in broker_keys() if name not in services.profile.missing_broker_keys}
+    fixed = sorted((values.keys() & known) - DYNAMIC_BROKER_KEYS)
     if fixed:
         raise InvalidRequestError(f"Cannot update these configs dynamically: {', '.join(fixed)}")
-    for name in values.keys() & DYNAMIC_BROKER_KEYS:
+    for name in values.keys() & known & DYNAMIC_BROKER_KEYS:
         try:
             validate_broker_config(services.settings, name, values[name])
         except InvalidConfigError as error:

@@ -12,8 +12,9 @@ applies to all of them together: as a hint, by whole batches, or strictly with `
 Only the first response of a session contains every partition.
 
 Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, invalid member id,
-acknowledgements with epoch 0, renewal with limits other than 0, unknown acquire mode), SHARE_SESSION_NOT_FOUND,
-INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED (after `max_wait_ms`, so that clients don't retry at once).
+acknowledgements with epoch 0, renewal with limits other than 0), SHARE_SESSION_NOT_FOUND,
+INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED (after `max_wait_ms`, so that clients don't retry at once),
+UNKNOWN_SERVER_ERROR (unknown acquire mode; the epoch counts, as in Kafka).
 Errors per partition: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER with the leader,
 UNKNOWN_SERVER_ERROR (its state is not initialised). Errors of acknowledgements: as for ShareAcknowledge.
 """
@@ -41,7 +42,7 @@ from kafka_groups.broker.share_partitions.fetching import (
     ShareFetchLimits,
 )
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
-from kafka_groups.errors import BrokerError, InvalidRequestError, ShareSessionLimitReachedError
+from kafka_groups.errors import BrokerError, InvalidRequestError, ShareSessionLimitReachedError, UnknownServerError
 from kafka_groups.protocol.messages.share_fetch import (
     FINAL_EPOCH,
     AcquireMode,
@@ -103,7 +104,10 @@ def _begin(request: ShareFetchRequest, context: RequestContext) -> ShareFetching
         limits=_limits(request, services),
         is_renew_ack=request.is_renew_ack,
     )
-    return services.share.begin_fetch(key, requested, context.connection.id, context.wall_ms)
+    fetching = services.share.begin_fetch(key, requested, context.connection.id, context.wall_ms)
+    if request.share_acquire_mode not in _ACQUIRE_MODES:
+        raise UnknownServerError(f"Unknown share acquire mode id: {request.share_acquire_mode}")
+    return fetching
 
 
 def _collected_at_once(
@@ -128,16 +132,13 @@ def _check_renewal(request: ShareFetchRequest) -> None:
 
 
 def _limits(request: ShareFetchRequest, services: BrokerServices) -> ShareFetchLimits:
-    if request.share_acquire_mode not in _ACQUIRE_MODES:
-        raise InvalidRequestError(
-            f"Invalid share acquire mode {request.share_acquire_mode}: allowed values are 0 and 1."
-        )
+    is_known = request.share_acquire_mode in _ACQUIRE_MODES
     return ShareFetchLimits(
         min_bytes=request.min_bytes,
         max_bytes=min(request.max_bytes, services.settings.fetch_max_bytes),
         max_records=request.max_records,
         batch_size=request.batch_size,
-        mode=AcquireMode(request.share_acquire_mode),
+        mode=AcquireMode(request.share_acquire_mode) if is_known else AcquireMode.BATCH_OPTIMIZED,
     )
 
 

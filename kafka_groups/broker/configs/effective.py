@@ -6,15 +6,20 @@ from attrs import frozen
 
 from kafka_groups.broker.configs.dynamic import DynamicConfigs
 from kafka_groups.broker.log.batches import AppendRules
-from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
+from kafka_groups.config.broker import BrokerSettings, changed_settings
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, TOPIC_RESOURCE
 
-__all__ = ["ALL_BROKERS", "DYNAMIC_BROKER_KEYS", "BrokerConfigs", "append_rules"]
+__all__ = ["ALL_BROKERS", "DYNAMIC_BROKER_KEYS", "BrokerConfigs", "append_rules", "group_defaults"]
 
 ALL_BROKERS = ""
 """Name of the BROKER resource whose values are the defaults of all brokers."""
-DYNAMIC_BROKER_KEYS = frozenset({"message.max.bytes", "producer.id.expiration.ms"})
-"""The broker's keys that can change while it runs."""
+DYNAMIC_BROKER_KEYS = frozenset({
+    "group.share.assignment.interval.ms",
+    "message.max.bytes",
+    "producer.id.expiration.ms",
+})  # fmt: skip
+"""The broker's keys that can change while it runs. Those of groups apply if they are set for all brokers."""
 _TIMESTAMP_AFTER_MAX_MS = 3_600_000
 
 
@@ -26,17 +31,26 @@ class BrokerConfigs:
         node_id: Node id of the broker.
         settings: The settings that it started with.
         dynamic: The dynamic configs of the cluster.
+        profile: The release whose configs these are.
     """
 
     node_id: int
     settings: BrokerSettings
     dynamic: DynamicConfigs
+    profile: Profile = DEFAULT_PROFILE
 
     def overrides(self) -> Mapping[str, str]:
         """Return this broker's dynamic configs, which override those of all brokers."""
         for_all = self.dynamic.overrides(BROKER_RESOURCE, ALL_BROKERS)
         for_this = self.dynamic.overrides(BROKER_RESOURCE, str(self.node_id))
         return {**for_all, **for_this} if for_this else for_all
+
+
+def group_defaults(settings: BrokerSettings, dynamic: DynamicConfigs) -> BrokerSettings:
+    """Return the settings that groups fall back to: those of the brokers, with what was set for all of them."""
+    values = dynamic.overrides(BROKER_RESOURCE, ALL_BROKERS)
+    changes = {name: values[name] for name in DYNAMIC_BROKER_KEYS & values.keys() if name.startswith("group.")}
+    return changed_settings(settings, changes) if changes else settings
 
 
 def append_rules(configs: BrokerConfigs, topic: str) -> AppendRules:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS, BrokerConfigs
 from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
 from kafka_groups.config.keys import Key
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.config.topic import TopicConfig
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE
 from kafka_groups.protocol.messages.describe_configs import (
     DEFAULT_CONFIG,
@@ -84,7 +85,9 @@ def topic_entries(configs: BrokerConfigs, overrides: Mapping[str, str]) -> list[
 def group_entries(configs: BrokerConfigs, group_id: str) -> list[ConfigEntry]:
     """The configs of a group."""
     overrides = configs.dynamic.overrides(GROUP_RESOURCE, group_id)
-    return _resource_entries(configs, ShareGroupConfig, overrides, GROUP_CONFIG, _broker_name_of_group_key)
+    entries = _resource_entries(configs, ShareGroupConfig, overrides, GROUP_CONFIG, _broker_name_of_group_key)
+    known = [entry for entry in entries if configs.profile.has_group_key(entry.name)]
+    return known if configs.profile.describes_broker_defaults else [_without_broker(entry) for entry in known]
 
 
 def broker_entries(configs: BrokerConfigs) -> list[ConfigEntry]:
@@ -92,6 +95,7 @@ def broker_entries(configs: BrokerConfigs) -> list[ConfigEntry]:
     entries = (
         ConfigEntry(key, tuple(_broker_values(configs, key.name)), key.name not in DYNAMIC_BROKER_KEYS)
         for _, key in _BROKER_KEYS
+        if configs.profile.has_broker_key(key.name)
     )
     return list(entries)
 
@@ -108,6 +112,20 @@ def default_broker_entries(configs: BrokerConfigs) -> list[ConfigEntry]:
     ]
 
 
+def _without_broker(entry: ConfigEntry) -> ConfigEntry:
+    """Return the entry as releases write it that do not say which config of the broker a group falls back to."""
+    own = ConfigValue(entry.name, entry.value, entry.source if entry.source == GROUP_CONFIG else DEFAULT_CONFIG)
+    return evolve(entry, values=(own,))
+
+
+def _shown(key: Key, value: str) -> str | None:
+    """Return a value that was set as Kafka shows it: without spaces around it, `true` and `false` in lower case."""
+    try:
+        return key.format(key.parse(value))
+    except KafkaGroupsError:  # `EmbeddedCluster.create_topic` does not check values
+        return value
+
+
 def _broker_name_of_group_key(name: str) -> str:
     broker_name = f"group.{name}"
     return name if _BROKER_KEYS.attribute(broker_name) is None else broker_name
@@ -122,7 +140,7 @@ def _resource_entries(
 ) -> list[ConfigEntry]:
     entries: list[ConfigEntry] = []
     for _, key in KeyTable(config_class):
-        own = [ConfigValue(key.name, overrides[key.name], source)] if key.name in overrides else []
+        own = [ConfigValue(key.name, _shown(key, overrides[key.name]), source)] if key.name in overrides else []
         behind = list(_broker_values(configs, broker_name(key.name)))
         default = ConfigValue(broker_name(key.name), key.format(key.default), DEFAULT_CONFIG)
         entries.append(ConfigEntry(key, (*own, *(behind or [default])), is_read_only=False))

@@ -1,6 +1,7 @@
 """The effective configuration of every share group, computed when it changes instead of for every heartbeat."""
 
 from kafka_groups.broker.configs.dynamic import DynamicConfigs
+from kafka_groups.broker.configs.effective import group_defaults
 from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig, share_group_config
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
 
@@ -32,5 +33,7 @@ class GroupConfigs:
         config = self._computed.get(group_id)
         if config is None:
             overrides = self._configs.overrides(GROUP_RESOURCE, group_id)
-            config = self._computed[group_id] = share_group_config(self._settings, overrides)
+            config = self._computed[group_id] = share_group_config(
+                group_defaults(self._settings, self._configs), overrides
+            )
         return config

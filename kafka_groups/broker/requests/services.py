@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from kafka_groups.broker.configs.effective import BrokerConfigs
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.requests.fetch_sessions import FetchSessions
 from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
@@ -36,6 +37,7 @@ class BrokerServices:
     share_state: "ShareStateStore"
     purgatory: Purgatory
     settings: "BrokerSettings"
+    profile: Profile = DEFAULT_PROFILE
     fetch_sessions: FetchSessions = field(factory=FetchSessions)
     security: BrokerSecurity = field(factory=BrokerSecurity)
     scram: ScramCredentials = field(factory=ScramCredentials)
@@ -43,4 +45,4 @@ class BrokerServices:
 
     @configs.default
     def _configs(self) -> BrokerConfigs:
-        return BrokerConfigs(self.node_id, self.settings, self.metadata.configs)
+        return BrokerConfigs(self.node_id, self.settings, self.metadata.configs, self.profile)

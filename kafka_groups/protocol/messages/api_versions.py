@@ -1,16 +1,23 @@
-"""ApiVersions (key 18), v0-v4: which APIs and versions a broker serves, and the features of its cluster."""
+"""ApiVersions (key 18), v0-v5: which APIs and versions a broker serves, and the features of its cluster."""
 
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.fields import ignorable
 
 
 @frozen(kw_only=True)
 class ApiVersionsRequest:
-    """The client's name and version are for the broker's metrics; letters, digits, `.` and `-` only (KIP-511)."""
+    """The client's name and version are for the broker's metrics; letters, digits, `.` and `-` only (KIP-511).
+
+    A client that knows which broker it wants says so by `cluster_id` and `node_id`. Any other broker refuses it with
+    REBOOTSTRAP_REQUIRED (KIP-1242).
+    """
 
     client_software_name: str = ""  # v3+
     client_software_version: str = ""  # v3+
+    cluster_id: str | None = ignorable(None)  # v5+
+    node_id: int = ignorable(-1)  # v5+
 
 
 @frozen(kw_only=True)

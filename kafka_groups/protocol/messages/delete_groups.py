@@ -1,4 +1,4 @@
-"""DeleteGroups (key 42), v0-v2: deletes empty groups of any type."""
+"""DeleteGroups (key 42), v0-v3: deletes empty groups of any type."""
 
 from attrs import frozen
 
@@ -18,6 +18,7 @@ class DeletableGroupResult:
 
     group_id: str
     error_code: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None  # v3+
 
 
 @frozen(kw_only=True)

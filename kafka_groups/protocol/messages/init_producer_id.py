@@ -1,4 +1,7 @@
-"""InitProducerId (key 22), v0-v5: assigns id and epoch of an idempotent or transactional producer (KIP-98, KIP-360)."""
+"""InitProducerId (key 22), v0-v6: assigns id and epoch of an idempotent or transactional producer (KIP-98, KIP-360).
+
+Version 6 is for two-phase commits (KIP-939). No release up to 4.4 serves it unless it is told to.
+"""
 
 from attrs import frozen
 
@@ -13,6 +16,8 @@ class InitProducerIdRequest:
     transaction_timeout_ms: int
     producer_id: int = -1  # v3+
     producer_epoch: int = -1  # v3+
+    enable2_pc: bool = False  # v6+
+    keep_prepared_txn: bool = False  # v6+
 
 
 @frozen(kw_only=True)
@@ -23,3 +28,5 @@ class InitProducerIdResponse:
     error_code: ErrorCode = ErrorCode.NONE
     producer_id: int = -1
     producer_epoch: int
+    ongoing_txn_producer_id: int = -1  # v6+
+    ongoing_txn_producer_epoch: int = -1  # v6+

@@ -13,6 +13,7 @@ from kio.static.constants import EntityType
 from kafka_groups.protocol.schemas.plain import Schema
 
 __all__ = [
+    "BOOLEAN",
     "BYTES",
     "INT8",
     "INT16",
@@ -25,6 +26,8 @@ __all__ = [
     "array_of",
     "fixed",
     "flexible",
+    "request",
+    "response",
     "tagged",
 ]
 
@@ -46,6 +49,7 @@ class FieldType:
     default: Any = dataclasses.MISSING
 
 
+BOOLEAN = FieldType(bool, "bool")
 INT8 = FieldType(int, "int8")
 INT16 = FieldType(int, "int16")
 INT32 = FieldType(int, "int32")
@@ -76,6 +80,16 @@ def flexible(name: str, version: int = 0, /, **fields: FieldType) -> Schema:
 def fixed(name: str, version: int = 0, /, **fields: FieldType) -> Schema:
     """Declare the schema of a version that is not flexible."""
     return _declare(name, fields, __version__=version, __flexible__=False)
+
+
+def request(name: str, version: int, /, **fields: FieldType) -> Schema:
+    """Declare the schema of a request, in a flexible version."""
+    return _declare(name, fields, __type__=EntityType.request, __version__=version, __flexible__=True)
+
+
+def response(name: str, version: int, /, **fields: FieldType) -> Schema:
+    """Declare the schema of a response, in a flexible version."""
+    return _declare(name, fields, __type__=EntityType.response, __version__=version, __flexible__=True)
 
 
 def _declare(name: str, fields: dict[str, FieldType], **attributes: object) -> Schema:

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 from kafka_groups.protocol.memo import cached
 
-__all__ = ["Schema", "plain_schema", "request_schema", "response_schema", "without_none"]
+__all__ = ["Schema", "plain_schema", "without_none"]
 
 Schema = type[Any]
 """A dataclass like kio's: `fields()` in wire order, with `kafka_type` and `tag` in their metadata."""
@@ -20,20 +20,6 @@ Schema = type[Any]
 _TIMES: Mapping[str, str] = {"timedelta_i32": "int32", "timedelta_i64": "int64", "datetime_i64": "int64"}
 _PLAIN: Mapping[str, str] = {**_TIMES, "error_code": "int16"}
 _CLASS_ATTRIBUTES = ("__type__", "__version__", "__flexible__", "__api_key__", "__header_schema__")
-
-
-def request_schema(api_key: int, version: int) -> Schema:
-    """Return the plain schema of an API's request in one version."""
-    from kio.index import load_request_schema  # noqa: PLC0415 - slow to import, and not needed before a client speaks
-
-    return plain_schema(load_request_schema(api_key, version))
-
-
-def response_schema(api_key: int, version: int) -> Schema:
-    """Return the plain schema of an API's response in one version."""
-    from kio.index import load_response_schema  # noqa: PLC0415 - as above
-
-    return plain_schema(load_response_schema(api_key, version))
 
 
 @cached

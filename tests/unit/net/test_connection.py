@@ -269,7 +269,7 @@ def test_newest_version_is_asked_first() -> None:
         versions = await negotiate(connection, sim.clock.now_ms() + 1000)
         assert versions.peer == "broker:9092"
         assert versions.version_for(MetadataRequest) == 13
-        assert [header.version for header, _ in broker.requests] == [4]
+        assert [header.version for header, _ in broker.requests] == [5]
 
     run_simulated(program, 1)
 
@@ -289,7 +289,7 @@ def test_broker_that_knows_an_older_version_only_is_asked_again(newest: int | No
         connection, broker = await connected(answer)
         versions = await negotiate(connection, sim.clock.now_ms() + 1000)
         assert versions.version_for(MetadataRequest) == 5
-        assert [header.version for header, _ in broker.requests] == [4, second]
+        assert [header.version for header, _ in broker.requests] == [5, second]
 
     run_simulated(program, 1)
 
@@ -304,7 +304,7 @@ def test_broker_whose_refusal_cannot_be_read_is_asked_in_the_first_version() -> 
         connection, broker = await connected(answer)
         versions = await negotiate(connection, sim.clock.now_ms() + 1000)
         assert versions.version_for(MetadataRequest) == 13
-        assert [header.version for header, _ in broker.requests] == [4, 0]
+        assert [header.version for header, _ in broker.requests] == [5, 0]
 
     run_simulated(program, 1)
 

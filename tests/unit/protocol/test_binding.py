@@ -195,14 +195,6 @@ def test_the_table_knows_the_api_of_every_message() -> None:
     for api in APIS.values():
         assert api_of(api.request_class) is api
         assert api_of(api.response_class) is api
-        assert api.advertised.high == api.versions.high
-        assert api.advertised.low <= api.versions.low
-
-
-def test_only_produce_is_advertised_wider_than_it_is_served() -> None:
-    wider = [api.key for api in APIS.values() if api.advertised != api.versions]
-
-    assert wider == [ApiKey.PRODUCE]
     assert str(APIS[ApiKey.SHARE_FETCH]) == "ShareFetch (78)"
 
 

@@ -143,7 +143,6 @@ async def test_errors_of_the_request() -> None:
         (broker.fetch_request(0, member_id="x" * 37), ErrorCode.INVALID_REQUEST),
         (broker.fetch_request(0, member_id=None), ErrorCode.INVALID_REQUEST),
         (broker.fetch_request(0, group_id=None), ErrorCode.INVALID_REQUEST),
-        (broker.fetch_request(0, share_acquire_mode=2), ErrorCode.INVALID_REQUEST),
         (broker.ack_request(0, {0: acked(0, 0)}), ErrorCode.INVALID_SHARE_SESSION_EPOCH),
         (broker.ack_request(1, {0: acked(0, 0)}), ErrorCode.SHARE_SESSION_NOT_FOUND),
         (broker.ack_request(1, {}, member_id=""), ErrorCode.INVALID_REQUEST),
@@ -154,6 +153,13 @@ async def test_errors_of_the_request() -> None:
     await broker.ask(broker.fetch_request(0, (0,)))
     assert (await broker.ask(broker.fetch_request(7))).error_code is ErrorCode.INVALID_SHARE_SESSION_EPOCH
     assert (await broker.ask(broker.ack_request(7, {}))).error_code is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+
+
+async def test_an_unknown_acquire_mode_uses_up_the_epoch() -> None:
+    broker = ShareBroker()
+    refused = await broker.ask(broker.fetch_request(0, (0,), share_acquire_mode=2))
+    assert (refused.error_code, refused.responses) == (ErrorCode.UNKNOWN_SERVER_ERROR, ())
+    assert (await broker.ask(broker.fetch_request(1))).error_code is ErrorCode.NONE
 
 
 async def test_without_the_feature_nothing_is_served() -> None:

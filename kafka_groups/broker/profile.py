@@ -1,0 +1,249 @@
+"""What a release of Kafka does: one profile for each release that the embedded broker can stand in for.
+
+A profile has what the release says. What the embedded broker can't do yet is in `unbuilt`, and is left out of what it
+offers: the methods here return what it offers. A test compares both with what the release was captured to answer
+(`python -m tests.support.profile_capture`).
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from kafka_groups.broker.unbuilt import LEVELS_BUILT, LOWEST_VERSIONS_BUILT
+from kafka_groups.config.broker import BrokerSettings, broker_settings
+from kafka_groups.config.settings import KeyTable
+from kafka_groups.errors import InvalidConfigError
+from kafka_groups.protocol.apis import APIS, ApiKey, VersionRange
+
+__all__ = ["DEFAULT_PROFILE", "PROFILES", "Feature", "Profile", "profile_named"]
+
+_KEYS = KeyTable(BrokerSettings)
+_INTERNAL_BROKER_KEYS = frozenset({"group.share.initialize.retry.interval.ms"})
+"""Keys that can be set and are never described."""
+
+
+@frozen
+class Feature:
+    """A feature of a cluster (KIP-584).
+
+    Attributes:
+        levels: The levels that brokers support.
+        finalized: The level of a new cluster.
+    """
+
+    levels: VersionRange
+    finalized: int
+
+
+@frozen
+class Profile:
+    """One release.
+
+    Attributes:
+        name: How users select it.
+        release: The release that it was captured from.
+        versions: The versions of each API that the release lists in its ApiVersions response.
+        features: Its features by name.
+        missing_broker_keys: Keys of a broker that later releases added, with the values that the release acts by.
+        missing_group_keys: Keys of a group that later releases added.
+        describes_broker_defaults: Whether the configs of a group say which config of the broker they fall back to.
+    """
+
+    name: str
+    release: str
+    versions: Mapping[ApiKey, VersionRange]
+    features: Mapping[str, Feature]
+    missing_broker_keys: Mapping[str, int] = field(factory=dict)
+    missing_group_keys: frozenset[str] = frozenset()
+    describes_broker_defaults: bool = True
+
+    def __str__(self) -> str:
+        return f"Kafka {self.name}"
+
+    def advertised(self, key: ApiKey) -> VersionRange | None:
+        """Return the versions of an API in an ApiVersions response, or None if the release does not have the API."""
+        versions = self.versions.get(key)
+        if versions is None:
+            return None
+        return VersionRange(max(versions.low, LOWEST_VERSIONS_BUILT.get(key, 0)), versions.high)
+
+    def served(self, key: ApiKey) -> VersionRange | None:
+        """Return the versions of an API that are served: those advertised, without old ones that nobody may use."""
+        versions = self.advertised(key)
+        return versions.common(APIS[key].versions) if versions is not None else None
+
+    def supported_features(self) -> Mapping[str, VersionRange]:
+        """Return the levels of each feature that the broker supports."""
+        highest = {name: _built(name, feature.levels.high) for name, feature in self.features.items()}
+        return {name: VersionRange(feature.levels.low, highest[name]) for name, feature in self.features.items()}
+
+    def finalized_features(self) -> Mapping[str, int]:
+        """Return the level of each feature in a new cluster."""
+        return {name: _built(name, feature.finalized) for name, feature in self.features.items()}
+
+    def has_broker_key(self, name: str) -> bool:
+        """Return whether the configs of a broker have a key."""
+        return name not in self.missing_broker_keys and name not in _INTERNAL_BROKER_KEYS
+
+    def has_group_key(self, name: str) -> bool:
+        """Return whether the configs of a group have a key."""
+        return name not in self.missing_group_keys
+
+    def check_group_keys(self, names: Iterable[str]) -> None:
+        """Raise an error if the release does not have one of these keys of a group.
+
+        Raises:
+            InvalidConfigError: The key came with a later release.
+        """
+        for name in sorted(names):
+            if not self.has_group_key(name):
+                raise InvalidConfigError(f"{self} does not have the group configuration '{name}'. Later releases do.")
+
+    def settings(self, given: BrokerSettings | Mapping[str, object] | None = None) -> BrokerSettings:
+        """Return the settings of a broker of this release.
+
+        Args:
+            given: Settings by their dotted names, or all of them.
+
+        Raises:
+            InvalidConfigError: A key is unknown, came with a later release, or a value does not fit.
+        """
+        fixed: dict[str, Any] = {_attribute(name): value for name, value in self.missing_broker_keys.items()}
+        if isinstance(given, BrokerSettings):
+            unchanged = {name: value for name, value in fixed.items() if _is_default(given, name)}
+            settings = evolve(given, **unchanged)
+        else:
+            settings = broker_settings(given, fixed)
+        for name, value in self.missing_broker_keys.items():
+            if getattr(settings, _attribute(name)) != value:
+                raise InvalidConfigError(f"{self} does not have the broker setting '{name}'. Remove it.")
+        return settings
+
+
+def _built(feature: str, level: int) -> int:
+    return min(level, LEVELS_BUILT.get(feature, level))
+
+
+def _attribute(name: str) -> str:
+    attribute = _KEYS.attribute(name)
+    assert attribute is not None, name  # noqa: S101 - the names stand in this module
+    return attribute
+
+
+def _is_default(settings: BrokerSettings, attribute: str) -> bool:
+    return bool(getattr(settings, attribute) == _KEYS.key(attribute).default)
+
+
+def profile_named(name: str) -> Profile:
+    """Return a profile by its name.
+
+    Raises:
+        ValueError: There is no such profile.
+    """
+    profile = PROFILES.get(name)
+    if profile is None:
+        raise ValueError(f"Unknown profile {name!r}. Known profiles: {', '.join(PROFILES)}.")
+    return profile
+
+
+# ------------------------------------------------------------------------------------------- the releases
+
+
+def _versions(**ranges: tuple[int, int]) -> Mapping[ApiKey, VersionRange]:
+    return {ApiKey[name]: VersionRange(low, high) for name, (low, high) in ranges.items()}
+
+
+def _features(**levels: tuple[int, int, int]) -> Mapping[str, Feature]:
+    """Features from (lowest, highest, finalised) levels; underscores in their names stand for dots."""
+    return {
+        name.replace("_", "."): Feature(VersionRange(low, high), finalized)
+        for name, (low, high, finalized) in levels.items()
+    }
+
+
+_4_4 = Profile(
+    name="4.4",
+    release="4.4.0",
+    versions=_versions(
+        PRODUCE=(0, 13),  # served from v3; old versions of librdkafka need to see v0
+        FETCH=(4, 18),
+        LIST_OFFSETS=(1, 11),
+        METADATA=(0, 13),
+        FIND_COORDINATOR=(0, 6),
+        LIST_GROUPS=(0, 5),
+        SASL_HANDSHAKE=(0, 1),
+        API_VERSIONS=(0, 5),
+        CREATE_TOPICS=(2, 7),
+        DELETE_TOPICS=(1, 6),
+        DELETE_RECORDS=(0, 2),
+        INIT_PRODUCER_ID=(0, 5),  # v6 is unstable, and served only if unstable.api.versions.enable is set
+        DESCRIBE_CONFIGS=(1, 4),
+        SASL_AUTHENTICATE=(0, 2),
+        CREATE_PARTITIONS=(0, 3),
+        DELETE_GROUPS=(0, 3),
+        INCREMENTAL_ALTER_CONFIGS=(0, 1),
+        DESCRIBE_USER_SCRAM_CREDENTIALS=(0, 0),
+        ALTER_USER_SCRAM_CREDENTIALS=(0, 0),
+        DESCRIBE_CLUSTER=(0, 2),
+        DESCRIBE_TOPIC_PARTITIONS=(0, 0),
+        SHARE_GROUP_HEARTBEAT=(1, 1),
+        SHARE_GROUP_DESCRIBE=(1, 1),
+        SHARE_FETCH=(1, 2),
+        SHARE_ACKNOWLEDGE=(1, 2),
+        INITIALIZE_SHARE_GROUP_STATE=(0, 0),
+        READ_SHARE_GROUP_STATE=(0, 0),
+        WRITE_SHARE_GROUP_STATE=(0, 1),
+        DELETE_SHARE_GROUP_STATE=(0, 0),
+        READ_SHARE_GROUP_STATE_SUMMARY=(0, 1),
+        DESCRIBE_SHARE_GROUP_OFFSETS=(0, 1),
+        ALTER_SHARE_GROUP_OFFSETS=(0, 0),
+        DELETE_SHARE_GROUP_OFFSETS=(0, 0),
+    ),
+    features=_features(
+        eligible_leader_replicas_version=(0, 1, 1),
+        group_version=(0, 1, 1),
+        kraft_version=(0, 1, 1),
+        metadata_version=(7, 33, 33),  # 33 is 4.4-IV2
+        share_version=(0, 2, 2),
+        streams_version=(0, 1, 1),
+        transaction_version=(0, 2, 2),
+    ),
+)
+_4_3 = evolve(
+    _4_4,
+    name="4.3",
+    release="4.3.1",
+    versions={**_4_4.versions, **_versions(API_VERSIONS=(0, 4), DELETE_GROUPS=(0, 2))},
+    features={**_4_4.features, **_features(metadata_version=(7, 30, 30), share_version=(0, 1, 1))},
+)
+_4_2 = evolve(
+    _4_3,
+    name="4.2",
+    release="4.2.1",
+    features={**_4_3.features, **_features(metadata_version=(7, 29, 29))},
+    missing_broker_keys={
+        "group.share.assignment.interval.ms": 0,
+        "group.share.min.assignment.interval.ms": 0,
+        "group.share.max.assignment.interval.ms": 15_000,
+        "group.share.min.delivery.count.limit": 2,
+        "group.share.max.delivery.count.limit": 10,
+        "group.share.min.partition.max.record.locks": 100,
+        "group.share.max.partition.max.record.locks": 10_000,
+    },
+    missing_group_keys=frozenset(
+        {
+            "share.assignment.interval.ms",
+            "share.delivery.count.limit",
+            "share.partition.max.record.locks",
+            "share.renew.acknowledge.enable",
+        }
+    ),
+    describes_broker_defaults=False,
+)
+
+PROFILES: Mapping[str, Profile] = MappingProxyType({each.name: each for each in (_4_2, _4_3, _4_4)})
+"""The profiles by name."""
+DEFAULT_PROFILE = _4_4
+"""The newest release."""

@@ -1,0 +1,209 @@
+"""What Kafka has and the embedded broker does not have yet, with the reasons.
+
+A test compares this table with what each release was captured to answer: no other difference is allowed, and neither is
+an entry that is not a difference any more. The documentation's list is made from the table, too.
+"""
+
+import enum
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from attrs import frozen
+
+from kafka_groups.protocol.apis import ApiKey
+
+__all__ = ["LEVELS_BUILT", "LOWEST_VERSIONS_BUILT", "UNBUILT", "Unbuilt", "UnbuiltKind"]
+
+
+class UnbuiltKind(enum.Enum):
+    """What an entry is about. Each value is a heading."""
+
+    API = "API"
+    API_VERSION = "Version of an API"
+    FEATURE = "Feature"
+    GROUP_CONFIG = "Config of a group"
+    BROKER_CONFIG = "Config of a broker"
+    RESOURCE = "Resource with configs"
+
+
+@frozen
+class Unbuilt:
+    """One thing that a release has and the embedded broker lacks.
+
+    Attributes:
+        kind: What it is.
+        name: Its name.
+        why: What it belongs to, and why it is missing.
+        key: The key of an API.
+        built: The lowest version of an API that is built, or the highest level of a feature.
+    """
+
+    kind: UnbuiltKind
+    name: str
+    why: str
+    key: int = -1
+    built: int = 0
+
+
+def _configs(kind: UnbuiltKind, why: str, names: str) -> Iterator[Unbuilt]:
+    return (Unbuilt(kind, name, why) for name in names.split())
+
+
+def _apis(why: str, **keys: int) -> Iterator[Unbuilt]:
+    return (Unbuilt(UnbuiltKind.API, name, why, key=key) for name, key in keys.items())
+
+
+_CONSUMER_GROUPS = "Classic groups and consumer groups, with their offsets"
+_STREAMS_GROUPS = "Streams groups"
+_TRANSACTIONS = "Transactions"
+_DEAD_LETTERS = "Dead-letter queues (KIP-1191)"
+_SHARE_OFFSETS = "Changing the offsets of share groups"
+_SHARE_STATE = "The share coordinator and its topic: the state of share groups is internal"
+_AUTHORIZATION = "Authorization and delegation tokens"
+_CLUSTER = "Replicas, quorum and log directories: the brokers share one log and have no controllers"
+_QUOTAS = "Quotas"
+_TELEMETRY = "Telemetry of clients"
+_OLD = "Replaced by IncrementalAlterConfigs and SaslHandshake v1, which all current clients use"
+_INNER = "Buffers, threads and delays that the embedded broker has no counterpart of"
+
+UNBUILT: tuple[Unbuilt, ...] = (
+    *_apis(
+        _CONSUMER_GROUPS,
+        OffsetCommit=8,
+        OffsetFetch=9,
+        JoinGroup=11,
+        Heartbeat=12,
+        LeaveGroup=13,
+        SyncGroup=14,
+        DescribeGroups=15,
+        OffsetDelete=47,
+        ConsumerGroupHeartbeat=68,
+        ConsumerGroupDescribe=69,
+    ),
+    *_configs(
+        UnbuiltKind.GROUP_CONFIG,
+        _CONSUMER_GROUPS,
+        "consumer.assignment.interval.ms consumer.assignor.offload.enable consumer.heartbeat.interval.ms "
+        "consumer.session.timeout.ms",
+    ),
+    *_configs(
+        UnbuiltKind.BROKER_CONFIG,
+        _CONSUMER_GROUPS,
+        "group.consumer.assignment.interval.ms group.consumer.assignors group.consumer.heartbeat.interval.ms "
+        "group.consumer.max.assignment.interval.ms group.consumer.max.heartbeat.interval.ms "
+        "group.consumer.max.session.timeout.ms group.consumer.max.size group.consumer.migration.policy "
+        "group.consumer.min.assignment.interval.ms group.consumer.min.heartbeat.interval.ms "
+        "group.consumer.min.session.timeout.ms group.consumer.session.timeout.ms group.coordinator.rebalance.protocols",
+    ),
+    *_apis(
+        _STREAMS_GROUPS, StreamsGroupHeartbeat=88, StreamsGroupDescribe=89, StreamsGroupTopologyDescriptionUpdate=93
+    ),
+    Unbuilt(UnbuiltKind.FEATURE, "streams.version", _STREAMS_GROUPS, built=0),
+    *_configs(
+        UnbuiltKind.GROUP_CONFIG,
+        _STREAMS_GROUPS,
+        "streams.assignment.interval.ms streams.assignor.name streams.assignor.offload.enable "
+        "streams.heartbeat.interval.ms streams.initial.rebalance.delay.ms streams.num.standby.replicas "
+        "streams.rack.aware.assignment.tags streams.session.timeout.ms",
+    ),
+    *_configs(
+        UnbuiltKind.BROKER_CONFIG,
+        _STREAMS_GROUPS,
+        "group.streams.assignment.interval.ms group.streams.assignors group.streams.heartbeat.interval.ms "
+        "group.streams.initial.rebalance.delay.ms group.streams.max.assignment.interval.ms "
+        "group.streams.max.heartbeat.interval.ms group.streams.max.session.timeout.ms group.streams.max.size "
+        "group.streams.max.standby.replicas group.streams.min.assignment.interval.ms "
+        "group.streams.min.heartbeat.interval.ms group.streams.min.session.timeout.ms "
+        "group.streams.num.standby.replicas group.streams.rack.aware.assignment.tags group.streams.session.timeout.ms "
+        "group.streams.topology.description.plugin.class",
+    ),
+    *_apis(
+        _TRANSACTIONS,
+        AddPartitionsToTxn=24,
+        AddOffsetsToTxn=25,
+        EndTxn=26,
+        WriteTxnMarkers=27,
+        TxnOffsetCommit=28,
+        DescribeProducers=61,
+        DescribeTransactions=65,
+        ListTransactions=66,
+    ),
+    Unbuilt(UnbuiltKind.FEATURE, "share.version", _DEAD_LETTERS, built=1),
+    *_configs(
+        UnbuiltKind.GROUP_CONFIG,
+        _DEAD_LETTERS,
+        "errors.deadletterqueue.copy.record.enable errors.deadletterqueue.topic.name",
+    ),
+    *_configs(
+        UnbuiltKind.BROKER_CONFIG,
+        _DEAD_LETTERS,
+        "errors.deadletterqueue.auto.create.topics.enable errors.deadletterqueue.topic.name.prefix",
+    ),
+    *_apis(_SHARE_OFFSETS, AlterShareGroupOffsets=91, DeleteShareGroupOffsets=92),
+    *_apis(
+        _SHARE_STATE,
+        InitializeShareGroupState=83,
+        ReadShareGroupState=84,
+        WriteShareGroupState=85,
+        DeleteShareGroupState=86,
+        ReadShareGroupStateSummary=87,
+    ),
+    *_configs(
+        UnbuiltKind.BROKER_CONFIG,
+        _SHARE_STATE,
+        "share.coordinator.append.linger.ms share.coordinator.cached.buffer.max.bytes "
+        "share.coordinator.load.buffer.size share.coordinator.snapshot.update.records.per.snapshot "
+        "share.coordinator.state.topic.compression.codec "
+        "share.coordinator.state.topic.min.isr share.coordinator.state.topic.num.partitions "
+        "share.coordinator.state.topic.replication.factor share.coordinator.state.topic.segment.bytes "
+        "share.coordinator.threads share.coordinator.write.timeout.ms",
+    ),
+    *_apis(
+        _AUTHORIZATION,
+        DescribeAcls=29,
+        CreateAcls=30,
+        DeleteAcls=31,
+        CreateDelegationToken=38,
+        RenewDelegationToken=39,
+        ExpireDelegationToken=40,
+        DescribeDelegationToken=41,
+    ),
+    *_apis(
+        _CLUSTER,
+        OffsetForLeaderEpoch=23,
+        AlterReplicaLogDirs=34,
+        DescribeLogDirs=35,
+        ElectLeaders=43,
+        AlterPartitionReassignments=45,
+        ListPartitionReassignments=46,
+        DescribeQuorum=55,
+        UpdateFeatures=57,
+        UnregisterBroker=64,
+        AddRaftVoter=80,
+        RemoveRaftVoter=81,
+        UnregisterController=94,
+    ),
+    *_apis(_QUOTAS, DescribeClientQuotas=48, AlterClientQuotas=49),
+    *_apis(_TELEMETRY, ListConfigResources=74),
+    Unbuilt(UnbuiltKind.RESOURCE, "client metrics", _TELEMETRY),
+    *_apis(_OLD, AlterConfigs=33),
+    Unbuilt(UnbuiltKind.API_VERSION, "SaslHandshake", _OLD, key=ApiKey.SASL_HANDSHAKE, built=1),
+    *_configs(
+        UnbuiltKind.BROKER_CONFIG,
+        _INNER,
+        "group.coordinator.append.linger.ms group.coordinator.background.threads "
+        "group.coordinator.cached.buffer.max.bytes group.coordinator.threads "
+        "share.fetch.purgatory.purge.interval.requests",
+    ),
+    *_configs(UnbuiltKind.GROUP_CONFIG, _INNER, "share.assignor.offload.enable"),
+)
+"""The table."""
+
+LEVELS_BUILT: Mapping[str, int] = MappingProxyType(
+    {each.name: each.built for each in UNBUILT if each.kind is UnbuiltKind.FEATURE}
+)
+"""The highest level of a feature that is built, where the release has a higher one."""
+LOWEST_VERSIONS_BUILT: Mapping[int, int] = MappingProxyType(
+    {each.key: each.built for each in UNBUILT if each.kind is UnbuiltKind.API_VERSION}
+)
+"""The lowest version of an API that is built, where the release has a lower one."""

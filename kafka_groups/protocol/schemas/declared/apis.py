@@ -1,0 +1,55 @@
+"""Schemas of requests and responses in versions of Kafka 4.4: ApiVersions v5 (KIP-1242) and DeleteGroups v3."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kafka_groups.protocol.schemas.declaring import (
+    BOOLEAN,
+    INT16,
+    INT32,
+    INT64,
+    NULLABLE_STRING,
+    STRING,
+    array_of,
+    flexible,
+    request,
+    response,
+    tagged,
+)
+from kafka_groups.protocol.schemas.plain import Schema
+
+__all__ = ["REQUESTS", "RESPONSES"]
+
+_API_VERSION = flexible("ApiVersion", 5, api_key=INT16, min_version=INT16, max_version=INT16)
+_SUPPORTED = flexible("SupportedFeatureKey", 5, name=STRING, min_version=INT16, max_version=INT16)
+_FINALIZED = flexible("FinalizedFeatureKey", 5, name=STRING, max_version_level=INT16, min_version_level=INT16)
+_DELETED_GROUP = flexible("DeletableGroupResult", 3, group_id=STRING, error_code=INT16, error_message=NULLABLE_STRING)
+
+REQUESTS: Mapping[tuple[int, int], Schema] = MappingProxyType({
+    (18, 5): request(
+        "ApiVersionsRequest",
+        5,
+        client_software_name=STRING,
+        client_software_version=STRING,
+        cluster_id=NULLABLE_STRING,
+        node_id=INT32,
+    ),
+    (42, 3): request("DeleteGroupsRequest", 3, groups_names=array_of(STRING)),
+})  # fmt: skip
+"""The schema of a request by API key and version."""
+
+RESPONSES: Mapping[tuple[int, int], Schema] = MappingProxyType({
+    (18, 5): response(
+        "ApiVersionsResponse",
+        5,
+        error_code=INT16,
+        api_keys=array_of(_API_VERSION),
+        throttle_time_ms=INT32,
+        supported_features=tagged(0, array_of(_SUPPORTED), default=()),
+        finalized_features_epoch=tagged(1, INT64, default=-1),
+        finalized_features=tagged(2, array_of(_FINALIZED), default=()),
+        zk_migration_ready=tagged(3, BOOLEAN, default=False),
+    ),
+    (42, 3): response("DeleteGroupsResponse", 3, throttle_time_ms=INT32, results=array_of(_DELETED_GROUP)),
+})  # fmt: skip
+"""The schema of a response by API key and version."""

@@ -1,0 +1,46 @@
+"""The embedded broker answers as the release of its profile does, except for what the table of the unbuilt names."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.profile import PROFILES
+from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt
+from kafka_groups.config.broker import broker_keys
+from tests.support.profile_capture import RELEASES, SETTINGS, captured, differences
+from tests.support.profile_questions import Answers, questions
+from tests.support.profile_unbuilt import without
+
+
+def answers_of_the_embedded_broker(profile: str) -> Answers:
+    release = captured(profile)
+    with EmbeddedCluster(profile=profile, settings=SETTINGS) as cluster:
+        host, _, port = cluster.bootstrap_servers.rpartition(":")
+        found = questions(host, int(port), broker_keys=broker_keys(), versions=release["versions"])
+    answers: Answers = json.loads(json.dumps({"broker": release["broker"], **found}))
+    return answers
+
+
+def test_every_profile_was_captured() -> None:
+    assert {name: profile.release for name, profile in PROFILES.items()} == RELEASES
+    assert {name: captured(name)["broker"] for name in PROFILES} == {
+        name: f"Apache Kafka {release}" for name, release in RELEASES.items()
+    }
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_differs_from_its_release_in_what_is_unbuilt_and_in_nothing_else(profile: str) -> None:
+    expected = without(UNBUILT, captured(profile))
+
+    assert list(differences(expected, answers_of_the_embedded_broker(profile))) == []
+
+
+@pytest.mark.parametrize("entry", UNBUILT, ids=lambda entry: f"{entry.kind.name}-{entry.name}")
+def test_every_entry_of_the_table_is_in_a_release(entry: Unbuilt) -> None:
+    assert any(without([entry], release) != release for release in _releases())
+
+
+def _releases() -> Iterator[Answers]:
+    return (captured(profile) for profile in PROFILES)

@@ -1,0 +1,86 @@
+"""Captures what distinguishes the releases of Kafka: `python -m tests.support.profile_capture` from the project's root.
+
+It starts each release and asks it everything in `profile_questions`. With `--check` it stores nothing, and fails if an
+answer differs from what is stored. Needs Java and Maven. Takes about two minutes.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kafka_groups.config.broker import broker_keys
+from kafka_groups.testing.kafka_jars import missing_tools
+from kafka_groups.testing.kafka_process import SINGLE_NODE_PROPERTIES, KafkaProcess
+from tests.support.profile_questions import Answers, questions
+
+DIRECTORY = Path(__file__).parent.parent / "golden" / "profiles"
+RELEASES: Mapping[str, str] = {"4.2": "4.2.1", "4.3": "4.3.1", "4.4": "4.4.0"}
+"""Profile → the release that it was captured from."""
+
+SETTINGS: Mapping[str, str] = {"group.share.session.timeout.ms": "50000"}
+"""Settings of the captured brokers that are not Kafka's defaults, to see where groups take them from."""
+_PROPERTIES: Mapping[str, str | None] = {
+    **{name: None for name in SINGLE_NODE_PROPERTIES if name.startswith(("group.share.", "group.streams."))},
+    **SETTINGS,
+}
+_HEAP = ("-Xmx768m",)
+
+
+def captured(profile: str) -> Answers:
+    """What is stored of a profile."""
+    answers: Answers = json.loads((DIRECTORY / f"{profile}.json").read_text(encoding="utf-8"))
+    return answers
+
+
+def capture(profile: str) -> Answers:
+    """What the release answers now."""
+    with KafkaProcess(RELEASES[profile], _PROPERTIES, java_options=_HEAP) as kafka:
+        answers = questions(kafka.host, kafka.port, broker_keys=broker_keys())
+    return {"broker": f"Apache Kafka {RELEASES[profile]}", **answers}
+
+
+def differences(stored: Any, found: Any, path: str = "") -> Iterator[str]:
+    """Describe each value that differs."""
+    if isinstance(stored, dict) and isinstance(found, dict):
+        for name in sorted(stored.keys() | found.keys()):
+            yield from differences(stored.get(name), found.get(name), f"{path} > {name}" if path else name)
+    elif stored != found:
+        yield f"{path}: {stored!r} is stored, {found!r} was found"
+
+
+def _store(profile: str) -> None:
+    DIRECTORY.mkdir(exist_ok=True)
+    (DIRECTORY / f"{profile}.json").write_text(_text(capture(profile)), encoding="utf-8")
+
+
+def _text(answers: Answers) -> str:
+    """JSON with one line for each answer."""
+    sections = (f'"{name}": {_section(found)}' for name, found in answers.items())
+    return "{\n" + ",\n".join(sections) + "\n}\n"
+
+
+def _section(found: Any) -> str:
+    if not isinstance(found, dict):
+        return json.dumps(found)
+    return "{\n" + ",\n".join(f" {json.dumps(name)}: {json.dumps(value)}" for name, value in found.items()) + "\n}"
+
+
+def main(arguments: list[str]) -> int:
+    """Capture all releases, or check what is stored."""
+    if "--check" not in arguments:
+        for profile in RELEASES:
+            _store(profile)
+        return 0
+    missing = missing_tools()
+    if missing is not None:
+        sys.stdout.write(f"Skipped: {missing}.\n")
+        return 0
+    found = [f"{profile}: {text}" for profile in RELEASES for text in differences(captured(profile), capture(profile))]
+    sys.stdout.write("".join(f"{line}\n" for line in found) or "No differences.\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
