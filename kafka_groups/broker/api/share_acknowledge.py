@@ -20,6 +20,7 @@ from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.share_sessions import (
     by_topic,
     leader_hint,
+    let_waiting_fetches_check,
     listed_partitions,
     notify_changed,
     session_key,
@@ -47,18 +48,19 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
         context.services.share.begin_acknowledge(key, request.share_session_epoch)
     except BrokerError as error:
         return ShareAcknowledgeResponse(error_code=code_of(error), error_message=str(error))
-    errors = _acknowledge(key, request, context)
+    errors = await _acknowledge(key, request, context)
     if request.share_session_epoch == FINAL_EPOCH:
         context.services.share.close_session(key, context.now_ms)
     notify_changed(context.services)
     return _response(key, errors, context)
 
 
-def _acknowledge(
+async def _acknowledge(
     key: ShareSessionKey, request: ShareAcknowledgeRequest, context: RequestContext
 ) -> dict[TopicIdPartition, BrokerError | None]:
     listed = listed_partitions(request.topics, context.services)
     acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
+    await let_waiting_fetches_check(key.group_id, acknowledgements, context.services)
     return context.services.share.acknowledge(
         key, acknowledgements, is_renew_ack=request.is_renew_ack, now_ms=context.now_ms
     )

@@ -30,6 +30,7 @@ from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.requests.share_sessions import (
     by_topic,
     leader_hint,
+    let_waiting_fetches_check,
     listed_partitions,
     notify_changed,
     partition_of,
@@ -69,9 +70,11 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
         if isinstance(error, ShareSessionLimitReachedError):
             await services.purgatory.wait((), lambda: False, context.now_ms + request.max_wait_ms)
         return ShareFetchResponse(error_code=code_of(error), error_message=str(error), acquisition_lock_timeout_ms=0)
+    acknowledgements = fetching.requested.acknowledgements
+    await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services)
     planned = services.share.plan(
         fetching.key,
-        fetching.requested.acknowledgements,
+        acknowledgements,
         is_renew_ack=request.is_renew_ack,
         now_ms=context.now_ms,
     )

@@ -1,5 +1,6 @@
 """Code that the handlers of ShareFetch and ShareAcknowledge share."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 from uuid import UUID
@@ -7,6 +8,7 @@ from uuid import UUID
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.broker.requests.leadership import current_leader
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError, FencedLeaderEpochError, InvalidRequestError, NotLeaderOrFollowerError
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
@@ -17,6 +19,7 @@ __all__ = [
     "ListedTopic",
     "by_topic",
     "leader_hint",
+    "let_waiting_fetches_check",
     "listed_partitions",
     "notify_changed",
     "partition_of",
@@ -104,6 +107,18 @@ def by_topic(answers: Mapping[TopicIdPartition, P]) -> dict[UUID, tuple[P, ...]]
     for partition, answer in answers.items():
         topics.setdefault(partition.topic_id, []).append(answer)
     return {topic_id: tuple(partitions) for topic_id, partitions in topics.items()}
+
+
+async def let_waiting_fetches_check(
+    group_id: str, acknowledged: Iterable[TopicIdPartition], services: BrokerServices
+) -> None:
+    """Let waiting share fetches check share-partitions before acknowledgements change them, as Kafka does.
+
+    What was released before is theirs then. Releasing alone does not end their wait.
+    """
+    waits_ended = [services.purgatory.notify(SharePartitionKey(group_id, partition)) for partition in acknowledged]
+    if any(waits_ended):
+        await asyncio.sleep(0)
 
 
 def notify_changed(services: BrokerServices) -> bool:

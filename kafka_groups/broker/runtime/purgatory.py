@@ -41,10 +41,12 @@ class Purgatory:
                 return satisfied()
         return True
 
-    def notify(self, key: Hashable) -> None:
-        """Make the requests that wait for this key check again."""
-        for waiter in self._waiting.get(key, ()):
+    def notify(self, key: Hashable) -> bool:
+        """Make the requests that wait for this key check again, and return whether there are any."""
+        waiters = self._waiting.get(key, ())
+        for waiter in waiters:
             _end(waiter, notified=True)
+        return bool(waiters)
 
     def close(self) -> None:
         """End all waits."""

@@ -96,7 +96,10 @@ class LedSharePartitions:
         if share_partition.leader_epoch != leader_epoch:
             self.drop(key)
             return None
-        self.commit(share_partition, share_partition.expire(self._group_config(key.group_id), now_ms))
+        expired = share_partition.expire(self._group_config(key.group_id), now_ms)
+        self.commit(share_partition, expired)
+        if expired is not None:
+            self._changed[key] = None
         return share_partition
 
     def load(self, key: SharePartitionKey, wall_ms: int, now_ms: int) -> SharePartition:
@@ -146,6 +149,8 @@ class LedSharePartitions:
     ) -> None:
         """Persist a change and then apply it.
 
+        As in Kafka, waiting fetches check again if the start offset moves, but not if records were merely released.
+
         Args:
             share_partition: The share-partition that changes.
             update: The change, or None.
@@ -162,8 +167,10 @@ class LedSharePartitions:
             except BrokerError as error:
                 self.drop(key)
                 raise _as_seen_by_clients(error) from error
+            start_offset = share_partition.start_offset
             share_partition.replay(update)
-            self._changed[key] = None
+            if share_partition.start_offset > start_offset:
+                self._changed[key] = None
             self._state.history.add(key.group_id, key.partition, update.batches, acknowledged)
         self.reschedule(share_partition)
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from kafka_groups.broker.metadata.events import MetadataEvent
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
@@ -231,7 +232,11 @@ def test_a_fetch_does_not_wait_for_a_deleted_topic() -> None:
     async def main(simulation: Simulation) -> int:
         broker = broker_with({0: 1}, clock=simulation.clock)
         topic_id = broker.topic_id("t")
-        broker.metadata.on_change(lambda event: broker.services.purgatory.notify(event.partition))
+
+        def notify(event: MetadataEvent) -> None:
+            broker.services.purgatory.notify(event.partition)
+
+        broker.metadata.on_change(notify)
         delete = DeleteTopicsRequest(topics=(DeleteTopicState(topic_id=topic_id),), timeout_ms=0)
         waited, _ = await waited_ms(broker, fetch({0: 2}, max_wait_ms=500), lambda: broker.ask(delete))
         return waited

@@ -308,20 +308,37 @@ def test_produced_records_end_the_waiting() -> None:
     assert (took_ms, ranges(partitions(response)[0])) == (100, [(0, 9, 1)])
 
 
-def test_released_records_end_the_waiting_of_another_member() -> None:
+def test_released_records_wait_for_the_end_of_another_members_wait() -> None:
     async def release(broker: ShareBroker) -> None:
         await broker.ask(broker.ack_request(1, {0: acked(3, 5, RELEASE)}))
 
     took_ms, response = simulated(ann_holds_all, bob_waits, release)
+    assert (took_ms, ranges(partitions(response)[0])) == (500, [(3, 5, 2)])
+
+
+def test_the_next_acknowledgement_ends_the_wait_for_released_records() -> None:
+    async def release_and_acknowledge(broker: ShareBroker) -> None:
+        await broker.ask(broker.ack_request(1, {0: acked(3, 5, RELEASE)}))
+        await broker.ask(broker.ack_request(2, {0: acked(7, 8, RELEASE)}))
+
+    took_ms, response = simulated(ann_holds_all, bob_waits, release_and_acknowledge)
     assert (took_ms, ranges(partitions(response)[0])) == (100, [(3, 5, 2)])
 
 
-def test_a_closed_session_ends_the_waiting_of_another_member() -> None:
+def test_a_start_offset_that_moves_ends_the_waiting_of_another_member() -> None:
+    async def accept_and_release(broker: ShareBroker) -> None:
+        await broker.ask(broker.ack_request(1, {0: (*acked(0, 2), *acked(3, 5, RELEASE))}))
+
+    took_ms, response = simulated(ann_holds_all, bob_waits, accept_and_release)
+    assert (took_ms, ranges(partitions(response)[0])) == (100, [(3, 5, 2)])
+
+
+def test_the_records_of_a_closed_session_wait_for_the_end_of_another_members_wait() -> None:
     async def close(broker: ShareBroker) -> None:
         await broker.ask(broker.ack_request(-1, {}))
 
     took_ms, response = simulated(ann_holds_all, bob_waits, close)
-    assert (took_ms, ranges(partitions(response)[0])) == (100, [(0, 9, 2)])
+    assert (took_ms, ranges(partitions(response)[0])) == (500, [(0, 9, 2)])
 
 
 def test_a_moved_leader_ends_the_waiting() -> None:
