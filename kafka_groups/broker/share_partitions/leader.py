@@ -224,9 +224,15 @@ class SharePartitionLeader:
             self._release(self.sessions.close(key), now_ms)
 
     def connection_closed(self, connection_id: int, now_ms: int) -> tuple[SharePartitionKey, ...]:
-        """Close the sessions that a connection opened. Returns the changes like `take_changed`."""
+        """Close the sessions that a connection opened. Returns the changes like `take_changed`.
+
+        As in Kafka, a group that loses its last session in this way is forgotten: the next session loads its
+        share-partitions again, and no longer knows which records were acquired together.
+        """
         for session in self.sessions.close_connection(connection_id):
             self._release(session, now_ms)
+            if not self.sessions.has_group(session.key.group_id):
+                self._led.drop_group(session.key.group_id)
         return self.take_changed()
 
     def leadership_lost(self, partition: TopicIdPartition) -> tuple[SharePartitionKey, ...]:
@@ -360,10 +366,7 @@ class SharePartitionLeader:
         return None
 
     def _release(self, session: ShareSession, now_ms: int) -> None:
-        """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions.
-
-        With the last session of a group, its share-partitions are forgotten, so the next session loads them anew.
-        """
+        """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions."""
         config = self.group_config(session.key.group_id)
         for partition in session.partitions:
             try:
@@ -373,8 +376,6 @@ class SharePartitionLeader:
             except BrokerError:
                 # Moved or deleted: the new leader has not delivered anything to this member.
                 continue
-        if not self.sessions.has_group(session.key.group_id):
-            self._led.drop_group(session.key.group_id)
 
 
 def _share_of(max_bytes: int, partitions: int) -> int:

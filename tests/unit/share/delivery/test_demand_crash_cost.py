@@ -25,6 +25,10 @@ async def crash_loop(world: World, fetch_max_records: int | str) -> tuple[float,
     """The largest fetch of the first life, and how many records came with each delivery count in the end."""
     # With the default limit of 5 the broker itself hands out what was delivered often in small parts.
     world.cluster.alter_group_configs("g", {"share.delivery.count.limit": "10"})
+    # Another session, or the broker forgets which records came together, and hands out all of them together.
+    bystander = world.consumer()
+    await bystander.subscribe([TOPIC])
+    assert not await bystander.poll(timeout=1)
     for number in range(BATCHES):
         await world.produce([b"%d" % number] * RECORDS)
     for life in range(1 + LATER_CRASHES):
@@ -40,6 +44,7 @@ async def crash_loop(world: World, fetch_max_records: int | str) -> tuple[float,
         await survivor.subscribe([TOPIC])
         while records := await survivor.poll(timeout=60):
             deliveries.update(record.delivery_count for record in records)
+    await bystander.close()
     return asked, deliveries
 
 
