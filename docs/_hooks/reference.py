@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql.pandas.types import from_arrow_type
 
 from kafka_groups.broker.api.handlers import HANDLERS
-from kafka_groups.broker.profile import DEFAULT_PROFILE
+from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, Profile
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt, UnbuiltKind
 from kafka_groups.client.membership import states as member_states
@@ -72,12 +72,12 @@ def foreign() -> Iterator[str]:
 
 def share_group() -> Iterator[str]:
     """The configuration of a share group."""
-    return _entries("group", group_keys().values())
+    return _entries("group", group_keys().values(), lambda name: _since(name, Profile.has_group_key))
 
 
 def broker() -> Iterator[str]:
     """The settings of an embedded broker."""
-    return _entries("broker", broker_keys().values())
+    return _entries("broker", broker_keys().values(), lambda name: _since(name, Profile.has_broker_key))
 
 
 def topic() -> Iterator[str]:
@@ -243,12 +243,18 @@ def _first_line(error: type[KafkaGroupsError]) -> str:
     return (error.__doc__ or "").split("\n", 1)[0]
 
 
-def _entries(prefix: str, keys: Iterable[Key]) -> Iterator[str]:
+def _since(name: str, has_key: Callable[[Profile, str], bool]) -> str:
+    """The first release that has a key, if there are others before it."""
+    releases = [profile.name for profile in PROFILES.values() if has_key(profile, name)]
+    return f"Kafka {releases[0]}" if releases and len(releases) < len(PROFILES) else ""
+
+
+def _entries(prefix: str, keys: Iterable[Key], since: Callable[[str], str] = lambda _name: "") -> Iterator[str]:
     for key in keys:
-        yield from _entry(prefix, key)
+        yield from _entry(prefix, key, since=since(key.name))
 
 
-def _entry(prefix: str, key: Key, *, keyword: str = "") -> Iterator[str]:
+def _entry(prefix: str, key: Key, *, keyword: str = "", since: str = "") -> Iterator[str]:
     """A heading for one key, what the key does, and its facts. A table of all facts is too wide for most screens."""
     yield from ("", f"#### `{key.name}` {{ #{prefix}-{key.name} }}", "", key.doc, "")
     facts = {
@@ -257,6 +263,7 @@ def _entry(prefix: str, key: Key, *, keyword: str = "") -> Iterator[str]:
         "Type": key.type.name.lower() + (f" ({key.unit})" if key.unit else ""),
         "Default": _default(key),
         "Allowed": key.allowed.removesuffix(f" ({key.unit})"),
+        "Since": since,
     }
     yield " · ".join(f"**{name}:** {fact}" for name, fact in facts.items() if fact)
     yield from ("{ .facts }", "")

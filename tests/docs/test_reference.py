@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from kafka_groups.broker.api.handlers import HANDLERS
-from kafka_groups.broker.profile import DEFAULT_PROFILE
+from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unbuilt import UNBUILT
 from kafka_groups.client.membership import states as member_states
@@ -61,6 +61,14 @@ def test_configuration_reference_has_every_key(hook: ModuleType) -> None:
         assert f"\n| `{name}` |" in made, name
     for name, (why, _) in FOREIGN.items():
         assert re.search(rf"^- \*\*.{re.escape(why[1:])}\.\*\* .*`{re.escape(name)}`", made, re.MULTILINE), name
+
+
+def test_keys_of_later_releases_say_since_when_they_are_there(hook: ModuleType) -> None:
+    made = page(hook, "configuration.md")
+    facts = dict(re.findall(r"^#### `(\S+)` .*\n\n.*\n\n(.*)$", made, re.MULTILINE))
+    since = {name: text.rpartition("**Since:** ")[2] for name, text in facts.items() if "**Since:**" in text}
+    later = {**PROFILES["4.2"].missing_broker_keys, **dict.fromkeys(PROFILES["4.2"].missing_group_keys)}
+    assert since == dict.fromkeys(later, "Kafka 4.3")
 
 
 def test_every_key_can_be_linked_to(hook: ModuleType) -> None:

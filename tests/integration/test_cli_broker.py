@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from tests.support.certificates import Certificates
+from tests.support.real_kafka import RawConnection
 
 COMMAND = [sys.executable, "-m", "kafka_groups.cli", "broker"]
 
@@ -39,6 +41,17 @@ def test_brokers_answer_at_the_printed_address(cluster: "subprocess.Popen[str]")
     assert len(metadata.brokers) == 3
 
 
+def test_a_profile_is_chosen() -> None:
+    process = started("--profile", "4.2", "--until-stdin-closes")
+    host, _, port = address(process).rpartition(":")
+    with RawConnection(host, int(port)) as connection:
+        response = connection.ask(ApiVersionsRequest(client_software_name="n", client_software_version="1"), 4)
+    _, errors = process.communicate(timeout=20)
+
+    assert ("metadata.version", 29) in {(each.name, each.max_version_level) for each in response.finalized_features}
+    assert (process.returncode, errors) == (0, "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_it_in_good_order(cluster: "subprocess.Popen[str]", number: signal.Signals) -> None:
     address(cluster)
@@ -62,6 +75,11 @@ def test_child_ends_with_its_standard_input() -> None:
         (["--set", "num.partitions=0"], "Invalid value '0' for num.partitions: below the minimum of 1"),
         (["--brokers", "0"], "--brokers"),
         (["--sasl", "GSSAPI"], "Unknown SASL mechanism 'GSSAPI'"),
+        (["--profile", "4.1"], "'4.1' is not one of '4.2', '4.3', '4.4'"),
+        (
+            ["--profile", "4.2", "--set", "group.share.max.delivery.count.limit=20"],
+            "Kafka 4.2 does not have the broker",
+        ),
         (["--user", "ann"], "A user is not of the form NAME=PASSWORD"),
         (["--tls-key", __file__], "It requires --tls-certificate"),
         (["--tls-certificate", __file__], "Could not use the broker's TLS files"),

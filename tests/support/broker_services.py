@@ -11,9 +11,9 @@ from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.purgatory import Purgatory
-from kafka_groups.config.broker import broker_settings
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol import codec
 from kafka_groups.protocol.apis import api_of
@@ -32,10 +32,15 @@ class HandlerBroker:
         brokers: How many brokers the cluster has.
         settings: Broker settings by Kafka's names.
         clock: The broker's clock; one that stands still when it is not given.
+        profile: The release that it acts as.
     """
 
     def __init__(
-        self, brokers: int = 1, settings: Mapping[str, object] | None = None, clock: Clock | None = None
+        self,
+        brokers: int = 1,
+        settings: Mapping[str, object] | None = None,
+        clock: Clock | None = None,
+        profile: Profile = DEFAULT_PROFILE,
     ) -> None:
         rng = random.Random(1)
         self.metadata = ClusterMetadata(rng)
@@ -52,7 +57,8 @@ class HandlerBroker:
             share=_UNUSED,
             share_state=_UNUSED,
             purgatory=Purgatory(self.clock),
-            settings=broker_settings(settings),
+            settings=profile.settings(settings),
+            profile=profile,
         )
 
     async def ask(self, request: Any, version: int | None = None) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.broker.configs.effective import append_rules
+from kafka_groups.broker.profile import PROFILES
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from kafka_groups.protocol.messages.describe_configs import (
@@ -138,6 +139,46 @@ async def test_where_a_groups_value_comes_from() -> None:
 async def test_a_groups_value_that_brokers_have_no_key_for() -> None:
     config = await entry(HandlerBroker(), GROUP_RESOURCE, "g", "share.auto.offset.reset")
     assert values(config) == [("share.auto.offset.reset", "latest", 5)]
+
+
+async def test_a_groups_value_comes_back_without_spaces() -> None:
+    broker = HandlerBroker()
+    for key, given, shown in (
+        ("share.heartbeat.interval.ms", " 6000 ", "6000"),
+        ("share.renew.acknowledge.enable", " FALSE", "false"),
+        ("share.isolation.level", "read_committed ", "read_committed"),
+    ):
+        assert await set_one(broker, GROUP_RESOURCE, "g", key, given) is ErrorCode.NONE
+        config = await entry(broker, GROUP_RESOURCE, "g", key)
+        assert (config.value, values(config)[0]) == (shown, (key, shown, 8))
+
+
+async def test_a_topics_value_that_nobody_checked_comes_back_as_it_is() -> None:
+    config = await entry(broker_with_topic({"retention.ms": "soon"}), TOPIC_RESOURCE, "t", "retention.ms")
+    assert config.value == "soon"
+
+
+async def test_configs_of_a_group_in_a_release_that_does_not_name_the_brokers() -> None:
+    broker = HandlerBroker(settings={"group.share.session.timeout.ms": 50_000}, profile=PROFILES["4.2"])
+    config = await entry(broker, GROUP_RESOURCE, "g", "share.session.timeout.ms")
+    assert (config.value, values(config)) == ("50000", [("share.session.timeout.ms", "50000", 5)])
+    await set_one(broker, GROUP_RESOURCE, "g", "share.session.timeout.ms", "55000")
+    config = await entry(broker, GROUP_RESOURCE, "g", "share.session.timeout.ms")
+    assert (config.value, values(config)) == ("55000", [("share.session.timeout.ms", "55000", 8)])
+
+
+async def test_configs_of_a_later_release_are_unknown() -> None:
+    broker = HandlerBroker(profile=PROFILES["4.2"])
+    assert (await describe(broker, GROUP_RESOURCE, "g", ("share.delivery.count.limit",))).configs == ()
+    assert (await describe(broker, BROKER_RESOURCE, "0", ("group.share.assignment.interval.ms",))).configs == ()
+    assert await set_one(broker, GROUP_RESOURCE, "g", "share.delivery.count.limit", "3") is ErrorCode.INVALID_CONFIG
+    # Any unknown key of a broker is kept.
+    assert await set_one(broker, BROKER_RESOURCE, "", "group.share.assignment.interval.ms", "x") is ErrorCode.NONE
+
+
+async def test_internal_configs_are_not_described() -> None:
+    result = await describe(HandlerBroker(), BROKER_RESOURCE, "0", ("group.share.initialize.retry.interval.ms",))
+    assert result.configs == ()
 
 
 async def test_a_brokers_configs() -> None:
