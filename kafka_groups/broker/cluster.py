@@ -8,6 +8,7 @@ from typing import Self, TypeVar
 from kafka_groups.broker.cluster_core import ClusterCore, cluster_network, cluster_parts
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.observed import ObservedGroup
 from kafka_groups.broker.producing import Payload, Records, TopicPartitionOffset
@@ -253,7 +254,10 @@ class EmbeddedCluster:
         known = self.metadata.topic(topic)
         if known is None:
             raise LookupError(f"Topic '{topic}' does not exist.")
-        return known.partitions[partition].leader_id
+        led = leader_of(known, partition)
+        if led is None:
+            raise LookupError(f"Topic '{topic}' has no partition {partition}.")
+        return led.leader_id
 
     def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:
         """Set dynamic configs of a group, such as `share.auto.offset.reset`. None resets a config to its default.

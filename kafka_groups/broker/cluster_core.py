@@ -10,7 +10,9 @@ from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.metadata.events import MetadataEvent, PartitionDeleted
+from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.metadata.image import MetadataImage
+from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.node import BrokerNode, ClusterParts
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
@@ -90,7 +92,8 @@ class ClusterCore:
             raise UnknownTopicOrPartitionError(f"there is no topic '{topic}'; create it with create_topic")
 
         def append(partition: int, batch: bytes) -> int:
-            leader = self.nodes.get(known.partitions[partition].leader_id)
+            led = leader_of(known, partition)
+            leader = None if led is None else self.nodes.get(led.leader_id)
             if leader is None:
                 raise LeaderNotAvailableError(f"{topic}-{partition} has no leader that is up")
             return leader.append(known, partition, batch).base_offset
@@ -99,11 +102,11 @@ class ClusterCore:
 
     def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:
         """Change a group's configuration."""
-        configs = self.parts.metadata.configs
-        merged = {**configs.overrides(GROUP_RESOURCE, group_id), **changes}
+        metadata = self.parts.metadata
+        merged = {**metadata.configs.overrides(GROUP_RESOURCE, group_id), **changes}
         self.parts.profile.check_group_keys(changes)
         share_group_config(self.parts.settings, {key: value for key, value in merged.items() if value is not None})
-        configs.alter(GROUP_RESOURCE, group_id, changes)
+        metadata.alter_configs(GROUP_RESOURCE, group_id, changes)
 
     def raise_failures(self, raised: BaseException | None) -> None:
         """Raise what failed in the brokers, or attach it as notes to the error that the program raised."""
@@ -115,10 +118,10 @@ class ClusterCore:
             # The program's own error takes precedence; this one may be its cause.
             cast(BaseException, raised).add_note(f"The embedded cluster had an internal error: {error!r}")
 
-    def _metadata_changed(self, event: MetadataEvent) -> None:
-        if isinstance(event, PartitionDeleted) and event.partition.partition == 0:  # once for the topic
-            self.parts.logs.delete_topic(event.partition.topic_id)
-            self.parts.groups.topics_deleted()
+    def _metadata_changed(self, _image: MetadataImage, delta: MetadataDelta) -> None:
+        for topic in delta.deleted:
+            self.parts.logs.delete_topic(topic.topic_id)
+        self.parts.groups.metadata_changed(delta)
 
 
 def cluster_network(given: Network | None, security: BrokerSecurity, settings: BrokerSettings) -> Network:
@@ -149,7 +152,7 @@ def cluster_parts(
     scram = ScramCredentials()
     scram.add_users(security, partial(random.Random(seed).randbytes, _SALT_BYTES))
     metadata = ClusterMetadata(random.Random(seed), features=profile.finalized_features())
-    group_configs = GroupConfigs(settings, metadata.configs)
+    group_configs = GroupConfigs(settings, metadata)
     share_state = ShareStateStore()
     return ClusterParts(
         network=network,

@@ -13,7 +13,8 @@ from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.metadata.events import LeaderMoved, MetadataEvent, PartitionDeleted
+from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
 from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.appending import append_batch
@@ -110,11 +111,11 @@ class BrokerNode:
         """
         return append_batch(self._services, topic, partition, batch, self._parts.clock.wall_ms())
 
-    def _metadata_changed(self, event: MetadataEvent) -> None:
-        if isinstance(event, LeaderMoved | PartitionDeleted):
-            # Fetches that wait for the partition must check again: its leader moved, or it was deleted.
-            self._services.purgatory.notify(event.partition)
-            _notify(self._services, self._services.share.leadership_lost(event.partition))
+    def _metadata_changed(self, _image: MetadataImage, delta: MetadataDelta) -> None:
+        # Fetches that wait for a partition must check again: it was deleted, its leader moved, or it exists now.
+        for partition in (*delta.lost_partitions(), *delta.new_partitions()):
+            self._services.purgatory.notify(partition)
+        _notify(self._services, self._services.share.metadata_changed(delta))
 
     def _request_done(self) -> None:
         self._runtime.touch()

@@ -159,9 +159,10 @@ class ShareGroupMachine(RuleBasedStateMachine):
     def delete_topic(self, name: str, told: bool) -> None:
         """Fewer topics; the coordinator is told, or finds out."""
         if self.coordination.topics.topic(name) is not None:
-            self.coordination.topics.delete(name)
             if told:
-                self.coordination.coordinator.topics_deleted()
+                self.coordination.delete_and_tell(name)
+            else:
+                self.coordination.topics.delete(name)
 
     @rule()
     def fail_over(self) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from attrs import define, frozen
 
-from kafka_groups.broker.metadata.events import LeaderMoved, MetadataEvent
+from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.net.memory import FaultPlan, Link, Passage
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import correlation_id_of, decode_request, decode_request_header, decode_response
@@ -86,11 +87,11 @@ class WireTap:
             self._response(link, payload)
         return self._plan.on_frame(link, payload)
 
-    def metadata_changed(self, event: MetadataEvent) -> None:
+    def metadata_changed(self, _image: MetadataImage, delta: MetadataDelta) -> None:
         """When a leader moves, its locks are gone, and so are delivery counts that were not persisted."""
-        if isinstance(event, LeaderMoved):
-            self._moved_ms[event.partition] = self._clock.now_ms()
-            self._forget(event.partition)
+        for moved in delta.leaders:
+            self._moved_ms[moved.partition] = self._clock.now_ms()
+            self._forget(moved.partition)
 
     def _forget(self, partition: TopicIdPartition) -> None:
         for known in (self.locks, self.delivery_counts):

@@ -115,7 +115,7 @@ async def _run(simulation: Simulation, write_event: Callable[[str], object]) -> 
         topic = cluster.create_topic(TOPIC, simulation.rng.choice(PARTITIONS))
         cluster.alter_group_configs(GROUP, GROUP_CONFIGS)
         cluster.metadata.on_change(tap.metadata_changed)
-        cluster.metadata.on_change(trace.note)
+        cluster.metadata.on_change(lambda _image, delta: trace.note(delta))
         faults.arm(cluster)
         world = World(simulation, network, cluster, faults, tap, trace, topic.topic_id, len(topic.partitions))
         await _live(world)

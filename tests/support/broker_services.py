@@ -10,6 +10,8 @@ from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.metadata.image import FINALIZED_FEATURES, MetadataImage
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.requests.services import BrokerServices
@@ -33,6 +35,7 @@ class HandlerBroker:
         settings: Broker settings by Kafka's names.
         clock: The broker's clock; one that stands still when it is not given.
         profile: The release that it acts as.
+        features: Finalised feature levels.
     """
 
     def __init__(
@@ -41,18 +44,21 @@ class HandlerBroker:
         settings: Mapping[str, object] | None = None,
         clock: Clock | None = None,
         profile: Profile = DEFAULT_PROFILE,
+        features: Mapping[str, int] = FINALIZED_FEATURES,
     ) -> None:
         rng = random.Random(1)
-        self.metadata = ClusterMetadata(rng)
+        self.metadata = ClusterMetadata(rng, features=features)
         for node_id in range(brokers):
             self.metadata.register_broker(BrokerEndpoint(node_id, f"host{node_id}", 9092 + node_id))
         self.clock = clock or ManualClock()
+        self.logs = LogStore()
+        self.metadata.on_change(self._forget_logs)
         self.services = BrokerServices(
             node_id=0,
             clock=self.clock,
             rng=rng,
             metadata=self.metadata,
-            logs=LogStore(),
+            logs=self.logs,
             groups=_UNUSED,
             share=_UNUSED,
             share_state=_UNUSED,
@@ -72,6 +78,10 @@ class HandlerBroker:
         if response is None:
             return None
         return codec.decode_response(codec.encode_response(response, version, 7), api.key, version)
+
+    def _forget_logs(self, _image: MetadataImage, delta: MetadataDelta) -> None:
+        for topic in delta.deleted:
+            self.logs.delete_topic(topic.topic_id)
 
     def topic_id(self, name: str) -> UUID:
         """Id of a topic that exists."""

@@ -7,6 +7,8 @@ from attrs import evolve, frozen
 from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator, MemberClient
 from kafka_groups.broker.coordinators.groups.journal import GroupJournal
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
+from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -127,6 +129,13 @@ class Coordination:
     def leave(self, member_id: str) -> ShareGroupHeartbeatResponse:
         """Leave."""
         return self.heartbeat(member_id, -1)
+
+    def delete_and_tell(self, topic: str) -> None:
+        """Delete a topic, and tell the coordinator, which else finds out with the next heartbeat."""
+        known = self.topics.topic(topic)
+        assert known is not None
+        self.topics.delete(topic)
+        self.coordinator.metadata_changed(MetadataDelta(1, deleted=(TopicMetadata(topic, known.topic_id, ()),)))
 
     def advance(self, duration_ms: int) -> None:
         """Let time pass."""

@@ -7,6 +7,7 @@ INVALID_REQUEST (topic listed twice).
 from collections import Counter
 
 from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.metadata.changes import check_new_partitions
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.requests.assignments import checked_replicas
 from kafka_groups.broker.requests.error_fields import code_of, message_of
@@ -42,7 +43,7 @@ def _grow(
     try:
         if times > 1:
             raise InvalidRequestError("Duplicate topic name.")
-        metadata.check_new_partitions(topic.name, topic.count)
+        check_new_partitions(metadata.image, topic.name, topic.count)
         assignment = _checked_assignment(topic, metadata)
     except BrokerError as error:
         return error

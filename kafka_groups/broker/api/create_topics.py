@@ -16,6 +16,7 @@ from attrs import frozen
 
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.configs.entries import ConfigEntry, topic_entries
+from kafka_groups.broker.metadata.changes import check_new_topic
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.requests.assignments import checked_replicas
 from kafka_groups.broker.requests.error_fields import code_of
@@ -60,7 +61,7 @@ def _create_or_refuse(topic: CreatableTopic, services: BrokerServices, *, valida
     metadata = services.metadata
     try:
         plan = _plan(topic, services)
-        metadata.check_new_topic(topic.name, plan.num_partitions, plan.replication_factor)
+        check_new_topic(metadata.image, topic.name, plan.num_partitions, plan.replication_factor)
     except BrokerError as error:
         return _refusal(topic.name, error)
     topic_id = None if validate_only else _create(topic.name, plan, metadata)

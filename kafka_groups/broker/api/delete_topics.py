@@ -12,7 +12,6 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import BrokerError, InvalidRequestError, InvalidTopicError, TopicDeletionDisabledError
 from kafka_groups.protocol.messages.delete_topics import (
     DeletableTopicResult,
@@ -56,7 +55,7 @@ def _delete_or_refuse(wanted: DeleteTopicState, times: int, context: RequestCont
             error_code=code_of(error),
             error_message=str(error),
         )
-    _delete(topic, context.services)
+    context.services.metadata.delete_topic(topic.name)
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id)
 
 
@@ -76,8 +75,3 @@ def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) ->
     if topic.is_internal:
         raise InvalidTopicError(f"Cannot delete the internal topic '{topic.name}'.")
     return topic
-
-
-def _delete(topic: TopicMetadata, services: BrokerServices) -> None:
-    services.metadata.delete_topic(topic.name)
-    services.logs.delete_topic(topic.topic_id)

@@ -2,13 +2,23 @@
 
 Key types: 0 group, 1 transaction, 2 share-partition, as `groupId:topicId:partition` (v6; KIP-932). From v4, a request
 can contain several keys. Errors per key: INVALID_REQUEST (unknown key type, share key before v6, malformed share key),
-COORDINATOR_NOT_AVAILABLE (no broker is running).
+COORDINATOR_NOT_AVAILABLE (no broker is running). `metadata.placement` decides which broker coordinates a key.
 """
 
 import base64
 import binascii
+import re
+from collections.abc import Mapping
+from uuid import UUID
 
 from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.metadata.placement import (
+    GROUP_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTION_TOPIC,
+    coordinator_of,
+    share_state_key,
+)
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRequestError
 from kafka_groups.protocol.messages.find_coordinator import (
@@ -23,7 +33,12 @@ __all__ = ["handle"]
 
 _FIRST_WITH_SHARE_KEYS = 6
 _NOBODY = -1
-_UUID_BYTES = 16
+_PARTITION = re.compile(r"-?\d{1,10}")
+_INTERNAL_TOPICS: Mapping[int, str] = {
+    CoordinatorType.GROUP: GROUP_TOPIC,
+    CoordinatorType.TRANSACTION: TRANSACTION_TOPIC,
+    CoordinatorType.SHARE: SHARE_STATE_TOPIC,
+}
 
 
 async def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
@@ -56,32 +71,35 @@ def _find_or_refuse(key_type: int, key: str, context: RequestContext) -> Coordin
 
 
 def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
-    _check_key(key_type, key, context.version)
-    metadata = context.services.metadata
-    endpoint = metadata.brokers.get(metadata.coordinator_of(key))
+    internal_topic = _internal_topic(key_type, context.version)
+    image = context.services.metadata.image
+    hashed = _share_key(key) if key_type == CoordinatorType.SHARE else key
+    endpoint = image.brokers.get(coordinator_of(image, hashed, internal_topic))
     if endpoint is None:
         raise CoordinatorNotAvailableError
     return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port, error_message="")
 
 
-def _check_key(key_type: int, key: str, version: int) -> None:
-    if key_type == CoordinatorType.SHARE:
-        if version < _FIRST_WITH_SHARE_KEYS:
-            raise InvalidRequestError(f"Share-partition keys require version {_FIRST_WITH_SHARE_KEYS}.")
-        _check_share_key(key)
-    elif key_type not in (CoordinatorType.GROUP, CoordinatorType.TRANSACTION):
+def _internal_topic(key_type: int, version: int) -> str:
+    if key_type == CoordinatorType.SHARE and version < _FIRST_WITH_SHARE_KEYS:
+        raise InvalidRequestError(f"Share-partition keys require version {_FIRST_WITH_SHARE_KEYS}.")
+    internal_topic = _INTERNAL_TOPICS.get(key_type)
+    if internal_topic is None:
         raise InvalidRequestError(f"Unknown key type {key_type}.")
+    return internal_topic
 
 
-def _check_share_key(key: str) -> None:
-    """Parse a share key. A group id may contain colons, so the key is parsed from its end."""
+def _share_key(key: str) -> str:
+    """Parse a share key and return it as Kafka writes it. A group id may contain colons, so its end is parsed."""
     group_id, topic_id, partition = ["", "", *key.rsplit(":", 2)][-3:]
-    if not group_id or not _is_uuid(topic_id) or not partition.removeprefix("-").isdecimal():
+    parsed = _uuid(topic_id)
+    if not group_id or parsed is None or not _PARTITION.fullmatch(partition):
         raise InvalidRequestError(f"Invalid share-partition key '{key}': expected groupId:topicId:partition.")
+    return share_state_key(group_id, parsed, int(partition))
 
 
-def _is_uuid(text: str) -> bool:
+def _uuid(text: str) -> UUID | None:
     try:
-        return len(base64.urlsafe_b64decode(f"{text}==")) == _UUID_BYTES
+        return UUID(bytes=base64.urlsafe_b64decode(f"{text}=="))
     except (binascii.Error, ValueError):
-        return False
+        return None

@@ -80,7 +80,7 @@ def _alter(
     except BrokerError as error:
         return error
     if not validate_only:
-        services.metadata.configs.alter(resource.resource_type, resource.resource_name, changes)
+        services.metadata.alter_configs(resource.resource_type, resource.resource_name, changes)
     return None
 
 

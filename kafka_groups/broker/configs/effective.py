@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from kafka_groups.broker.configs.dynamic import DynamicConfigs
+from kafka_groups.broker.configs.dynamic import DynamicConfigs, DynamicConfigsOwner
 from kafka_groups.broker.log.batches import AppendRules
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.broker import BrokerSettings, changed_settings
@@ -30,14 +30,19 @@ class BrokerConfigs:
     Attributes:
         node_id: Node id of the broker.
         settings: The settings that it started with.
-        dynamic: The dynamic configs of the cluster.
+        owner: Has the dynamic configs of the cluster.
         profile: The release whose configs these are.
     """
 
     node_id: int
     settings: BrokerSettings
-    dynamic: DynamicConfigs
+    owner: DynamicConfigsOwner
     profile: Profile = DEFAULT_PROFILE
+
+    @property
+    def dynamic(self) -> DynamicConfigs:
+        """The dynamic configs of the cluster as they are now."""
+        return self.owner.configs
 
     def overrides(self) -> Mapping[str, str]:
         """Return this broker's dynamic configs, which override those of all brokers."""

@@ -1,6 +1,6 @@
 """The effective configuration of every share group, computed when it changes instead of for every heartbeat."""
 
-from kafka_groups.broker.configs.dynamic import DynamicConfigs
+from kafka_groups.broker.configs.dynamic import DynamicConfigsOwner
 from kafka_groups.broker.configs.effective import group_defaults
 from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig, share_group_config
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
@@ -13,27 +13,26 @@ class GroupConfigs:
 
     Args:
         settings: The brokers' settings, which contain the defaults and bounds.
-        configs: The dynamic configs of groups.
+        owner: Has the dynamic configs of groups.
     """
 
-    def __init__(self, settings: BrokerSettings, configs: DynamicConfigs) -> None:
+    def __init__(self, settings: BrokerSettings, owner: DynamicConfigsOwner) -> None:
         self._settings = settings
-        self._configs = configs
+        self._owner = owner
         self._computed: dict[str, ShareGroupConfig] = {}
-        self._version = configs.version
+        self._computed_from = owner.configs
 
     def __repr__(self) -> str:
         return f"<GroupConfigs: {len(self._computed)} groups>"
 
     def __call__(self, group_id: str) -> ShareGroupConfig:
         """Return the effective configuration of a group."""
-        if self._version != self._configs.version:
+        configs = self._owner.configs
+        if configs is not self._computed_from:
             self._computed.clear()
-            self._version = self._configs.version
+            self._computed_from = configs
         config = self._computed.get(group_id)
         if config is None:
-            overrides = self._configs.overrides(GROUP_RESOURCE, group_id)
-            config = self._computed[group_id] = share_group_config(
-                group_defaults(self._settings, self._configs), overrides
-            )
+            overrides = configs.overrides(GROUP_RESOURCE, group_id)
+            config = self._computed[group_id] = share_group_config(group_defaults(self._settings, configs), overrides)
         return config

@@ -1,11 +1,10 @@
 """The rules for topic names in Kafka."""
 
 import re
-from collections.abc import Iterable
 
 from kafka_groups.errors import InvalidTopicError
 
-__all__ = ["MAX_TOPIC_NAME_LENGTH", "check_topic_name", "colliding_name"]
+__all__ = ["MAX_TOPIC_NAME_LENGTH", "check_topic_name", "collision_key"]
 
 MAX_TOPIC_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
@@ -34,10 +33,9 @@ def check_topic_name(name: str) -> None:
         )
 
 
-def colliding_name(name: str, others: Iterable[str]) -> str | None:
-    """Return the topic in `others` whose name differs only in `.` and `_`, or None."""
-    # Kafka's metric names replace "." with "_", so two topics must not differ only in these.
-    if "." not in name and "_" not in name:
-        return None
-    plain = name.replace(".", "_")
-    return next((other for other in others if other.replace(".", "_") == plain), None)
+def collision_key(name: str) -> str | None:
+    """Return what two colliding names have in common, or None if the name cannot collide with another one.
+
+    Kafka's metric names replace "." with "_", so two topics must not differ only in these.
+    """
+    return name.replace(".", "_") if "." in name or "_" in name else None

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import PartitionMetadata, TopicMetadata
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import (
@@ -39,11 +40,12 @@ def partition_of(topic: TopicMetadata, index: int) -> PartitionMetadata:
     Raises:
         UnknownTopicOrPartitionError: The topic has no such partition.
     """
-    if not 0 <= index < topic.num_partitions:
+    partition = leader_of(topic, index)
+    if partition is None:
         raise UnknownTopicOrPartitionError(
             f"Topic '{topic.name}' has {topic.num_partitions} partition(s), but no partition {index}."
         )
-    return topic.partitions[index]
+    return partition
 
 
 def led_partition(
@@ -69,9 +71,9 @@ def led_partition(
 
 def current_leader(topic: TopicMetadata | None, index: int) -> LeaderIdAndEpoch:
     """Return the leader of a partition, for a client that asked another broker."""
-    if topic is None or not 0 <= index < topic.num_partitions:
+    partition = None if topic is None else leader_of(topic, index)
+    if partition is None:
         return LeaderIdAndEpoch()
-    partition = topic.partitions[index]
     return LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
 
 

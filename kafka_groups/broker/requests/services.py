@@ -45,4 +45,4 @@ class BrokerServices:
 
     @configs.default
     def _configs(self) -> BrokerConfigs:
-        return BrokerConfigs(self.node_id, self.settings, self.metadata.configs, self.profile)
+        return BrokerConfigs(self.node_id, self.settings, self.metadata, self.profile)

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.fetching import Batches, FetchedPartition, FetchRequested, ShareFetching
-from kafka_groups.broker.share_partitions.leadership import Partitions
 from kafka_groups.broker.share_partitions.led_partitions import GroupConfigs, LedSharePartitions
 from kafka_groups.broker.share_partitions.logs import Logs
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
@@ -63,7 +64,7 @@ class SharePartitionLeader:
 
     Args:
         node_id: Node id of this broker.
-        partitions: The partitions and their leaders (`ClusterMetadata`).
+        metadata: The metadata of the cluster, for the leaders of partitions.
         logs: The partitions' logs (`LogStore`).
         state: The cluster's state log.
         group_config: Returns the effective configuration of a group. Must be cheap, because every operation calls it.
@@ -73,7 +74,7 @@ class SharePartitionLeader:
     def __init__(
         self,
         node_id: int,
-        partitions: Partitions,
+        metadata: ClusterMetadata,
         logs: Logs,
         state: ShareStateStore,
         *,
@@ -83,7 +84,7 @@ class SharePartitionLeader:
         self.node_id = node_id
         self.group_config = group_config
         self.sessions = ShareSessions(max_sessions)
-        self._led = LedSharePartitions(node_id, partitions, logs, state, group_config)
+        self._led = LedSharePartitions(node_id, metadata, logs, state, group_config)
 
     def __repr__(self) -> str:
         return (
@@ -235,9 +236,9 @@ class SharePartitionLeader:
                 self._led.drop_group(session.key.group_id)
         return self.take_changed()
 
-    def leadership_lost(self, partition: TopicIdPartition) -> tuple[SharePartitionKey, ...]:
-        """Drop a partition that moved, changed its epoch, or was deleted. Returns the changes like `take_changed`."""
-        self._led.drop_partition(partition)
+    def metadata_changed(self, delta: MetadataDelta) -> tuple[SharePartitionKey, ...]:
+        """Drop partitions that moved, changed their epoch, or were deleted. Returns the changes like `take_changed`."""
+        self._led.drop_partitions(tuple(delta.lost_partitions()))
         return self.take_changed()
 
     def next_deadline_ms(self) -> int | None:

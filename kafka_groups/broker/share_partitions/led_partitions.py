@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.share_partitions.deadlines import Deadlines
-from kafka_groups.broker.share_partitions.leadership import Partitions
 from kafka_groups.broker.share_partitions.logs import Logs, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
@@ -35,17 +36,17 @@ class LedSharePartitions:
 
     Args:
         node_id: Node id of this broker.
-        partitions: The partitions and their leaders.
+        metadata: The metadata of the cluster, for the leaders of partitions.
         logs: The partitions' logs.
         state: The state log.
         group_config: The groups' configurations.
     """
 
     def __init__(
-        self, node_id: int, partitions: Partitions, logs: Logs, state: ShareStateStore, group_config: GroupConfigs
+        self, node_id: int, metadata: ClusterMetadata, logs: Logs, state: ShareStateStore, group_config: GroupConfigs
     ) -> None:
         self._node_id = node_id
-        self._partitions = partitions
+        self._metadata = metadata
         self._logs = logs
         self._state = state
         self._group_config = group_config
@@ -69,14 +70,14 @@ class LedSharePartitions:
             UnknownTopicOrPartitionError: The partition does not exist, or its topic was deleted.
             NotLeaderOrFollowerError: Another broker leads it.
         """
-        topic = self._partitions.topic_by_id(partition.topic_id)
+        topic = self._metadata.topic_by_id(partition.topic_id)
         if topic is None:
             if partition.topic is not None:  # the topic existed when the request or the session got the partition
                 raise UnknownTopicOrPartitionError(f"Topic '{partition.topic}' was deleted.")
             raise UnknownTopicIdError(f"Topic with id {partition.topic_id} does not exist.")
-        if not 0 <= partition.partition < len(topic.partitions):
+        led = leader_of(topic, partition.partition)
+        if led is None:
             raise UnknownTopicOrPartitionError(f"Topic '{topic.name}' has no partition {partition.partition}.")
-        led = topic.partitions[partition.partition]
         if led.leader_id != self._node_id:
             raise NotLeaderOrFollowerError(f"Broker {self._node_id} does not lead {topic.name}-{partition.partition}.")
         return led.leader_epoch
@@ -134,10 +135,17 @@ class LedSharePartitions:
         for key in [key for key in self._loaded if key.group_id == group_id]:
             self.drop(key)
 
-    def drop_partition(self, partition: TopicIdPartition) -> None:
-        """Drop a partition in all groups."""
-        for key in [key for key in self._loaded if key.partition == partition]:
-            self.drop(key)
+    def drop_partitions(self, partitions: Sequence[TopicIdPartition]) -> None:
+        """Drop partitions in all groups: in the given order, and for each of them in the order of loading."""
+        if not partitions:
+            return
+        loaded: dict[TopicIdPartition, list[SharePartitionKey]] = {partition: [] for partition in partitions}
+        for key in self._loaded:
+            if key.partition in loaded:
+                loaded[key.partition].append(key)
+        for keys in loaded.values():
+            for key in keys:
+                self.drop(key)
 
     # ---------------------------------------------------------------------------------------- changing
 

@@ -18,6 +18,7 @@ from kafka_groups.broker.coordinators.groups.share.members import MemberClient
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
 from kafka_groups.broker.coordinators.groups.share.state_partitions import pending_initializations, share_partitions
 from kafka_groups.broker.coordinators.groups.topics import ShareState, TopicsImage
+from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_group_describe import DescribedGroup
 from kafka_groups.protocol.messages.share_group_heartbeat import (
@@ -117,9 +118,13 @@ class GroupCoordinator:
             self._delete_share_state(group_id, topics)
         self._commit(deletion)
 
-    def topics_deleted(self) -> None:
-        """Delete the share state of topics that no longer exist. Call this after a topic was deleted."""
-        for group_id in tuple(self._shard.groups):
+    def metadata_changed(self, delta: MetadataDelta) -> None:
+        """Delete the share state of deleted topics, group by group in the order in which the groups were created.
+
+        New topics and new partitions are noticed with a member's next heartbeat, as in Kafka.
+        """
+        deleted = frozenset(topic.topic_id for topic in delta.deleted)
+        for group_id in self._shard.groups_with_state_of(deleted):
             self._commit(self._shard.drop_deleted_topics(group_id))
             self._settle_share_state(group_id)
 

@@ -5,8 +5,9 @@ Only `replay` changes the groups themselves. An operation may directly change on
 coordinator moves: session deadlines, and the time at which a target assignment was last computed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from types import MappingProxyType
+from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.result import Result
@@ -75,6 +76,12 @@ class GroupShard:
         if group is None:
             raise GroupIdNotFoundError(f"Group {group_id} not found.")
         return group
+
+    def groups_with_state_of(self, topic_ids: Set[UUID]) -> list[str]:
+        """Return the groups that have share state of one of these topics, in the order in which they were created."""
+        if not topic_ids:
+            return []
+        return [each for each, group in self._groups.items() if topic_ids & group.state_partitions.topic_names.keys()]
 
     # --------------------------------------------------------------------------------------- hard state
 

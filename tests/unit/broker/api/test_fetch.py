@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.metadata.events import MetadataEvent
+from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
@@ -233,10 +234,11 @@ def test_a_fetch_does_not_wait_for_a_deleted_topic() -> None:
         broker = broker_with({0: 1}, clock=simulation.clock)
         topic_id = broker.topic_id("t")
 
-        def notify(event: MetadataEvent) -> None:
-            broker.services.purgatory.notify(event.partition)
+        def wake(_image: MetadataImage, delta: MetadataDelta) -> None:
+            for partition in delta.lost_partitions():
+                broker.services.purgatory.notify(partition)
 
-        broker.metadata.on_change(notify)
+        broker.metadata.on_change(wake)
         delete = DeleteTopicsRequest(topics=(DeleteTopicState(topic_id=topic_id),), timeout_ms=0)
         waited, _ = await waited_ms(broker, fetch({0: 2}, max_wait_ms=500), lambda: broker.ask(delete))
         return waited

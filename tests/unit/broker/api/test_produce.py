@@ -76,7 +76,7 @@ async def test_unknown_topics_and_partitions() -> None:
         response = await broker.ask(produce(topic_id=topic.topic_id, index=index), 13)
         assert only(response).error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert only(response).base_offset == -1
-    assert len(broker.metadata.topics()) == 1  # type: ignore[arg-type]
+    assert len(broker.metadata.topics()) == 1
 
 
 async def test_another_leader_is_told_with_its_address() -> None:

@@ -8,7 +8,8 @@ from uuid import UUID
 import attrs
 import pytest
 
-from kafka_groups.broker.metadata.cluster_metadata import FINALIZED_FEATURES
+from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.metadata.image import FINALIZED_FEATURES, MetadataImage
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
@@ -49,9 +50,15 @@ class ShareBroker(HandlerBroker):
     """Broker 0 with topic t, whose share-partitions of group g begin at 0."""
 
     def __init__(
-        self, partitions: int = 1, *, brokers: int = 1, max_sessions: int = 10, clock: Clock | None = None
+        self,
+        partitions: int = 1,
+        *,
+        brokers: int = 1,
+        max_sessions: int = 10,
+        clock: Clock | None = None,
+        features: Mapping[str, int] = FINALIZED_FEATURES,
     ) -> None:
-        super().__init__(brokers, clock=clock)
+        super().__init__(brokers, clock=clock, features=features)
         topic = self.metadata.create_topic("t", partitions)
         state = ShareStateStore()
         for partition in topic.partitions:
@@ -163,8 +170,7 @@ async def test_an_unknown_acquire_mode_uses_up_the_epoch() -> None:
 
 
 async def test_without_the_feature_nothing_is_served() -> None:
-    broker = ShareBroker()
-    broker.metadata.features = {**FINALIZED_FEATURES, "share.version": 0}
+    broker = ShareBroker(features={**FINALIZED_FEATURES, "share.version": 0})
     for request in (broker.fetch_request(0, (0,)), broker.ack_request(1, {})):
         assert (await broker.ask(request)).error_code is ErrorCode.UNSUPPORTED_VERSION
 
@@ -247,7 +253,7 @@ def simulated(
     start: Callable[[ShareBroker], Coroutine[Any, Any, Any]],
     waiting: Callable[[ShareBroker], ShareFetchRequest],
     after_100_ms: Callable[[ShareBroker], Coroutine[Any, Any, Any]] | None = None,
-    **options: int,
+    **options: Any,
 ) -> tuple[int, Any]:
     """Milliseconds that a fetch took, and its response."""
 
@@ -343,11 +349,13 @@ def test_the_records_of_a_closed_session_wait_for_the_end_of_another_members_wai
 
 def test_a_moved_leader_ends_the_waiting() -> None:
     async def move(broker: ShareBroker) -> None:
+        def told(_image: MetadataImage, delta: MetadataDelta) -> None:
+            broker.services.share.metadata_changed(delta)
+            for partition in delta.lost_partitions():
+                broker.services.purgatory.notify(partition)
+
+        broker.metadata.on_change(told)
         broker.metadata.move_leader(TopicPartition("t", 0), 1)
-        tip = broker.metadata.topic("t")
-        assert tip is not None
-        broker.services.share.leadership_lost(tip.topic_id_partition(0))
-        broker.services.purgatory.notify(tip.topic_id_partition(0))
 
     took_ms, response = simulated(ann_holds_all, bob_waits, move, brokers=2)
     assert took_ms == 100

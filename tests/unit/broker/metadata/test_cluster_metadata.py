@@ -5,7 +5,7 @@ import random
 import pytest
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.metadata.events import LeaderMoved, MetadataEvent, PartitionCreated, PartitionDeleted
+from kafka_groups.broker.metadata.delta import BrokerChanged, GrownTopic, LeaderMoved, MetadataDelta
 from kafka_groups.broker.metadata.topics import NO_LEADER, BrokerEndpoint
 from kafka_groups.errors import (
     InvalidPartitionsError,
@@ -25,10 +25,10 @@ def cluster_of(brokers: int) -> ClusterMetadata:
     return metadata
 
 
-def events_of(metadata: ClusterMetadata) -> list[MetadataEvent]:
-    events: list[MetadataEvent] = []
-    metadata.on_change(events.append)
-    return events
+def deltas_of(metadata: ClusterMetadata) -> list[MetadataDelta]:
+    deltas: list[MetadataDelta] = []
+    metadata.on_change(lambda _, delta: deltas.append(delta))
+    return deltas
 
 
 def test_leaders_go_round_the_brokers_within_and_between_topics() -> None:
@@ -85,11 +85,14 @@ def test_creation_is_refused_for_a_known_name_and_bad_numbers() -> None:
 def test_partitions_are_added_at_the_end() -> None:
     metadata = cluster_of(2)
     before = metadata.create_topic("t", 2, 1)
-    events = events_of(metadata)
+    deltas = deltas_of(metadata)
     after = metadata.create_partitions("t", 4)
     assert after.partitions[:2] == before.partitions
     assert [p.partition for p in after.partitions] == [0, 1, 2, 3]
-    assert [e.partition.partition for e in events if isinstance(e, PartitionCreated)] == [2, 3]
+    assert [delta.grown for delta in deltas] == [(GrownTopic(after, 2),)]
+    assert deltas[0].grown[0].added == after.partitions[2:]
+    assert [each.partition for each in deltas[0].new_partitions()] == [2, 3]
+    assert (deltas[0].leaders, deltas[0].created) == ((), ())
     for count in (4, 3):
         with pytest.raises(InvalidPartitionsError):
             metadata.create_partitions("t", count)
@@ -98,9 +101,10 @@ def test_partitions_are_added_at_the_end() -> None:
 def test_topic_created_again_has_another_id() -> None:
     metadata = cluster_of(1)
     old = metadata.create_topic("t", 1, 1, {"retention.ms": "1"})
-    events = events_of(metadata)
+    deltas = deltas_of(metadata)
     assert metadata.delete_topic("t") == old
-    assert [type(event) for event in events] == [PartitionDeleted]
+    assert [(delta.deleted, delta.configs) for delta in deltas] == [((old,), ((TOPIC_RESOURCE, "t"),))]
+    assert list(deltas[0].lost_partitions()) == [old.topic_id_partition(0)]
     assert metadata.topic_by_id(old.topic_id) is None
     assert metadata.configs.config_value(TOPIC_RESOURCE, "t", "retention.ms") is None
     assert metadata.create_topic("t").topic_id != old.topic_id
@@ -111,12 +115,13 @@ def test_topic_created_again_has_another_id() -> None:
 def test_moved_leader_has_the_next_epoch_and_is_told() -> None:
     metadata = cluster_of(3)
     topic = metadata.create_topic("t", 2, 1)
-    events = events_of(metadata)
+    deltas = deltas_of(metadata)
     moved = metadata.move_leader(TopicPartition("t", 1), 2)
     assert (moved.leader_id, moved.leader_epoch, moved.replicas) == (2, 1, (2,))
     assert metadata.topic("t").partitions == (topic.partitions[0], moved)  # type: ignore[union-attr]
     assert metadata.partition(topic.topic_id, 1) == moved
-    assert events == [LeaderMoved(topic.topic_id_partition(1), 1, 2, 1)]
+    assert [delta.leaders for delta in deltas] == [(LeaderMoved(topic.topic_id_partition(1), 1, 2, 1),)]
+    assert list(deltas[0].lost_partitions()) == [topic.topic_id_partition(1)]
     with pytest.raises(UnknownTopicOrPartitionError):
         metadata.move_leader(TopicPartition("t", 2), 0)
     with pytest.raises(ValueError, match="Broker 9"):
@@ -156,24 +161,64 @@ def test_groups_move_away_from_a_lost_broker_only() -> None:
 
 def test_listener_that_was_taken_back_hears_nothing() -> None:
     metadata = cluster_of(1)
-    events: list[MetadataEvent] = []
-    stop = metadata.on_change(events.append)
+    deltas: list[MetadataDelta] = []
+    stop = metadata.on_change(lambda _, delta: deltas.append(delta))
+    stop()
     stop()
     metadata.create_topic("t")
-    assert events == []
+    assert deltas == []
 
 
 def test_configs_are_kept_by_resource() -> None:
-    configs = cluster_of(1).configs
-    configs.alter(GROUP_RESOURCE, "g", {"a": "1", "b": "2"})
-    configs.alter(TOPIC_RESOURCE, "g", {"a": "3"})
-    assert configs.config_value(GROUP_RESOURCE, "g", "a") == "1"
-    configs.alter(GROUP_RESOURCE, "g", {"a": None, "missing": None})
-    assert dict(configs.overrides(GROUP_RESOURCE, "g")) == {"b": "2"}
-    assert configs.names(GROUP_RESOURCE) == ("g",)
-    configs.alter(GROUP_RESOURCE, "g", {"b": None})
-    assert configs.names(GROUP_RESOURCE) == ()
-    assert configs.config_value(TOPIC_RESOURCE, "g", "a") == "3"
+    metadata = cluster_of(1)
+    deltas = deltas_of(metadata)
+    metadata.alter_configs(GROUP_RESOURCE, "g", {"a": "1", "b": "2"})
+    metadata.alter_configs(TOPIC_RESOURCE, "g", {"a": "3"})
+    assert metadata.configs.config_value(GROUP_RESOURCE, "g", "a") == "1"
+    metadata.alter_configs(GROUP_RESOURCE, "g", {"a": None, "missing": None})
+    assert dict(metadata.configs.overrides(GROUP_RESOURCE, "g")) == {"b": "2"}
+    assert metadata.configs.names(GROUP_RESOURCE) == ("g",)
+    metadata.alter_configs(GROUP_RESOURCE, "g", {"b": None})
+    assert metadata.configs.names(GROUP_RESOURCE) == ()
+    assert metadata.configs.config_value(TOPIC_RESOURCE, "g", "a") == "3"
+    group, topic = (GROUP_RESOURCE, "g"), (TOPIC_RESOURCE, "g")
+    assert [delta.configs for delta in deltas] == [(group,), (topic,), (group,), (group,)]
+
+
+def test_a_change_that_changes_nothing_makes_no_image() -> None:
+    metadata = cluster_of(1)
+    before, deltas = metadata.image, deltas_of(metadata)
+    metadata.alter_configs(GROUP_RESOURCE, "g", {"a": None})
+    metadata.unregister_broker(7)
+    metadata.register_broker(metadata.brokers[0])
+    assert (metadata.image, deltas) == (before, [])
+
+
+def test_a_broker_that_stops_and_comes_back_is_one_delta_each() -> None:
+    metadata = cluster_of(2)
+    safe, alone = metadata.create_topic("safe", 2, 2), metadata.create_topic("alone", 2, 1)
+    endpoint, deltas = metadata.brokers[1], deltas_of(metadata)
+    metadata.unregister_broker(1)
+    metadata.register_broker(endpoint)
+    assert [delta.brokers for delta in deltas] == [
+        (BrokerChanged(1, endpoint, None),),
+        (BrokerChanged(1, None, endpoint),),
+    ]
+    assert deltas[0].leaders == (
+        LeaderMoved(safe.topic_id_partition(1), 1, 0, 1),
+        LeaderMoved(alone.topic_id_partition(1), 1, NO_LEADER, 1),
+    )
+    assert deltas[1].leaders == (LeaderMoved(alone.topic_id_partition(1), NO_LEADER, 1, 2),)
+
+
+def test_topics_are_listed_in_the_order_of_their_creation() -> None:
+    metadata = cluster_of(2)
+    for name in ("c", "a", "b"):
+        metadata.create_topic(name)
+    metadata.move_leader(TopicPartition("c", 0), 1)
+    metadata.delete_topic("c")
+    metadata.create_topic("c")
+    assert [topic.name for topic in metadata.topics()] == ["a", "b", "c"]
 
 
 def test_same_seed_makes_the_same_ids() -> None:

@@ -30,6 +30,7 @@ from kafka_groups.errors import (
     UnknownServerError,
     UnknownTopicOrPartitionError,
 )
+from kafka_groups.protocol.messages.config_resources import TOPIC_RESOURCE
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.protocol.record_batch import iter_batches
@@ -524,8 +525,24 @@ def test_lost_leadership_forgets_and_tells_the_waiting() -> None:
     cluster = Cluster()
     cluster.produce()
     cluster.fetch()
-    assert cluster.leader.leadership_lost(cluster.tip()) == (SharePartitionKey("g", cluster.tip()),)
+    told: list[tuple[SharePartitionKey, ...]] = []
+    cluster.metadata.on_change(lambda _, delta: told.append(cluster.leader.metadata_changed(delta)))
+    cluster.move(0, 1)
+    assert told == [(SharePartitionKey("g", cluster.tip()),)]
     assert cluster.leader.next_deadline_ms() is None
+
+
+def test_partitions_that_are_lost_together_are_told_in_their_order() -> None:
+    cluster = Cluster(partitions=3)
+    for partition in (2, 0, 1):
+        cluster.produce(partition=partition)
+    cluster.fetch()
+    told: list[tuple[SharePartitionKey, ...]] = []
+    cluster.metadata.on_change(lambda _, delta: told.append(cluster.leader.metadata_changed(delta)))
+    cluster.metadata.create_partitions("t", 4)
+    cluster.metadata.alter_configs(TOPIC_RESOURCE, "t", {"retention.ms": "1"})
+    cluster.metadata.delete_topic("t")
+    assert told == [(), (), tuple(SharePartitionKey("g", cluster.tip(partition)) for partition in range(3))]
 
 
 def test_a_state_that_was_initialised_anew_is_read_again_when_a_session_opens() -> None:

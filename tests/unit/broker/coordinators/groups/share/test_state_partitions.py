@@ -71,8 +71,7 @@ def test_state_of_a_deleted_topic_goes_when_its_deletion_is_told(coordination: C
     bills = coordination.topics.create("bills", 1)
     coordination.join("a", "orders", "bills")
     coordination.leave("a")
-    coordination.topics.delete("orders")
-    coordination.coordinator.topics_deleted()
+    coordination.delete_and_tell("orders")
     assert coordination.share_states.start_offsets == {(GROUP, bills, 0): -1}
     assert coordination.group.state_partitions.topic_names == {bills: "bills"}
 
