@@ -4,6 +4,13 @@ import pytest
 
 from kafka_groups.broker.api import find_coordinator
 from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.metadata.placement import (
+    GROUP_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTION_TOPIC,
+    coordinator_of,
+    partition_of_key,
+)
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest
 from tests.support.group_services import at_version, group_context
@@ -52,11 +59,43 @@ async def test_unknown_key_type(context: RequestContext) -> None:
 async def test_share_partition(context: RequestContext, key: str) -> None:
     (coordinator,) = await find(context, 2, key)
     assert (coordinator.error_code, coordinator.key) == (ErrorCode.NONE, key)
+    assert coordinator.node_id == coordinator_of(context.services.metadata.image, key, SHARE_STATE_TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("key_type", "internal_topic"), [(0, GROUP_TOPIC), (1, TRANSACTION_TOPIC), (2, SHARE_STATE_TOPIC)]
+)
+async def test_the_leader_in_the_internal_topic_coordinates(
+    context: RequestContext, key_type: int, internal_topic: str
+) -> None:
+    topic = context.services.metadata.create_topic(internal_topic, 5)
+    keys = [f"{name}:{TOPIC_ID}:3" for name in range(20)]
+    found = await find(context, key_type, *keys)
+    leaders = [topic.partitions[partition_of_key(key, 5)].leader_id for key in keys]
+    assert [coordinator.node_id for coordinator in found] == leaders
+    assert set(leaders) == {0, 1, 2}
+    for other in {0, 1, 2} - {key_type}:
+        assert [each.node_id for each in await find(context, other, *keys)] != leaders
+
+
+async def test_a_share_key_is_read_before_it_is_hashed(context: RequestContext) -> None:
+    found = await find(context, 2, *(f"group:{TOPIC_ID}:{'0' * zeros}7" for zeros in range(9)))
+    assert len({coordinator.node_id for coordinator in found}) == 1
 
 
 @pytest.mark.parametrize(
     "key",
-    ["", "group", "group:0", f":{TOPIC_ID}:0", "group:abc:0", f"group:{TOPIC_ID}:x", f"group:{TOPIC_ID}", "g:!!:0"],
+    [
+        "",
+        "group",
+        "group:0",
+        f":{TOPIC_ID}:0",
+        "group:abc:0",
+        f"group:{TOPIC_ID}:x",
+        f"group:{TOPIC_ID}",
+        "g:!!:0",
+        f"g:{TOPIC_ID}:{'9' * 5000}",
+    ],
 )
 async def test_malformed_share_partition(context: RequestContext, key: str) -> None:
     (coordinator,) = await find(context, 2, key)
