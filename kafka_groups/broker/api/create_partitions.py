@@ -1,7 +1,7 @@
 """CreatePartitions (key 37), v0-v3: adds partitions to topics, or with `validate_only` only checks the request.
 
 Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not an increase), INVALID_REPLICA_ASSIGNMENT,
-INVALID_REQUEST (topic listed twice).
+INVALID_REQUEST (topic listed twice). All topics get POLICY_VIOLATION if more than 10,000 partitions are added together.
 """
 
 from collections import Counter
@@ -10,9 +10,10 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.changes import check_new_partitions
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.requests.assignments import checked_replicas
+from kafka_groups.broker.requests.batch_limits import check_added_partitions
 from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.errors import BrokerError, InvalidReplicaAssignmentError, InvalidRequestError
+from kafka_groups.errors import BrokerError, InvalidReplicaAssignmentError, InvalidRequestError, PolicyViolationError
 from kafka_groups.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -26,15 +27,25 @@ __all__ = ["handle"]
 async def handle(request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
     """Return one result for each topic."""
     times = Counter(topic.name for topic in request.topics)
+    metadata = context.services.metadata
+    try:
+        check_added_partitions(_added(topic, metadata) for topic in request.topics if times[topic.name] == 1)
+    except PolicyViolationError as error:
+        return CreatePartitionsResponse(results=tuple(_result(topic.name, error) for topic in request.topics))
     results: dict[str, CreatePartitionsTopicResult] = {}
     for topic in request.topics:
-        error = _grow(topic, context.services.metadata, times[topic.name], validate_only=request.validate_only)
-        results[topic.name] = CreatePartitionsTopicResult(
-            name=topic.name,
-            error_code=code_of(error),
-            error_message=message_of(error),
-        )
+        refusal = _grow(topic, metadata, times[topic.name], validate_only=request.validate_only)
+        results[topic.name] = _result(topic.name, refusal)
     return CreatePartitionsResponse(results=tuple(results.values()))
+
+
+def _added(topic: CreatePartitionsTopic, metadata: ClusterMetadata) -> int:
+    known = metadata.topic(topic.name)
+    return 0 if known is None else topic.count - known.num_partitions
+
+
+def _result(name: str, error: BrokerError | None) -> CreatePartitionsTopicResult:
+    return CreatePartitionsTopicResult(name=name, error_code=code_of(error), error_message=message_of(error))
 
 
 def _grow(

@@ -6,10 +6,12 @@ size and configs.
 
 Errors per topic: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR,
 INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST (topic listed twice; numbers together with an assignment).
+All topics get POLICY_VIOLATION if they have more than 10,000 partitions together, or if topics, configs and partitions
+together are more than 10,000.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from attrs import frozen
@@ -19,10 +21,17 @@ from kafka_groups.broker.configs.entries import ConfigEntry, topic_entries
 from kafka_groups.broker.metadata.changes import check_new_topic
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.requests.assignments import checked_replicas
+from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_topics, check_records
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.config.topic import topic_config
-from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidReplicaAssignmentError, InvalidRequestError
+from kafka_groups.errors import (
+    BrokerError,
+    InvalidConfigError,
+    InvalidReplicaAssignmentError,
+    InvalidRequestError,
+    PolicyViolationError,
+)
 from kafka_groups.protocol.messages.create_topics import (
     BROKER_DEFAULT,
     CreatableTopic,
@@ -44,29 +53,65 @@ class _TopicPlan:
     configs: Mapping[str, str]
     assignment: tuple[tuple[int, ...], ...]
 
+    @property
+    def records(self) -> int:
+        """How many records Kafka's controller writes for it."""
+        return 1 + len(self.configs) + self.num_partitions
+
 
 async def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
     """Return one result for each topic."""
     times = Counter(topic.name for topic in request.topics)
-    results: list[CreatableTopicResult] = []
-    for topic in request.topics:
-        if times[topic.name] > 1:
-            results.append(_refusal(topic.name, InvalidRequestError("Duplicate topic name.")))
-        else:
-            results.append(_create_or_refuse(topic, context.services, validate_only=request.validate_only))
-    return CreateTopicsResponse(topics=tuple({result.name: result for result in results}.values()))
+    once = [topic for topic in request.topics if times[topic.name] == 1]
+    try:
+        plans = _plans(once, context.services)
+    except PolicyViolationError as error:
+        return CreateTopicsResponse(topics=tuple(_refusal(topic.name, error) for topic in request.topics))
+    results: dict[str, CreatableTopicResult] = {}
+    for name in times:
+        plan = plans.get(name, InvalidRequestError("Duplicate topic name."))
+        results[name] = _create_or_refuse(name, plan, context.services, validate_only=request.validate_only)
+    return CreateTopicsResponse(topics=tuple(results.values()))
 
 
-def _create_or_refuse(topic: CreatableTopic, services: BrokerServices, *, validate_only: bool) -> CreatableTopicResult:
-    metadata = services.metadata
+def _plans(topics: Sequence[CreatableTopic], services: BrokerServices) -> dict[str, _TopicPlan | BrokerError]:
+    """Return what to create, or why not, for each topic.
+
+    Raises:
+        PolicyViolationError: The request is too large.
+    """
+    check_new_partitions_of_topics(_asked_partitions(topic, services) for topic in topics)
+    plans = {topic.name: _plan_or_error(topic, services) for topic in topics}
+    check_records(plan.records for plan in plans.values() if isinstance(plan, _TopicPlan))
+    return plans
+
+
+def _asked_partitions(topic: CreatableTopic, services: BrokerServices) -> int:
+    if topic.assignments:
+        return len(topic.assignments)
+    return services.settings.num_partitions if topic.num_partitions == BROKER_DEFAULT else topic.num_partitions
+
+
+def _plan_or_error(topic: CreatableTopic, services: BrokerServices) -> _TopicPlan | BrokerError:
     try:
         plan = _plan(topic, services)
-        check_new_topic(metadata.image, topic.name, plan.num_partitions, plan.replication_factor)
+        check_new_topic(services.metadata.image, topic.name, plan.num_partitions, plan.replication_factor)
     except BrokerError as error:
-        return _refusal(topic.name, error)
-    topic_id = None if validate_only else _create(topic.name, plan, metadata)
+        return error
+    return plan
+
+
+def _create_or_refuse(
+    name: str, plan: _TopicPlan | BrokerError, services: BrokerServices, *, validate_only: bool
+) -> CreatableTopicResult:
+    if isinstance(plan, BrokerError):
+        return _refusal(name, plan)
+    try:
+        topic_id = None if validate_only else _create(name, plan, services.metadata)
+    except BrokerError as error:  # it collides with another topic of the request
+        return _refusal(name, error)
     return CreatableTopicResult(
-        name=topic.name,
+        name=name,
         topic_id=topic_id,
         num_partitions=plan.num_partitions,
         replication_factor=plan.replication_factor,
@@ -88,12 +133,9 @@ def _plan(topic: CreatableTopic, services: BrokerServices) -> _TopicPlan:
     if topic.assignments:
         assignment = _checked_assignment(topic, services)
         return _TopicPlan(len(assignment), len(assignment[0]), configs, assignment)
-    settings = services.settings
-    partitions = settings.num_partitions if topic.num_partitions == BROKER_DEFAULT else topic.num_partitions
-    factor = (
-        settings.default_replication_factor if topic.replication_factor == BROKER_DEFAULT else topic.replication_factor
-    )
-    return _TopicPlan(partitions, factor, configs, ())
+    default_factor = services.settings.default_replication_factor
+    factor = default_factor if topic.replication_factor == BROKER_DEFAULT else topic.replication_factor
+    return _TopicPlan(_asked_partitions(topic, services), factor, configs, ())
 
 
 def _checked_configs(topic: CreatableTopic, services: BrokerServices) -> dict[str, str]:

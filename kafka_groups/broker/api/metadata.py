@@ -2,22 +2,26 @@
 
 Topics are identified by name, or by id (v12). Null (v1) or an empty list (v0) means all topics. A topic with an unknown
 but valid name is created if the request allows it (always before v4) and `auto.create.topics.enable` is set. The
-response contains the new topic at once, whereas Kafka's client has to ask again.
+response contains the new topic at once, whereas Kafka's client has to ask again. More topics than one CreateTopics
+request may create are not created.
 
 Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION, INVALID_REPLICATION_FACTOR
 (of an automatic creation), INVALID_REQUEST (an id before v12, or neither a name nor an id).
 Errors per partition: LEADER_NOT_AVAILABLE.
 """
 
+from collections.abc import Iterable
+
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.metadata.topics import NO_LEADER, BrokerEndpoint, PartitionMetadata, TopicMetadata
 from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_topics, check_records
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.errors import BrokerError, InvalidRequestError, UnknownTopicOrPartitionError
+from kafka_groups.errors import BrokerError, InvalidRequestError, PolicyViolationError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
 from kafka_groups.protocol.messages.metadata import (
@@ -58,14 +62,29 @@ def _topics(request: MetadataRequest, context: RequestContext) -> tuple[Metadata
     if request.topics is None or (context.version == 0 and not request.topics):
         return tuple(_topic(topic, metadata, operations) for topic in metadata.topics())
     wanted = dict.fromkeys(request.topics)
-    return tuple(_find_or_refuse(topic, request, context, operations) for topic in wanted)
+    may_create = request.allow_auto_topic_creation and _may_create(wanted, context.services)
+    return tuple(_find_or_refuse(topic, context, operations, may_create=may_create) for topic in wanted)
+
+
+def _may_create(wanted: Iterable[MetadataRequestTopic], services: BrokerServices) -> bool:
+    """Return whether unknown topics are created. As in Kafka, they remain unknown if they are too many."""
+    if not services.settings.auto_create_topics_enable:
+        return False
+    each = services.settings.num_partitions
+    unknown = sum(1 for topic in wanted if topic.name is not None and services.metadata.topic(topic.name) is None)
+    try:
+        check_new_partitions_of_topics([each * unknown])
+        check_records([(1 + each) * unknown])
+    except PolicyViolationError:
+        return False
+    return True
 
 
 def _find_or_refuse(
-    wanted: MetadataRequestTopic, request: MetadataRequest, context: RequestContext, operations: int
+    wanted: MetadataRequestTopic, context: RequestContext, operations: int, *, may_create: bool
 ) -> MetadataResponseTopic:
     try:
-        topic = _find_or_create(wanted, context, may_create=request.allow_auto_topic_creation)
+        topic = _find_or_create(wanted, context, may_create=may_create)
     except BrokerError as error:
         name = wanted.name
         if name is None and context.version < _FIRST_WITH_TOPIC_IDS:
@@ -85,7 +104,7 @@ def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, ma
     try:
         return topic_by_id_or_name(services.metadata, wanted.topic_id, wanted.name or "")
     except UnknownTopicOrPartitionError:
-        if not (may_create and services.settings.auto_create_topics_enable):
+        if not may_create:
             raise
     return _create(wanted.name or "", services)
 

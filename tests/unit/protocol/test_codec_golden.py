@@ -14,6 +14,7 @@ from kafka_groups.protocol.codec import (
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import AcknowledgeType
+from tests.support.coordinator_keys import FILE as COORDINATOR_KEYS
 from tests.support.golden import DIRECTORY, MANIFEST, Golden, load_manifest
 from tests.support.golden_records import FILE as RECORDS
 from tests.support.golden_state import NEWEST, OLDEST, STATE_MEANINGS, STATE_RESPONSES
@@ -51,8 +52,8 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
     assert {frame.name.partition("-")[0] for frame in FRAMES} == {
         "java", "java41", "librdkafka", "raw", NEWEST, OLDEST
     }  # fmt: skip
-    stored = {path for path in DIRECTORY.rglob("*") if path.is_file()}
-    assert stored - {*PROFILES.iterdir()} == {MANIFEST, RECORDS, *(f.path for f in FRAMES)}
+    stored = {path for path in DIRECTORY.rglob("*") if path.is_file()} - {*PROFILES.iterdir()}
+    assert stored == {MANIFEST, RECORDS, COORDINATOR_KEYS, *(frame.path for frame in FRAMES)}
 
 
 @every_frame

@@ -1,0 +1,296 @@
+"""A request of every API that an embedded broker answers without an error, and the same with one huge number in it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+import attrs
+from attrs import evolve, frozen
+
+from kafka_groups.broker.profile import DEFAULT_PROFILE
+from kafka_groups.protocol.apis import ApiKey, api_of
+from kafka_groups.protocol.codec import encode_request
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_groups.protocol.messages.config_resources import TOPIC_RESOURCE
+from kafka_groups.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from kafka_groups.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
+from kafka_groups.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kafka_groups.protocol.messages.describe_cluster import DescribeClusterRequest
+from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_groups.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
+)
+from kafka_groups.protocol.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    TopicRequest,
+)
+from kafka_groups.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_groups.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
+from kafka_groups.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_groups.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafka_groups.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kafka_groups.protocol.messages.share_acknowledge import (
+    AcknowledgementBatch,
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from kafka_groups.protocol.messages.share_fetch import ShareFetchPartition, ShareFetchRequest, ShareFetchTopic
+from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+
+_LARGEST = (2**63 - 1, 2**31 - 1, 2**15 - 1, 2**7 - 1)
+
+
+@frozen
+class Place:
+    """What a request may name: a topic with two partitions and records, a group and its member."""
+
+    topic: str
+    topic_id: UUID
+    group_id: str
+    member_id: str
+    batch: bytes
+
+
+@frozen
+class Case:
+    """A request, and the ones that come before it on the same connection."""
+
+    request: Callable[[Place], object]
+    before: Callable[[Place], tuple[object, ...]] = lambda _: ()
+    allowed: frozenset[ErrorCode] = frozenset({ErrorCode.NONE})
+    """Errors that cannot be avoided."""
+
+
+def _share_fetch(place: Place, epoch: int, acknowledged: tuple[AcknowledgementBatch, ...] = ()) -> ShareFetchRequest:
+    partition = ShareFetchPartition(partition_index=0, acknowledgement_batches=acknowledged)
+    return ShareFetchRequest(
+        group_id=place.group_id, member_id=place.member_id, share_session_epoch=epoch, max_wait_ms=0, min_bytes=0,
+        max_records=1, batch_size=1, topics=(ShareFetchTopic(topic_id=place.topic_id, partitions=(partition,)),),
+    )  # fmt: skip
+
+
+def _acknowledged(first: int, last: int) -> tuple[AcknowledgementBatch, ...]:
+    return (AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=(1,)),)
+
+
+def _share_acknowledge(place: Place) -> ShareAcknowledgeRequest:
+    partition = AcknowledgePartition(partition_index=0, acknowledgement_batches=_acknowledged(0, 0))
+    topic = AcknowledgeTopic(topic_id=place.topic_id, partitions=(partition,))
+    return ShareAcknowledgeRequest(
+        group_id=place.group_id, member_id=place.member_id, share_session_epoch=1, topics=(topic,)
+    )
+
+
+def _produce(place: Place) -> ProduceRequest:
+    data = (PartitionProduceData(index=0, records=place.batch),)
+    topic = TopicProduceData(topic_id=place.topic_id, partition_data=data)
+    return ProduceRequest(acks=1, timeout_ms=100, topic_data=(topic,))
+
+
+def _fetch(place: Place) -> FetchRequest:
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1_000)
+    topics = (FetchTopic(topic_id=place.topic_id, partitions=(partition,)),)
+    return FetchRequest(max_wait_ms=0, min_bytes=1, session_epoch=0, topics=topics)
+
+
+def _create_topics(place: Place) -> CreateTopicsRequest:
+    chosen = CreatableTopic(name="new", num_partitions=1, replication_factor=1)
+    assignments = (CreatableReplicaAssignment(partition_index=0, broker_ids=(1,)),)
+    given = CreatableTopic(name="given", num_partitions=-1, replication_factor=-1, assignments=assignments)
+    return CreateTopicsRequest(topics=(chosen, given))
+
+
+def _create_partitions(place: Place) -> CreatePartitionsRequest:
+    chosen = CreatePartitionsTopic(name=place.topic, count=3, assignments=None)
+    given = CreatePartitionsTopic(name="other", count=2, assignments=(CreatePartitionsAssignment(broker_ids=(1,)),))
+    return CreatePartitionsRequest(topics=(chosen, given), timeout_ms=100, validate_only=False)
+
+
+def _delete_records(place: Place) -> DeleteRecordsRequest:
+    topic = DeleteRecordsTopic(name=place.topic, partitions=(DeleteRecordsPartition(partition_index=0, offset=1),))
+    return DeleteRecordsRequest(topics=(topic,), timeout_ms=100)
+
+
+def _list_offsets(place: Place) -> ListOffsetsRequest:
+    partition = ListOffsetsPartition(partition_index=0, timestamp=-1)
+    return ListOffsetsRequest(topics=(ListOffsetsTopic(name=place.topic, partitions=(partition,)),))
+
+
+def _describe_topic_partitions(place: Place) -> DescribeTopicPartitionsRequest:
+    cursor = Cursor(topic_name=place.topic, partition_index=0)
+    return DescribeTopicPartitionsRequest(topics=(TopicRequest(name=place.topic),), cursor=cursor)
+
+
+def _describe_offsets(place: Place) -> DescribeShareGroupOffsetsRequest:
+    topics = (DescribeShareGroupOffsetsRequestTopic(topic_name=place.topic, partitions=(0,)),)
+    group = DescribeShareGroupOffsetsRequestGroup(group_id=place.group_id, topics=topics)
+    return DescribeShareGroupOffsetsRequest(groups=(group,))
+
+
+def _alter_configs(place: Place) -> IncrementalAlterConfigsRequest:
+    config = AlterableConfig(name="retention.ms", config_operation=0, value="9223372036854775807")
+    resource = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name=place.topic, configs=(config,))
+    return IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False)
+
+
+def _alter_credentials(_: Place) -> AlterUserScramCredentialsRequest:
+    upsertion = ScramCredentialUpsertion(
+        name="ann", mechanism=1, iterations=4096, salt=b"s" * 16, salted_password=b"p" * 32
+    )
+    return AlterUserScramCredentialsRequest(
+        deletions=(ScramCredentialDeletion(name="bob", mechanism=1),), upsertions=(upsertion,)
+    )
+
+
+def _describe_configs(place: Place) -> DescribeConfigsRequest:
+    resource = DescribeConfigsResource(resource_type=TOPIC_RESOURCE, resource_name=place.topic, configuration_keys=None)
+    return DescribeConfigsRequest(resources=(resource,))
+
+
+def _heartbeat(place: Place) -> ShareGroupHeartbeatRequest:
+    return ShareGroupHeartbeatRequest(
+        group_id=place.group_id, member_id="new", member_epoch=0, subscribed_topic_names=(place.topic,)
+    )
+
+
+_NO_SASL = frozenset({ErrorCode.ILLEGAL_SASL_STATE, ErrorCode.UNSUPPORTED_SASL_MECHANISM})
+
+CASES: dict[ApiKey, Case] = {
+    ApiKey.API_VERSIONS: Case(lambda _: ApiVersionsRequest(client_software_name="n", client_software_version="1")),
+    ApiKey.PRODUCE: Case(_produce),
+    ApiKey.FETCH: Case(_fetch),
+    ApiKey.LIST_OFFSETS: Case(_list_offsets),
+    ApiKey.METADATA: Case(lambda place: MetadataRequest(topics=(MetadataRequestTopic(name=place.topic),))),
+    ApiKey.FIND_COORDINATOR: Case(lambda place: FindCoordinatorRequest(coordinator_keys=(place.group_id,))),
+    ApiKey.LIST_GROUPS: Case(lambda _: ListGroupsRequest()),
+    ApiKey.CREATE_TOPICS: Case(_create_topics),
+    ApiKey.DELETE_TOPICS: Case(
+        lambda _: DeleteTopicsRequest(topics=(DeleteTopicState(name="other"),), timeout_ms=100)
+    ),
+    ApiKey.DELETE_RECORDS: Case(_delete_records),
+    ApiKey.INIT_PRODUCER_ID: Case(lambda _: InitProducerIdRequest(transaction_timeout_ms=100)),
+    ApiKey.DESCRIBE_CONFIGS: Case(_describe_configs),
+    ApiKey.CREATE_PARTITIONS: Case(_create_partitions),
+    ApiKey.DELETE_GROUPS: Case(
+        lambda _: DeleteGroupsRequest(groups_names=("g",)), allowed=frozenset({ErrorCode.NON_EMPTY_GROUP})
+    ),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Case(_alter_configs),
+    ApiKey.SASL_HANDSHAKE: Case(lambda _: SaslHandshakeRequest(mechanism="PLAIN"), allowed=_NO_SASL),
+    ApiKey.SASL_AUTHENTICATE: Case(lambda _: SaslAuthenticateRequest(auth_bytes=b""), allowed=_NO_SASL),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Case(lambda _: DescribeUserScramCredentialsRequest()),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Case(
+        _alter_credentials, allowed=frozenset({ErrorCode.NONE, ErrorCode.RESOURCE_NOT_FOUND})
+    ),
+    ApiKey.DESCRIBE_CLUSTER: Case(lambda _: DescribeClusterRequest(include_cluster_authorized_operations=True)),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: Case(_describe_topic_partitions),
+    ApiKey.SHARE_GROUP_HEARTBEAT: Case(_heartbeat),
+    ApiKey.SHARE_GROUP_DESCRIBE: Case(
+        lambda place: ShareGroupDescribeRequest(group_ids=(place.group_id,), include_authorized_operations=True)
+    ),
+    ApiKey.SHARE_FETCH: Case(
+        lambda place: _share_fetch(place, 1, _acknowledged(0, 0)), lambda place: (_share_fetch(place, 0),)
+    ),
+    ApiKey.SHARE_ACKNOWLEDGE: Case(_share_acknowledge, lambda place: (_share_fetch(place, 0),)),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: Case(_describe_offsets),
+}  # fmt: skip
+"""A case of every API."""
+
+
+def newest_version(request: object) -> int:
+    """The newest version of a request that a broker serves."""
+    versions = DEFAULT_PROFILE.advertised(api_of(type(request)).key)
+    assert versions is not None
+    return versions.high
+
+
+def with_huge_numbers(request: Any) -> Iterator[tuple[str, Any]]:
+    """The request with one number at a time replaced by 2**31 - 1 and by the largest that its field can have."""
+    version = newest_version(request)
+    for path, variant in _variants(request):
+        seen = 0
+        for number in _LARGEST:
+            changed = variant(number)
+            if seen < 2 and number >= min(2**31 - 1, _largest(variant, version)) and _is_possible(changed, version):
+                seen += 1
+                yield f"{path}={number}", changed
+
+
+def error_codes(response: object) -> Iterator[ErrorCode]:
+    """The error codes anywhere in a response."""
+    if isinstance(response, ErrorCode):
+        yield response
+    elif isinstance(response, tuple):
+        for item in response:
+            yield from error_codes(item)
+    elif attrs.has(type(response)):
+        for field in attrs.fields(type(response)):
+            yield from error_codes(getattr(response, field.name))
+
+
+def _largest(variant: Callable[[int], Any], version: int) -> int:
+    return next((number for number in _LARGEST if _is_possible(variant(number), version)), 0)
+
+
+def _is_possible(request: object, version: int) -> bool:
+    try:
+        encode_request(request, version, 1, "test")
+    except Exception:
+        return False
+    return True
+
+
+def _variants(value: Any) -> Iterator[tuple[str, Callable[[int], Any]]]:
+    """The paths of all numbers in a value, and how the value is with another number there."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield "", lambda number: number
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            for path, inner in _variants(item):
+                yield f"[{index}]{path}", _in_tuple(value, index, inner)
+    elif attrs.has(type(value)):
+        for field in attrs.fields(type(value)):
+            for path, inner in _variants(getattr(value, field.name)):
+                yield f".{field.name}{path}", _in_field(value, field.name, inner)
+
+
+def _in_tuple(value: tuple[Any, ...], index: int, inner: Callable[[int], Any]) -> Callable[[int], Any]:
+    return lambda number: (*value[:index], inner(number), *value[index + 1 :])
+
+
+def _in_field(value: Any, name: str, inner: Callable[[int], Any]) -> Callable[[int], Any]:
+    return lambda number: evolve(value, **{name: inner(number)})
