@@ -152,7 +152,9 @@ class WireTap:
             return  # the holder's own acknowledgement came first, on a fetch that still waits: as above
         has_moved = self._moved_ms.get(place[0], 0) >= asked.sent_ms  # taken by the old leader, answered by none
         is_valid = lock is not None and lock.member_id == member_id and lock.deadline_ms >= asked.sent_ms
-        if not is_valid and not has_moved:
+        # The holder's own acknowledgement came first, as above, but the leader moved since and the lock is forgotten.
+        is_behind = lock is None and self.is_unanswered(place, besides=member_id)
+        if not is_valid and not has_moved and not is_behind:
             self.violations.append(f"{place}: the broker took {kind.name} from {member_id}, who has no lock ({lock})")
             return
         if kind is AcknowledgeType.RENEW:
