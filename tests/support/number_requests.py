@@ -1,7 +1,7 @@
 """A request of every API that an embedded broker answers without an error, and the same with one huge number in it."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import attrs
@@ -258,7 +258,7 @@ def error_codes(response: object) -> Iterator[ErrorCode]:
         for item in response:
             yield from error_codes(item)
     elif attrs.has(type(response)):
-        for field in attrs.fields(type(response)):
+        for field in attrs.fields(cast(Any, type(response))):
             yield from error_codes(getattr(response, field.name))
 
 

@@ -219,3 +219,18 @@ async def test_unknown_and_illegal_topics_of_a_page() -> None:
         ("nope", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("x y", ErrorCode.INVALID_TOPIC_EXCEPTION),
     ]
+
+
+@pytest.mark.parametrize(
+    ("num_partitions", "names", "are_created"),
+    [(2**31 - 1, 1, False), (10_000, 1, False), (9_999, 1, True), (99, 100, True), (100, 100, False)],
+)
+async def test_unknown_topics_stay_unknown_if_their_partitions_are_too_many(
+    num_partitions: int, names: int, are_created: bool
+) -> None:
+    broker = HandlerBroker(settings={"auto.create.topics.enable": True, "num.partitions": num_partitions})
+    wanted = tuple(MetadataRequestTopic(name=f"t{number}") for number in range(names))
+    response = await broker.ask(MetadataRequest(topics=wanted))
+    expected = ErrorCode.NONE if are_created else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert {topic.error_code for topic in response.topics} == {expected}
+    assert len(broker.metadata.topics()) == (names if are_created else 0)
