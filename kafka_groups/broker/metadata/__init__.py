@@ -1,1 +1,1 @@
-"""Brokers, topics and leaders of the cluster. Does no I/O."""
+"""Brokers, topics, leaders and configs of the cluster, as images that an authority makes. Does no I/O."""
