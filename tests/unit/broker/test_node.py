@@ -1,10 +1,14 @@
 """How one broker is put together: what wakes a waiting share fetch, and what ends with a connection."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
+import pytest
+
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -24,7 +28,7 @@ from kafka_groups.protocol.messages.share_fetch import (
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.testing.simulation import Simulation, run_simulated
-from kafka_groups.types import AcknowledgeType
+from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 LOCK_MS = 15_000
 WAIT_MS = 20_000
@@ -200,5 +204,40 @@ def test_deleted_topic_ends_the_wait() -> None:
         refused = await waiting
         assert refused is not None
         assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    simulated(program)
+
+
+def test_each_node_tells_the_waiting_what_changed_and_in_which_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    tell = Purgatory.notify
+
+    def note_and_tell(purgatory: Purgatory, key: Hashable) -> None:
+        told.append(key)
+        tell(purgatory, key)
+
+    monkeypatch.setattr(Purgatory, "notify", note_and_tell)
+
+    def heard() -> list[object]:
+        keys = list(told)
+        told.clear()
+        return keys
+
+    async def program(bench: Bench) -> None:
+        connection = await bench.connect()
+        await bench.produce(1)
+        await bench.fetch(connection, "m1", 0)
+        cluster, key = bench.cluster, SharePartitionKey("g", bench.topic.topic_id_partition(0))
+        partitions = [TopicIdPartition(bench.topic.topic_id, index) for index in range(3)]
+        heard()
+        cluster.metadata.create_partitions("t", 3)
+        assert heard() == partitions[1:] * 2  # by each of two nodes
+        cluster.alter_group_configs("g", {"share.record.lock.duration.ms": "20000"})
+        assert heard() == []
+        cluster.move_leader("t", 1, cluster.leader_of("t", 2))
+        assert heard() == [partitions[1]] * 2
+        cluster.delete_topic("t")
+        assert heard() == [*partitions, key, *partitions]  # the first node has the share-partition, too
+        connection.close()
 
     simulated(program)
