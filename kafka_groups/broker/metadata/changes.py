@@ -127,6 +127,7 @@ def create_partitions(
 
     Raises:
         BrokerError: As for `check_new_partitions`.
+        InvalidReplicationFactorError: No broker is running.
     """
     check_new_partitions(edit.image, name, count)
     topic = known_topic(edit.image, name)
@@ -207,6 +208,8 @@ def alter_configs(edit: MetadataEdit, resource: ConfigResource, changes: Mapping
 
 
 def _placed(edit: MetadataEdit, count: int, factor: int) -> list[tuple[int, ...]]:
+    if not edit.image.brokers:
+        raise InvalidReplicationFactorError("No broker is running that new partitions could be placed on.")
     first, edit.placed = edit.placed, edit.placed + count
     return next_replicas(edit.image.brokers, first, count, factor)
 
