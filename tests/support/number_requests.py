@@ -250,6 +250,16 @@ def with_huge_numbers(request: Any) -> Iterator[tuple[str, Any]]:
                 yield f"{path}={number}", changed
 
 
+def with_all_numbers_huge(request: Any) -> Any:
+    """The request with all its numbers as large as their fields can have them, but for the time that it may wait."""
+    version = newest_version(request)
+    for number in range(len(list(_variants(request)))):
+        path, variant = list(_variants(request))[number]
+        if path != ".max_wait_ms" and (huge := _largest(variant, version)):
+            request = variant(huge)
+    return request
+
+
 def error_codes(response: object) -> Iterator[ErrorCode]:
     """The error codes anywhere in a response."""
     if isinstance(response, ErrorCode):

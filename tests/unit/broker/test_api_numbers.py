@@ -16,10 +16,18 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
-from tests.support.number_requests import CASES, Place, error_codes, newest_version, with_huge_numbers
+from tests.support.number_requests import (
+    CASES,
+    Place,
+    error_codes,
+    newest_version,
+    with_all_numbers_huge,
+    with_huge_numbers,
+)
 from tests.support.raw_client import RawClient
 
 MOST_S, MOST_BYTES = 1.0, 4 * 2**20
+ALL = "all at once"
 BATCH = build_batch([NewRecord(b"value", timestamp_ms=1)])
 HEADER_NUMBERS = {"leader epoch": 12, "last offset delta": 23, "base sequence": 53, "records": 57}
 """Where the numbers of a batch's header are."""
@@ -47,7 +55,8 @@ async def ask_new_broker(api: ApiKey, change: str | None = None) -> set[ErrorCod
         async with RawClient(network, host, int(port)) as client:
             place = await place_in(cluster, client)
             request = CASES[api].request(place)
-            variant = request if change is None else dict(with_huge_numbers(request))[change]
+            variants = {ALL: with_all_numbers_huge(request), **dict(with_huge_numbers(request))}
+            variant = request if change is None else variants[change]
             for before in CASES[api].before(place):
                 await client.ask(before)
             return await measured(client, variant, change)
@@ -75,7 +84,7 @@ def changes_of(api: ApiKey) -> list[str]:
 @pytest.mark.parametrize("api", HANDLERS, ids=lambda api: api.name.lower())
 async def test_a_huge_number_is_answered_soon(api: ApiKey) -> None:
     assert await ask_new_broker(api) <= CASES[api].allowed
-    for change in changes_of(api):
+    for change in (ALL, *changes_of(api)):
         await ask_new_broker(api, change)
 
 
@@ -90,6 +99,9 @@ def test_the_numbers_of_all_requests_are_found() -> None:
         ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
         ApiKey.SHARE_GROUP_DESCRIBE,
     }  # fmt: skip
+    create = with_all_numbers_huge(CASES[ApiKey.CREATE_TOPICS].request(Place("t", UUID(int=1), "g", "ann", BATCH)))
+    assert {topic.num_partitions for topic in create.topics} == {2**31 - 1}
+    assert {topic.replication_factor for topic in create.topics} == {2**15 - 1}
     assert "=2147483647" in changes_of(ApiKey.CREATE_PARTITIONS)[0]
     assert any(name.endswith("=9223372036854775807") for name in changes_of(ApiKey.SHARE_ACKNOWLEDGE))
 
