@@ -249,7 +249,7 @@ class Drain:
 
     def __enter__(self) -> DrainedBatch:
         if self._consumer is not None:
-            raise IllegalStateError("the block of this drain has not ended: call drain() for a second one beside it")
+            raise IllegalStateError("the block of this drain has not ended: call drain() again for a second one")
         self._wait_after_failures()
         self._forget()
         limit = self._learn_about_the_group()

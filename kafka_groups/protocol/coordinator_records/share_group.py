@@ -54,7 +54,7 @@ class ShareGroupMetadataKey:
 
 @frozen(kw_only=True)
 class ShareGroupMetadataValue:
-    """The group's epoch. `metadata_hash` covers the subscribed topics; when it changes, the group is assigned anew."""
+    """The group's epoch. When `metadata_hash` (of the subscribed topics) changes, the group gets a new assignment."""
 
     epoch: int
     metadata_hash: int

@@ -1,6 +1,6 @@
 """InitProducerId (key 22), v0-v6: assigns id and epoch of an idempotent or transactional producer (KIP-98, KIP-360).
 
-Version 6 is for two-phase commits (KIP-939). No release up to 4.4 serves it unless it is told to.
+Version 6 is for two-phase commits (KIP-939). Releases up to 4.4 serve it only if the broker's configuration enables it.
 """
 
 from attrs import frozen

@@ -64,7 +64,7 @@ class SharedReading:
         return self._is_current() or self._locks_anew()
 
     def _is_current(self) -> bool:
-        """Whether the locked file is the one that others find: whoever held it before removed it at the end."""
+        """Whether the locked file is the one that others find: an earlier holder removes it at the end."""
         try:
             return self._file is not None and os.path.samestat(self._path.stat(), os.fstat(self._file))
         except FileNotFoundError:
