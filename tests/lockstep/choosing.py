@@ -93,6 +93,7 @@ class Choice(Source):
             self._ends |= {(step.topic, p): 0 for p in range(step.partitions)}
         if isinstance(step, Fetch | Acknowledge) and response.error_code is ErrorCode.NONE:
             self._let_go(step, response)
+            self._remember_session(step)
         if isinstance(step, Fetch):
             self._hold(step, response)
 
@@ -103,6 +104,12 @@ class Choice(Source):
         for given in step.acknowledgements:
             if given.place in settled and RENEW not in given.types:
                 held[given.place] = [left for run in held.get(given.place, ()) for left in _without(run, given)]
+
+    def _remember_session(self, step: Fetch | Acknowledge) -> None:
+        if isinstance(step, Fetch) and step.epoch != CLOSE:
+            before = () if step.epoch == 0 else self._open[step.by]
+            listed = (*before, *step.places, *(given.place for given in step.acknowledgements))
+            self._open[step.by] = tuple(place for place in dict.fromkeys(listed) if place not in step.forgotten)
 
     def _settled(self, response: Any) -> set[Place]:
         """The places whose acknowledgements succeeded."""
@@ -128,12 +135,12 @@ class Choice(Source):
 
     def _fetch(self, side: Side, member: str) -> Step:
         if side.member(member).session_epoch == 0:
-            self._open[member] = self._places()
-            return Fetch(by=member, epoch=0, places=self._open[member], limits=self._limits(member))
+            places = self._places()
+            return Fetch(by=member, epoch=0, places=places, limits=self._limits(len(places)))
         return Fetch(
             by=member,
             acknowledgements=self._acknowledgements(member),
-            limits=self._limits(member),
+            limits=self._limits(len(self._open[member])),
             version=self._rng.choice((None, None, None, 1)),
         )
 
@@ -187,7 +194,7 @@ class Choice(Source):
             lambda: Fetch(by=member, epoch=0, acknowledgements=self._acknowledgements(member), places=self._places()),
             lambda: Fetch(by=member, shift=rng.choice((-1, 1, 5))),
             lambda: Fetch(by=member, forgotten=self._places()),
-            lambda: Fetch(by=member, places=self._places(), limits=self._limits(member)),
+            lambda: Fetch(by=member, places=self._places()),
             lambda: Fetch(by=member, acknowledgements=self._odd_acknowledgements(member)),
             lambda: Fetch(by=member, acknowledgements=self._acknowledgements(member, (RENEW,)), is_renew=True,
                           limits=Limits(max_wait_ms=0, min_bytes=0, max_bytes=0, max_records=0, batch_size=0)),
@@ -228,8 +235,8 @@ class Choice(Source):
     def _places(self) -> tuple[Place, ...]:
         return self._rng.choices(((("t", 0),), (("u", 1),), tuple(self._ends)), (6, 1, 3))[0]
 
-    def _limits(self, member: str) -> Limits:
-        if len(self._open[member]) > 1:
+    def _limits(self, partitions: int) -> Limits:
+        if partitions > 1:
             return Limits(max_wait_ms=0)  # in which order partitions are read depends on the hashes of their ids
         most = self._rng.choice((1, 2, 3, 5, 10, 500))
         return Limits(

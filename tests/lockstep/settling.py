@@ -18,7 +18,7 @@ _PAUSE_S = 0.02
 async def settle(sides: Sides, step: Step, response: Any) -> list[Difference]:
     """Wait until both clusters have done all that follows from a step; what differs even then."""
     if isinstance(step, AlterGroupConfig) and response.responses[0].error_code is ErrorCode.NONE:
-        await asyncio.gather(*(_configs_in_force(side) for side in sides))
+        await asyncio.gather(*(_in_force(side) for side in sides))
         return await members_alike(sides)
     if isinstance(step, AddPartitions) and response.results[0].error_code is ErrorCode.NONE:
         await asyncio.gather(*(_led(side, step.topic, step.count) for side in sides))
@@ -75,12 +75,16 @@ def _assigned(response: Any, side: Side) -> list[tuple[str, int]]:
     return [(side.names_of_ids[each.topic_id], index) for each in listed for index in each.partitions]
 
 
-async def _configs_in_force(side: Side) -> None:
-    # Kafka applies changes one after the other: once it shows a later one, this one is in force everywhere.
+async def _in_force(side: Side) -> None:
+    """Wait until a change of metadata is known to the coordinators, too.
+
+    Kafka applies changes one after the other: once it shows a later one, this one is in force everywhere.
+    """
     await side.cluster.set_group_config(unique("after"), {"share.session.timeout.ms": "44000"})
 
 
 async def _led(side: Side, topic: str, partitions: int) -> None:
+    await _in_force(side)
     name = side.topic_name(topic)
     await until(
         lambda: side.cluster.describe_topic(name),
@@ -89,6 +93,7 @@ async def _led(side: Side, topic: str, partitions: int) -> None:
 
 
 async def _gone(side: Side, step: DeleteTopic) -> None:
+    await _in_force(side)
     name = side.topic_name(step.topic)
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     await until(lambda: side.cluster.describe_topic(name), lambda it: it.error_code is unknown)
