@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from attrs import frozen
 
 from tests.lockstep.answers import Fields
-from tests.lockstep.steps import AddPartitions, CreateTopic, DeleteRecords, DeleteTopic, Fetch, Step
+from tests.lockstep.steps import AddPartitions, CreateTopic, DeleteGroup, DeleteRecords, DeleteTopic, Fetch, Step
 
 _RELEASE = 2
 MISSING = "(no such field)"
@@ -97,6 +97,10 @@ def _deleted_records(steps: Sequence[Step]) -> bool:
     return any(isinstance(step, DeleteRecords) for step in steps)
 
 
+def _deleted_group(steps: Sequence[Step]) -> bool:
+    return any(isinstance(step, DeleteGroup) for step in steps)
+
+
 def _grown(steps: Sequence[Step]) -> bool:
     return any(isinstance(step, AddPartitions | CreateTopic) for step in steps)
 
@@ -127,6 +131,13 @@ ALLOWED = (
         when=_created_again,
         parts_ways=True,
         reason="Kafka looks partitions up by name, so it says no more that the topic in the session is gone",
+    ),
+    Allowed(
+        name="group deleted under a session",
+        path=r"Share(Fetch|Acknowledge)Response\.responses.*",
+        when=_deleted_group,
+        parts_ways=True,
+        reason="Kafka notices a while later that the state is gone, and calls it UNKNOWN_SERVER_ERROR",
     ),
     Allowed(
         name="loading of a new partition",
