@@ -163,7 +163,7 @@ def cluster_parts(
         metadata=metadata,
         logs=LogStore(),
         share_state=share_state,
-        groups=GroupCoordinator(metadata, share_state, group_configs, settings.group_max_size),
+        groups=GroupCoordinator(metadata, share_state, group_configs, settings.group_max_size, profile=profile),
         group_configs=group_configs,
         faults=Faults(),
         failures=[],

@@ -49,6 +49,8 @@ class Profile:
         missing_broker_keys: Keys of a broker that later releases added, with the values that the release acts by.
         missing_group_keys: Keys of a group that later releases added.
         describes_broker_defaults: Whether the configs of a group say which config of the broker they fall back to.
+        first_share_group_epoch: The group epoch after the first member of a share group joined.
+        settles_empty_share_groups: Whether the assignment epoch follows when the last member of a share group leaves.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Profile:
     missing_broker_keys: Mapping[str, int] = field(factory=dict)
     missing_group_keys: frozenset[str] = frozenset()
     describes_broker_defaults: bool = True
+    first_share_group_epoch: int = 2
+    settles_empty_share_groups: bool = True
 
     def __str__(self) -> str:
         return f"Kafka {self.name}"
@@ -217,6 +221,7 @@ _4_3 = evolve(
     release="4.3.1",
     versions={**_4_4.versions, **_versions(API_VERSIONS=(0, 4), DELETE_GROUPS=(0, 2))},
     features={**_4_4.features, **_features(metadata_version=(7, 30, 30), share_version=(0, 1, 1))},
+    settles_empty_share_groups=False,
 )
 _4_2 = evolve(
     _4_3,
@@ -241,6 +246,7 @@ _4_2 = evolve(
         }
     ),
     describes_broker_defaults=False,
+    first_share_group_epoch=1,
 )
 
 PROFILES: Mapping[str, Profile] = MappingProxyType({each.name: each for each in (_4_2, _4_3, _4_4)})

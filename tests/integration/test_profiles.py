@@ -9,9 +9,13 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import PROFILES
 from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt
 from kafka_groups.config.broker import broker_keys
-from tests.support.profile_capture import RELEASES, SETTINGS, captured, differences
+from kafka_groups.config.keys import Key
+from tests.support.profile_capture import BOUNDS, RELEASES, SETTINGS, captured, differences
 from tests.support.profile_questions import Answers, questions
 from tests.support.profile_unbuilt import without
+
+STRICTER = {"connections.max.reauth.ms": "[0,...]", "default.replication.factor": "[1,...]"}
+"""Kafka starts with any number here, and fails later or ignores it."""
 
 
 def answers_of_the_embedded_broker(profile: str) -> Answers:
@@ -33,8 +37,26 @@ def test_every_profile_was_captured() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_differs_from_its_release_in_what_is_unbuilt_and_in_nothing_else(profile: str) -> None:
     expected = without(UNBUILT, captured(profile))
+    del expected[BOUNDS]
 
     assert list(differences(expected, answers_of_the_embedded_broker(profile))) == []
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_bounds_of_a_brokers_configs(profile: str) -> None:
+    missing = PROFILES[profile].missing_broker_keys
+    ours = {name: _bounds(key) for name, key in broker_keys().items() if name not in missing}
+
+    bounded = {name: bounds for name, bounds in ours.items() if bounds is not None}
+
+    assert bounded == captured(profile)[BOUNDS] | STRICTER
+
+
+def _bounds(key: Key) -> str | None:
+    """As Kafka writes them."""
+    if key.maximum is not None:
+        return f"[{key.minimum},...,{key.maximum}]"
+    return None if key.minimum is None else f"[{key.minimum},...]"
 
 
 @pytest.mark.parametrize("entry", UNBUILT, ids=lambda entry: f"{entry.kind.name}-{entry.name}")

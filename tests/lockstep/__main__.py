@@ -1,18 +1,22 @@
-"""Run seeds and shrink what differs: `python -m tests.lockstep 7` or `python -m tests.lockstep 0-99`."""
+"""Run seeds and shrink what differs: `python -m tests.lockstep 7` or `python -m tests.lockstep 0-99`.
+
+A profile after the seeds chooses another release than the newest: `python -m tests.lockstep 0-99 4.2`.
+"""
 
 import asyncio
 import sys
 
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile, profile_named
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.lockstep.choosing import Choice
 from tests.lockstep.pair import Pair, pair_with
 from tests.lockstep.reporting import report
 
 
-async def main(seeds: range, real: str) -> int:
+async def main(seeds: range, real: str, profile: Profile) -> int:
     """Run the seeds one after the other; returns how many differ."""
     differing = 0
-    async with pair_with(real) as pair:
+    async with pair_with(real, profile) as pair:
         for seed in seeds:
             differing += await _run(pair, seed)
     return differing
@@ -30,5 +34,6 @@ def _seeds(given: str) -> range:
 
 
 if __name__ == "__main__":
-    with KafkaProcess() as kafka:
-        sys.exit(min(asyncio.run(main(_seeds(sys.argv[1]), kafka.bootstrap_servers)), 1))
+    release = profile_named(sys.argv[2]) if len(sys.argv) > 2 else DEFAULT_PROFILE
+    with KafkaProcess(release.release) as kafka:
+        sys.exit(min(asyncio.run(main(_seeds(sys.argv[1]), kafka.bootstrap_servers, release)), 1))

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.tcp import TcpNetwork
 from tests.lockstep.preparing import prepare
@@ -25,11 +26,13 @@ class Pair:
         network: The network of the embedded one.
         embedded: Its address.
         real: The address of the real Kafka.
+        profile: The release that both are.
     """
 
     network: MemoryNetwork
     embedded: str
     real: str
+    profile: Profile
 
     async def run(self, source: Source, *, loaded: bool = True) -> Outcome:
         """Take the source's steps on topics and a group of their own, whose share-partitions are loaded or not yet."""
@@ -40,7 +43,7 @@ class Pair:
     async def sides(self, *, loaded: bool = True) -> AsyncIterator[Sides]:
         """Topics and a group of a run's own, on both clusters."""
         async with closing(self._sides()) as sides:
-            await prepare(sides, loaded=loaded)
+            await prepare(sides, self.profile, loaded=loaded)
             yield sides
 
     async def shrunk(self, outcome: Outcome) -> Outcome:
@@ -58,9 +61,10 @@ class Pair:
 
 
 @contextlib.asynccontextmanager
-async def pair_with(real: str) -> AsyncIterator[Pair]:
-    """A real Kafka at this address and a new embedded cluster."""
+async def pair_with(real: str, profile: Profile = DEFAULT_PROFILE) -> AsyncIterator[Pair]:
+    """A real Kafka at this address and a new embedded cluster of the same release."""
     network = MemoryNetwork()
-    async with EmbeddedCluster(network=network, settings=dict(EMBEDDED_PROPERTIES)) as cluster:
-        yield Pair(network, cluster.bootstrap_servers, real)
+    settings = dict(EMBEDDED_PROPERTIES)
+    async with EmbeddedCluster(network=network, settings=settings, profile=profile.name) as cluster:
+        yield Pair(network, cluster.bootstrap_servers, real, profile)
         assert cluster.unexpected_errors == ()

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from kafka_groups.broker.profile import Profile
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.lockstep.choosing import TOPICS
 from tests.lockstep.side import Side, Sides
@@ -16,18 +17,19 @@ ANCHOR = "anchor"
 _LOADING_MS = 200
 
 
-async def prepare(sides: Sides, *, loaded: bool = True) -> None:
+async def prepare(sides: Sides, profile: Profile, *, loaded: bool = True) -> None:
     """Create the topics and the group on both clusters; without `loaded`, nobody has joined or fetched yet."""
-    await asyncio.gather(*(_create(side) for side in sides))
+    await asyncio.gather(*(_create(side, profile) for side in sides))
     if loaded:
         await asyncio.gather(*(_load(side) for side in sides))
 
 
-async def _create(side: Side) -> None:
+async def _create(side: Side, profile: Profile) -> None:
     for name, partitions in TOPICS.items():
         await side.create_topic(name, partitions)
     await side.cluster.coordinator_of(side.group_id(GROUP))
-    await side.cluster.set_group_config(side.group_id(GROUP), {**GROUP_DEFAULTS})
+    configs = {name: value for name, value in GROUP_DEFAULTS.items() if profile.has_group_key(name)}
+    await side.cluster.set_group_config(side.group_id(GROUP), configs)
 
 
 async def _load(side: Side) -> None:

@@ -5,13 +5,14 @@ answer differs from what is stored. Needs Java and Maven. Takes about two minute
 """
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from kafka_groups.config.broker import broker_keys
-from kafka_groups.testing.kafka_jars import missing_tools
+from kafka_groups.testing.kafka_jars import find_tool, kafka_jars, missing_tools
 from kafka_groups.testing.kafka_process import SINGLE_NODE_PROPERTIES, KafkaProcess
 from tests.support.profile_questions import Answers, questions
 
@@ -26,6 +27,8 @@ _PROPERTIES: Mapping[str, str | None] = {
     **SETTINGS,
 }
 _HEAP = ("-Xmx768m",)
+BOUNDS = "bounds of a broker's configs"
+_BOUNDS_PRINTER = Path(__file__).parent / "java" / "BrokerBounds.java"
 
 
 def captured(profile: str) -> Answers:
@@ -38,7 +41,17 @@ def capture(profile: str) -> Answers:
     """What the release answers now."""
     with KafkaProcess(RELEASES[profile], _PROPERTIES, java_options=_HEAP) as kafka:
         answers = questions(kafka.host, kafka.port, broker_keys=broker_keys())
-    return {"broker": f"Apache Kafka {RELEASES[profile]}", **answers}
+    return {"broker": f"Apache Kafka {RELEASES[profile]}", **answers, BOUNDS: _bounds(RELEASES[profile])}
+
+
+def _bounds(release: str) -> dict[str, str]:
+    """The bounds of those configs of a broker that the embedded broker has, as Kafka writes them."""
+    java = find_tool("java")
+    assert java is not None
+    command = [java, "-cp", f"{kafka_jars(release)}/*", str(_BOUNDS_PRINTER)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    found = dict(line.split("\t") for line in printed.splitlines())
+    return {name: bounds for name, bounds in found.items() if name in broker_keys()}
 
 
 def differences(stored: Any, found: Any, path: str = "") -> Iterator[str]:

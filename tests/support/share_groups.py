@@ -9,6 +9,7 @@ from kafka_groups.broker.coordinators.groups.journal import GroupJournal
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -80,11 +81,17 @@ class Coordination:
         config: The configuration of all groups; without the assignment interval unless a test wants it.
         max_size: How many members a group may have.
         journal: Where records go.
+        profile: The release that it acts as.
     """
 
     def __init__(
-        self, config: ShareGroupConfig | None = None, max_size: int = 200, journal: GroupJournal | None = None
+        self,
+        config: ShareGroupConfig | None = None,
+        max_size: int = 200,
+        journal: GroupJournal | None = None,
+        profile: Profile = DEFAULT_PROFILE,
     ) -> None:
+        self.profile = profile
         self.config = config or ShareGroupConfig(assignment_interval_ms=0)
         self.max_size = max_size
         self.topics = Topics()
@@ -94,7 +101,9 @@ class Coordination:
         self.coordinator = self._new_coordinator()
 
     def _new_coordinator(self) -> GroupCoordinator:
-        return GroupCoordinator(self.topics, self.share_states, lambda _: self.config, self.max_size, self.journal)
+        return GroupCoordinator(
+            self.topics, self.share_states, lambda _: self.config, self.max_size, self.journal, self.profile
+        )
 
     @property
     def group(self) -> ShareGroup:

@@ -19,6 +19,7 @@ from kafka_groups.broker.coordinators.groups.share.responses import describe_gro
 from kafka_groups.broker.coordinators.groups.share.state_partitions import pending_initializations, share_partitions
 from kafka_groups.broker.coordinators.groups.topics import ShareState, TopicsImage
 from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_group_describe import DescribedGroup
 from kafka_groups.protocol.messages.share_group_heartbeat import (
@@ -40,6 +41,7 @@ class GroupCoordinator:
         config_of: Returns the effective configuration of a group id.
         max_size: Maximum number of members in a group (`group.share.max.size`).
         journal: Stores the records. To take over from another coordinator, pass its journal and call `load`.
+        profile: The release that it acts as.
     """
 
     def __init__(
@@ -49,11 +51,12 @@ class GroupCoordinator:
         config_of: Callable[[str], ShareGroupConfig],
         max_size: int,
         journal: GroupJournal | None = None,
+        profile: Profile = DEFAULT_PROFILE,
     ) -> None:
         self._topics = topics
         self._share_state = share_state
         self._journal = GroupJournal() if journal is None else journal
-        self._shard = GroupShard(topics, config_of, max_size)
+        self._shard = GroupShard(topics, config_of, max_size, profile)
 
     def __repr__(self) -> str:
         return f"<GroupCoordinator of {self._shard!r}>"

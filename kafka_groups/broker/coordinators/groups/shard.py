@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Set
 from types import MappingProxyType
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.groups.records import GroupRecord
+from kafka_groups.broker.coordinators.groups.records import GroupEpoch, GroupRecord
 from kafka_groups.broker.coordinators.groups.result import Result
 from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
 from kafka_groups.broker.coordinators.groups.share import operations
@@ -29,6 +29,7 @@ from kafka_groups.broker.coordinators.groups.share.state_partitions import (
     finish_initialization,
 )
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError
 from kafka_groups.protocol.messages.share_group_heartbeat import (
@@ -48,12 +49,20 @@ class GroupShard:
         topics: The current topics of the cluster.
         config_of: Returns the effective configuration of a group id.
         max_size: Maximum number of members in a group (`group.share.max.size`).
+        profile: The release that it acts as.
     """
 
-    def __init__(self, topics: TopicsImage, config_of: Callable[[str], ShareGroupConfig], max_size: int) -> None:
+    def __init__(
+        self,
+        topics: TopicsImage,
+        config_of: Callable[[str], ShareGroupConfig],
+        max_size: int,
+        profile: Profile = DEFAULT_PROFILE,
+    ) -> None:
         self._topics = topics
         self._config_of = config_of
         self._max_size = max_size
+        self._profile = profile
         self._groups: dict[str, ShareGroup] = {}
         self._sessions = SessionTable()
         self._target_computed_ms: dict[str, int] = {}
@@ -117,7 +126,7 @@ class GroupShard:
         group = self._groups.get(request.group_id)
         if request.member_epoch == JOIN_EPOCH:
             check_can_join(group, request.member_id, self._max_size)
-            return self._stay(group or ShareGroup(request.group_id), request, client, now_ms)
+            return self._stay(group or self._new_group(request.group_id), request, client, now_ms)
         group = group_of_member(group, request.group_id, request.member_id)
         if request.member_epoch == LEAVE_EPOCH:
             return self._leave(group, request.member_id)
@@ -136,7 +145,7 @@ class GroupShard:
             group = self._groups.get(key.group_id)
             if group is not None and key.member_id in group.members:
                 draft = drafts.setdefault(key.group_id, Draft(group))
-                operations.remove(draft, key.member_id, self._topics)
+                self._remove(draft, key.member_id)
         return Result(tuple(expired), tuple(record for draft in drafts.values() for record in draft.records))
 
     def delete_group(self, group_id: str) -> Result[None]:
@@ -179,9 +188,16 @@ class GroupShard:
         self._sessions.extend(MemberKey(group.group_id, request.member_id), now_ms + config.session_timeout_ms)
         return Result(heartbeat_response(request, result, config), tuple(draft.records))
 
+    def _new_group(self, group_id: str) -> ShareGroup:
+        # The first member increases the epoch by one.
+        return ShareGroup(group_id, GroupEpoch(self._profile.first_share_group_epoch - 1, 0))
+
+    def _remove(self, draft: Draft, member_id: str) -> None:
+        operations.remove(draft, member_id, self._topics, settles_empty=self._profile.settles_empty_share_groups)
+
     def _leave(self, group: ShareGroup, member_id: str) -> Result[ShareGroupHeartbeatResponse]:
         draft = Draft(group)
-        operations.remove(draft, member_id, self._topics)
+        self._remove(draft, member_id)
         self._sessions.end(MemberKey(group.group_id, member_id))
         return Result(leave_response(member_id), tuple(draft.records))
 

@@ -24,7 +24,7 @@ __all__ = ["GroupState", "ShareGroup"]
 
 Value = TypeVar("Value")
 
-_NEW = GroupEpoch(epoch=1, metadata_hash=0)  # as in Kafka, the first member moves the group to epoch 2
+_NEW = GroupEpoch(epoch=1, metadata_hash=0)  # as in Kafka 4.4, the first member moves the group to epoch 2
 
 
 class GroupState(enum.StrEnum):

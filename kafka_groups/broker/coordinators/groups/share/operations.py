@@ -81,11 +81,15 @@ def _must_send_assignment(
     return before is None or before.partitions != current.partitions
 
 
-def remove(draft: Draft, member_id: str, topics: TopicsImage) -> None:
-    """Remove a member that leaves or whose session timed out."""
+def remove(draft: Draft, member_id: str, topics: TopicsImage, *, settles_empty: bool = True) -> None:
+    """Remove a member that leaves or whose session timed out.
+
+    With `settles_empty`, the assignment epoch follows if it was the last one.
+    """
     remove_member(draft, member_id)
     bump_group_epoch(draft, topics, membership_changed=True)
-    settle_empty_group(draft)
+    if settles_empty:
+        settle_empty_group(draft)
 
 
 def delete_group(draft: Draft) -> None:

@@ -11,6 +11,7 @@ from kafka_groups.broker.coordinators.groups.records import (
 )
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import GroupState, ShareGroup
+from kafka_groups.broker.profile import PROFILES
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError
 from kafka_groups.protocol.messages.share_group_describe import DescribedAssignment, DescribedTopicPartitions, Member
@@ -112,6 +113,27 @@ class TestShard:
         for record in result.records:
             shard.replay(record)
         assert set(shard.groups[GROUP].members) == {"a"}
+
+    @pytest.mark.parametrize(
+        ("profile", "joined", "left", "joined_again"),
+        [("4.2", (1, 1), (2, 1), (3, 3)), ("4.3", (2, 2), (3, 2), (4, 4)), ("4.4", (2, 2), (3, 3), (4, 4))],
+    )
+    def test_group_epoch_and_assignment_epoch_of_each_release(
+        self, profile: str, joined: tuple[int, int], left: tuple[int, int], joined_again: tuple[int, int]
+    ) -> None:
+        coordination = Coordination(profile=PROFILES[profile])
+
+        def epochs() -> tuple[int, int]:
+            return coordination.group.epoch, coordination.group.assignment_epoch
+
+        assert coordination.heartbeat("a", 0, ("missing",)).member_epoch == joined[0]
+        assert epochs() == joined
+        coordination.leave("a")
+        assert epochs() == left
+        coordination.fail_over()
+        assert epochs() == left
+        coordination.heartbeat("a", 0, ("missing",))
+        assert epochs() == joined_again
 
     def test_heartbeat_without_news_writes_nothing(self, coordination: Coordination) -> None:
         coordination.join("a", "orders")
