@@ -11,7 +11,7 @@ from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
-from kafka_groups.broker.metadata.image import FINALIZED_FEATURES, MetadataImage
+from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.requests.services import BrokerServices
@@ -35,7 +35,7 @@ class HandlerBroker:
         settings: Broker settings by Kafka's names.
         clock: The broker's clock; one that stands still when it is not given.
         profile: The release that it acts as.
-        features: Finalised feature levels.
+        features: Finalised feature levels, if they are to be others than the release's.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class HandlerBroker:
         settings: Mapping[str, object] | None = None,
         clock: Clock | None = None,
         profile: Profile = DEFAULT_PROFILE,
-        features: Mapping[str, int] = FINALIZED_FEATURES,
+        features: Mapping[str, int] | None = None,
     ) -> None:
         rng = random.Random(1)
-        self.metadata = ClusterMetadata(rng, features=features)
+        self.metadata = ClusterMetadata(rng, features=features or profile.finalized_features())
         for node_id in range(brokers):
             self.metadata.register_broker(BrokerEndpoint(node_id, f"host{node_id}", 9092 + node_id))
         self.clock = clock or ManualClock()

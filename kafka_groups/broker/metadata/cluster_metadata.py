@@ -10,9 +10,10 @@ from uuid import UUID
 from kafka_groups.broker.configs.dynamic import DynamicConfigs
 from kafka_groups.broker.metadata import changes
 from kafka_groups.broker.metadata.authority import Authority, MetadataListener
-from kafka_groups.broker.metadata.image import FINALIZED_FEATURES, MetadataImage
+from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import coordinator_of
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, PartitionMetadata, TopicMetadata
+from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.types import TopicPartition, random_uuid
 
 __all__ = ["ClusterMetadata"]
@@ -26,13 +27,14 @@ class ClusterMetadata:
 
     Args:
         rng: Random generator for the cluster id and the topic ids.
-        features: Finalised feature levels.
+        features: Finalised feature levels. The default is those of the newest release.
     """
 
-    def __init__(self, rng: random.Random, *, features: Mapping[str, int] = FINALIZED_FEATURES) -> None:
+    def __init__(self, rng: random.Random, *, features: Mapping[str, int] | None = None) -> None:
         self._rng = rng
         cluster_id = base64.urlsafe_b64encode(random_uuid(rng).bytes).rstrip(b"=").decode("ascii")
-        self._authority = Authority(MetadataImage(cluster_id, MappingProxyType(dict(features))))
+        levels = DEFAULT_PROFILE.finalized_features() if features is None else features
+        self._authority = Authority(MetadataImage(cluster_id, MappingProxyType(dict(levels))))
 
     def __repr__(self) -> str:
         return f"<ClusterMetadata {self.cluster_id}: {self.image!r}>"

@@ -11,15 +11,7 @@ from kafka_groups.broker.metadata.topic_names import collision_key
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, PartitionMetadata, TopicMetadata
 from kafka_groups.broker.persistent_map import PersistentMap
 
-__all__ = ["FINALIZED_FEATURES", "MetadataImage"]
-
-FINALIZED_FEATURES: Mapping[str, int] = MappingProxyType({
-    "group.version": 1,
-    "metadata.version": 33,  # 4.4-IV2
-    "share.version": 1,  # 2 is for dead-letter queues (KIP-1191), which are not supported
-    "streams.version": 0,  # streams groups are not supported
-    "transaction.version": 2,
-})  # fmt: skip
+__all__ = ["MetadataImage"]
 
 
 @frozen(eq=False)
@@ -40,7 +32,7 @@ class MetadataImage:
     """
 
     cluster_id: str
-    features: Mapping[str, int] = FINALIZED_FEATURES
+    features: Mapping[str, int] = MappingProxyType({})
     version: int = 0
     brokers: Mapping[int, BrokerEndpoint] = MappingProxyType({})
     node_ids: tuple[int, ...] = ()

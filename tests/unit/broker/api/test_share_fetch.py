@@ -9,7 +9,8 @@ import attrs
 import pytest
 
 from kafka_groups.broker.metadata.delta import MetadataDelta
-from kafka_groups.broker.metadata.image import FINALIZED_FEATURES, MetadataImage
+from kafka_groups.broker.metadata.image import MetadataImage
+from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
@@ -56,7 +57,7 @@ class ShareBroker(HandlerBroker):
         brokers: int = 1,
         max_sessions: int = 10,
         clock: Clock | None = None,
-        features: Mapping[str, int] = FINALIZED_FEATURES,
+        features: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(brokers, clock=clock, features=features)
         topic = self.metadata.create_topic("t", partitions)
@@ -170,7 +171,7 @@ async def test_an_unknown_acquire_mode_uses_up_the_epoch() -> None:
 
 
 async def test_without_the_feature_nothing_is_served() -> None:
-    broker = ShareBroker(features={**FINALIZED_FEATURES, "share.version": 0})
+    broker = ShareBroker(features={**DEFAULT_PROFILE.finalized_features(), "share.version": 0})
     for request in (broker.fetch_request(0, (0,)), broker.ack_request(1, {})):
         assert (await broker.ask(request)).error_code is ErrorCode.UNSUPPORTED_VERSION
 
