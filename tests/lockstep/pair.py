@@ -56,8 +56,8 @@ class Pair:
 
     def _sides(self) -> Sides:
         suffix = unique("run")
-        embedded = Side.at(self.embedded, "embedded", self.network, suffix)
-        return Sides(embedded, Side.at(self.real, "real", TcpNetwork(), suffix))
+        embedded = Side.at(self.embedded, "embedded", self.network, suffix, self.profile)
+        return Sides(embedded, Side.at(self.real, "real", TcpNetwork(), suffix, self.profile))
 
 
 @contextlib.asynccontextmanager

@@ -106,7 +106,9 @@ class Run:
         return embedded, await self._response(self.sides.real, _patient(step, embedded))
 
     async def _response(self, side: Side, step: Step) -> Any:
-        response = await side.client(step.by).ask(step.request(side), step.version)
+        request = step.request(side)
+        version = side.newest(request) if step.version is None else step.version
+        response = await side.client(step.by).ask(request, version)
         step.note(side, response)
         return response
 

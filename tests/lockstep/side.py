@@ -8,7 +8,9 @@ from uuid import UUID
 
 from attrs import define, field
 
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.net.network import Network
+from kafka_groups.protocol.apis import api_of
 from kafka_groups.types import member_id_of
 from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.raw_client import RawClient
@@ -35,6 +37,7 @@ class Side:
         name: What reports call it.
         suffix: Makes the names of topics and groups unique; both sides of a run have the same, so that names need no
             translation. Ids of topics do: `names_of_ids` has them.
+        profile: The release that both sides are.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Side:
     host: str
     port: int
     suffix: str
+    profile: Profile = DEFAULT_PROFILE
     members: dict[str, MemberState] = field(factory=dict)
     topics: dict[str, Topic] = field(factory=dict)
     names_of_ids: dict[UUID, str] = field(factory=dict)
@@ -52,16 +56,22 @@ class Side:
         self.cluster = ClusterClient(self.network, self.host, self.port)
 
     @classmethod
-    def at(cls, address: str, name: str, network: Network, suffix: str) -> Self:
+    def at(cls, address: str, name: str, network: Network, suffix: str, profile: Profile) -> Self:
         """The side at `host:port`."""
         host, _, port = address.rpartition(":")
-        return cls(name, network, host, int(port), suffix)
+        return cls(name, network, host, int(port), suffix, profile)
 
     def client(self, of: str) -> RawClient:
         """The connection of a member, or of whoever else."""
         if of not in self._clients:
             self._clients[of] = RawClient(self.network, self.host, self.port)
         return self._clients[of]
+
+    def newest(self, request: object) -> int:
+        """The newest version of a request that the release has."""
+        served = self.profile.served(api_of(type(request)).key)
+        assert served is not None, request
+        return served.high
 
     def member(self, name: str) -> MemberState:
         """The state of a member; its id follows from its name."""

@@ -4,6 +4,7 @@ The answers are plain values, so that they can be stored as JSON and compared.
 """
 
 import struct
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
@@ -41,6 +42,7 @@ from kafka_groups.protocol.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchTopic,
 )
+from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from kafka_groups.types import AcknowledgeType
 from tests.support.real_kafka import RawConnection, unique
 from tests.support.share_requests import ShareRequests
@@ -90,6 +92,8 @@ LAST_API_KEY = 100
 FIRST_WITH_NODE_ID = 5
 RECORDS = 40
 PATIENCE = 60
+_PAUSE_S = 0.25
+_NOT_READY = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 _RESOURCE_TYPES = {"unknown": 0, "topic": TOPIC_RESOURCE, "broker": BROKER_RESOURCE, "broker logger": 8,
                    "client metrics": 16, "group": GROUP_RESOURCE, "other": 64}  # fmt: skip
 _NO_BODY = struct.Struct(">hhihb")
@@ -117,6 +121,7 @@ def questions(
             "resources": dict(_resources(connection)),
             "values of a group": {key: _values(connection, key) for key in (*GROUP_KEYS, *NO_GROUP_KEYS)},
             "values as they come back": _normalised(connection),
+            "epochs of a share group": dict(_epochs(connection)),
             "share requests": dict(_share_requests(connection)),
             "deleted groups": dict(_deleted_groups(connection, found["versions"][str(ApiKey.DELETE_GROUPS)][1])),
         }
@@ -262,6 +267,18 @@ def _share_requests(connection: RawConnection) -> Iterator[tuple[str, str]]:
     yield "fetch v2, unknown acquire mode", cases.fetch(2, int(AcknowledgeType.ACCEPT), share_acquire_mode=2)
 
 
+def _epochs(connection: RawConnection) -> Iterator[tuple[str, list[int]]]:
+    """Epochs of the member, the group and its assignment, while a member comes and goes."""
+    group_id, member_id, topics = unique("group"), "A" * 22, [unique("missing")]
+    group = ShareRequests(connection, group_id)
+    _until_ready(group)
+    for step, epoch in {"first member joins": 0, "last member leaves": -1, "first member joins again": 0}.items():
+        heartbeat = group.heartbeat(member_id, epoch, topics if epoch == 0 else None)
+        request = ShareGroupDescribeRequest(group_ids=(group_id,), include_authorized_operations=False)
+        (described,) = connection.ask(request, 1).groups
+        yield step, [heartbeat.member_epoch, described.group_epoch, described.assignment_epoch]
+
+
 def _deleted_groups(connection: RawConnection, version: int) -> Iterator[tuple[str, list[str | None]]]:
     """What answers the deletion of groups, in the newest version."""
     group_id, topic = unique("group"), unique("topic")
@@ -282,8 +299,9 @@ def _deleted(connection: RawConnection, version: int, group_id: str) -> list[str
 
 def _until_ready(group: ShareRequests) -> None:
     for _ in range(PATIENCE):
-        if group.has_coordinator() and group.heartbeat("B" * 22, -1).error_code is not ErrorCode.NOT_COORDINATOR:
+        if group.has_coordinator() and group.heartbeat("B" * 22, -1).error_code not in _NOT_READY:
             return
+        threading.Event().wait(_PAUSE_S)  # a real Kafka creates the topic of its coordinators first
     raise AssertionError("there is no coordinator")
 
 

@@ -204,7 +204,8 @@ class GroupShard:
     def _may_compute_target(self, group: ShareGroup, config: ShareGroupConfig, now_ms: int) -> bool:
         """Return whether the assignment interval of the group has passed. The first assignment never waits."""
         computed_ms = self._target_computed_ms.get(group.group_id)
-        if computed_ms is None or not group.members:
+        is_settled = self._profile.settles_empty_share_groups and not group.members
+        if computed_ms is None or is_settled:
             return True
         return now_ms >= computed_ms + config.assignment_interval_ms
 
