@@ -12,7 +12,7 @@ from tests.lockstep.answers import fields_of
 from tests.lockstep.differences import Difference, allowance, differences
 from tests.lockstep.settling import settle
 from tests.lockstep.side import Side, Sides
-from tests.lockstep.steps import Fetch, Step
+from tests.lockstep.steps import Fetch, Step, take
 
 PATIENCE_MS = 3_000
 _PAUSE_S = 0.01
@@ -102,15 +102,8 @@ class Run:
         return embedded, found
 
     async def _ask(self, step: Step) -> tuple[Any, Any]:
-        embedded = await self._response(self.sides.embedded, step)
-        return embedded, await self._response(self.sides.real, _patient(step, embedded))
-
-    async def _response(self, side: Side, step: Step) -> Any:
-        request = step.request(side)
-        version = side.newest(request) if step.version is None else step.version
-        response = await side.client(step.by).ask(request, version)
-        step.note(side, response)
-        return response
+        embedded = await take(self.sides.embedded, step)
+        return embedded, await take(self.sides.real, _patient(step, embedded))
 
 
 def _patient(step: Step, embedded: Any) -> Step:

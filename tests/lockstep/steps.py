@@ -64,7 +64,7 @@ class Step(Protocol):
 
     Attributes:
         by: Whose connection it takes.
-        version: The version of the API; None is the newest one.
+        version: The version of the API; None is the newest one of the release.
         is_question: It changes nothing, so it may be asked until both answers are the same.
     """
 
@@ -415,3 +415,12 @@ class ListOffsets(Question):
         partition = ListOffsetsPartition(partition_index=self.place[1], timestamp=self.timestamp)
         topic = ListOffsetsTopic(name=side.topic_name(self.place[0]), partitions=(partition,))
         return ListOffsetsRequest(topics=(topic,), timeout_ms=TIMEOUT_MS)
+
+
+async def take(side: Side, step: Step) -> Any:
+    """Take a step on one cluster, remember what the answer says, and return it."""
+    request = step.request(side)
+    version = side.newest(request) if step.version is None else step.version
+    response = await side.client(step.by).ask(request, version)
+    step.note(side, response)
+    return response

@@ -13,7 +13,7 @@ from kafka_groups.broker.share_partitions.sessions import ShareSession, ShareSes
 from kafka_groups.types import TopicIdPartition
 from tests.lockstep.pair import Pair
 from tests.lockstep.side import Side
-from tests.lockstep.steps import Acknowledge, Acknowledged, AddPartitions, Fetch, Heartbeat, Place, Produce, Step
+from tests.lockstep.steps import Acknowledge, Acknowledged, AddPartitions, Fetch, Heartbeat, Place, Produce, take
 from tests.support.conditions import until
 from tests.support.raw_member import Limits
 
@@ -53,15 +53,15 @@ async def _read(side: Side, partitions: int, *, acknowledges: bool) -> list[int]
     """The partitions that a session of all of them reads from, fetch by fetch."""
     places = tuple(("u", index) for index in range(partitions))
     await _grow(side, partitions)
-    await _take(side, Fetch(by="m0", epoch=0, places=places, limits=Limits(max_wait_ms=300)))
+    await take(side, Fetch(by="m0", epoch=0, places=places, limits=Limits(max_wait_ms=300)))
     for place in places:
-        await _take(side, Produce(place=place, count=FETCHES))
+        await take(side, Produce(place=place, count=FETCHES))
     read = []
     for _ in range(FETCHES):
-        place, offset = _acquired(await _take(side, Fetch(by="m0", limits=ONE)))
+        place, offset = _acquired(await take(side, Fetch(by="m0", limits=ONE)))
         read.append(place[1])
         if acknowledges:
-            await _take(side, Acknowledge(by="m0", acknowledgements=(Acknowledged(place, offset, offset, (1,)),)))
+            await take(side, Acknowledge(by="m0", acknowledgements=(Acknowledged(place, offset, offset, (1,)),)))
     return read
 
 
@@ -76,16 +76,10 @@ def _acquired(response: Any) -> tuple[Place, int]:
 
 
 async def _grow(side: Side, partitions: int) -> None:
-    await _take(side, AddPartitions(topic="u", count=partitions))
+    await take(side, AddPartitions(topic="u", count=partitions))
 
     async def assigned() -> int:
-        response = await _take(side, Heartbeat(by="m1", topics=("u",)))
+        response = await take(side, Heartbeat(by="m1", topics=("u",)))
         return sum(len(topic.partitions) for topic in response.assignment.topic_partitions)
 
     await until(assigned, lambda number: number == partitions)
-
-
-async def _take(side: Side, step: Step) -> Any:
-    response = await side.client(step.by).ask(step.request(side))
-    step.note(side, response)
-    return response

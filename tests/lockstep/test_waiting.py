@@ -19,6 +19,7 @@ from tests.lockstep.steps import (
     Place,
     Produce,
     Step,
+    take,
 )
 from tests.support.raw_member import AT_ONCE, Limits
 
@@ -91,15 +92,15 @@ async def _waited(side: Side, steps: Sequence[Step], config: Mapping[str, str], 
     """Whether a fetch that waited for records held by another member came back early, and what it acquired."""
     if config:
         await side.cluster.set_group_config(side.group_id(GROUP), config)
-    await _take(side, Produce(place=PLACE, count=RECORDS))
-    await _take(side, Fetch(by="m0", epoch=0, places=(PLACE,), limits=Limits(max_wait_ms=WAIT_MS)))
-    await _take(side, Fetch(by="m1", epoch=0, places=(PLACE,), limits=AT_ONCE))
+    await take(side, Produce(place=PLACE, count=RECORDS))
+    await take(side, Fetch(by="m0", epoch=0, places=(PLACE,), limits=Limits(max_wait_ms=WAIT_MS)))
+    await take(side, Fetch(by="m1", epoch=0, places=(PLACE,), limits=AT_ONCE))
     loop = asyncio.get_running_loop()
     begun = loop.time()
-    waiting = asyncio.create_task(_take(side, Fetch(by="m1", limits=Limits(max_wait_ms=WAIT_MS))))
+    waiting = asyncio.create_task(take(side, Fetch(by="m1", limits=Limits(max_wait_ms=WAIT_MS))))
     await _until_it_waits(side)
     for step in steps:
-        await _take(side, step)
+        await take(side, step)
     if breaks:
         await side.client("m0").disconnect()
     response = await waiting
@@ -109,13 +110,7 @@ async def _waited(side: Side, steps: Sequence[Step], config: Mapping[str, str], 
 async def _until_it_waits(side: Side) -> None:
     """Ask other questions until the fetch, which was sent before them all, has surely arrived."""
     for _ in range(QUESTIONS):
-        await _take(side, DescribeGroup())
-
-
-async def _take(side: Side, step: Step) -> Any:
-    response = await side.client(step.by).ask(step.request(side))
-    step.note(side, response)
-    return response
+        await take(side, DescribeGroup())
 
 
 def _acquired(response: Any) -> list[tuple[int, int]]:

@@ -227,13 +227,13 @@ class SharePartitionLeader:
     def connection_closed(self, connection_id: int, now_ms: int) -> tuple[SharePartitionKey, ...]:
         """Close the sessions that a connection opened. Returns the changes like `take_changed`.
 
-        As in Kafka, a group that loses its last session in this way is forgotten: the next session loads its
-        share-partitions again, and no longer knows which records were acquired together.
+        As in Kafka, a group is forgotten with the last connection that has opened sessions of it: the next session
+        loads its share-partitions again, and no longer knows which records were acquired together.
         """
         for session in self.sessions.close_connection(connection_id):
             self._release(session, now_ms)
-            if not self.sessions.has_group(session.key.group_id):
-                self._led.drop_group(session.key.group_id)
+        for group_id in self.sessions.forget_connection(connection_id):
+            self._led.drop_group(group_id)
         return self.take_changed()
 
     def metadata_changed(self, delta: MetadataDelta) -> tuple[SharePartitionKey, ...]:

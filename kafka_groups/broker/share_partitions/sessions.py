@@ -85,7 +85,8 @@ class ShareSessions:
         self.max_sessions = max_sessions
         self._sessions: dict[ShareSessionKey, ShareSession] = {}
         self._by_connection: dict[int, dict[ShareSessionKey, None]] = {}
-        self._of_group: Counter[str] = Counter()
+        self._groups_of: dict[int, set[str]] = {}
+        self._connections_of: Counter[str] = Counter()
 
     def __repr__(self) -> str:
         return f"<ShareSessions: {len(self)} of {self.max_sessions}>"
@@ -93,10 +94,6 @@ class ShareSessions:
     def __len__(self) -> int:
         """Number of sessions."""
         return len(self._sessions)
-
-    def has_group(self, group_id: str) -> bool:
-        """Return whether a member of the group has a session."""
-        return group_id in self._of_group
 
     def get(self, key: ShareSessionKey) -> ShareSession | None:
         """Return the member's session, or None."""
@@ -127,7 +124,7 @@ class ShareSessions:
         # The first response contains all partitions anyway, so none is pending afterwards.
         session = ShareSession(key, connection_id, partitions=dict.fromkeys(partitions, False))
         self._sessions[key] = session
-        self._of_group[key.group_id] += 1
+        self._note_group(connection_id, key.group_id)
         self._by_connection.setdefault(connection_id, {})[key] = None
         return session
 
@@ -158,13 +155,25 @@ class ShareSessions:
         """Close the sessions that a connection opened, and return them."""
         return [self.close(key) for key in list(self._by_connection.get(connection_id, ()))]
 
+    def forget_connection(self, connection_id: int) -> list[str]:
+        """Return the groups for which this was the last connection that has opened sessions."""
+        groups = self._groups_of.pop(connection_id, set())
+        self._connections_of.subtract(groups)
+        gone = sorted(group_id for group_id in groups if not self._connections_of[group_id])
+        for group_id in gone:
+            del self._connections_of[group_id]
+        return gone
+
+    def _note_group(self, connection_id: int, group_id: str) -> None:
+        groups = self._groups_of.setdefault(connection_id, set())
+        if group_id not in groups:
+            groups.add(group_id)
+            self._connections_of[group_id] += 1
+
     def _remove(self, key: ShareSessionKey) -> None:
         session = self._sessions.pop(key, None)
         if session is None:
             return
-        self._of_group[key.group_id] -= 1
-        if not self._of_group[key.group_id]:
-            del self._of_group[key.group_id]
         of_connection = self._by_connection[session.connection_id]
         del of_connection[key]
         if not of_connection:
