@@ -101,6 +101,11 @@ def random_uuid(rng: random.Random) -> UUID:
     return UUID(int=rng.getrandbits(128), version=4)
 
 
-def member_id_of(uuid: UUID) -> str:
-    """Return a UUID as a member id: 22 characters of URL-safe base64, as in Kafka's clients."""
+def uuid_text(uuid: UUID) -> str:
+    """Return a UUID as Kafka writes it: 22 characters of URL-safe base64."""
     return base64.urlsafe_b64encode(uuid.bytes).rstrip(b"=").decode("ascii")
+
+
+def member_id_of(uuid: UUID) -> str:
+    """Return a UUID as a member id, in the form of Kafka's clients."""
+    return uuid_text(uuid)

@@ -109,7 +109,7 @@ class ClusterCore:
         metadata.alter_configs(GROUP_RESOURCE, group_id, changes)
 
     def raise_failures(self, raised: BaseException | None) -> None:
-        """Raise what failed in the brokers, or attach it as notes to the error that the program raised."""
+        """Raise the errors of the brokers, or attach it as notes to the error that the program raised."""
         failures, self.failures[:] = list(self.failures), []
         errors = [error for error in failures if isinstance(error, Exception)]
         if errors and raised is None:

@@ -88,7 +88,7 @@ def _generated(record_type: RecordType, version: int) -> list[CoordinatorRecord]
     records: list[CoordinatorRecord] = []
 
     @seed(SEED)
-    @settings(max_examples=RECORDS_OF_A_VERSION, database=None, deadline=None, phases=[Phase.generate],
+    @settings(max_examples=RECORDS_OF_A_VERSION, database=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))  # fmt: skip
     @given(keys_of(record_type), st.none() | values_of(record_type, version))
     def collect(key: object, value: object | None) -> None:

@@ -23,7 +23,7 @@ from kafka_groups.protocol.messages.share_acknowledge import (
 )
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BIG_BYTES = 8 * 1024 * 1024
 
 

@@ -72,7 +72,7 @@ def _failing(offsets: set[int]) -> "Decoder":
     return Decoder(value_deserializer=deserialize, raise_errors=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example([(2, "good", 0), (1, "corrupt", 0), (1, "good", 0)], {2})
 @given(PIECES, HOLES)
 def test_every_acquired_offset_is_delivered_or_decided(pieces: list[tuple[int, str, int]], holes: set[int]) -> None:
@@ -93,7 +93,7 @@ def test_every_acquired_offset_is_delivered_or_decided(pieces: list[tuple[int, s
     assert len(result) == 1 or has_corrupt
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PIECES, st.sets(st.integers(0, 50), max_size=8), HOLES)
 def test_raising_deserialisers_split_without_losing_an_offset(
     pieces: list[tuple[int, str, int]], bad: set[int], holes: set[int]
@@ -118,7 +118,7 @@ def test_raising_deserialisers_split_without_losing_an_offset(
     assert marks == expected | {offset: AcknowledgeType.RELEASE for offset in records if offset in bad}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PIECES, st.data())
 def test_a_cut_within_a_batch_loses_nothing(pieces: list[tuple[int, str, int]], data: st.DataObject) -> None:
     blob, at, end = blob_of([(size, "good" if kind == "corrupt" else kind, d) for size, kind, d in pieces])

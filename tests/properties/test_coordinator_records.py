@@ -18,7 +18,7 @@ every_type = pytest.mark.parametrize(("table", "record_type"), RECORD_TYPES, ids
 
 @every_type
 @given(data=st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_what_is_written_is_read_back(table: RecordTable, record_type: RecordType, data: st.DataObject) -> None:
     record = data.draw(records_of(record_type))
     key, value = table.encode(record)
@@ -29,7 +29,7 @@ def test_what_is_written_is_read_back(table: RecordTable, record_type: RecordTyp
 
 @every_type
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_records_are_written_as_kio_writes_them(
     table: RecordTable, record_type: RecordType, data: st.DataObject
 ) -> None:
@@ -44,7 +44,7 @@ def test_records_are_written_as_kio_writes_them(
 
 @pytest.mark.parametrize(("table", "record_type", "version"), VERSIONS, ids=repr)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_every_version_is_read(table: RecordTable, record_type: RecordType, version: int, data: st.DataObject) -> None:
     key, value = data.draw(keys_of(record_type)), data.draw(values_of(record_type, version))
     key_bytes, _ = table.encode(CoordinatorRecord(key, None))
@@ -54,7 +54,7 @@ def test_every_version_is_read(table: RecordTable, record_type: RecordType, vers
 
 @every_type
 @given(data=st.data(), seed=st.integers(0, 2**32))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_damaged_records_are_refused_or_read(
     table: RecordTable, record_type: RecordType, data: st.DataObject, seed: int
 ) -> None:

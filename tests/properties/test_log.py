@@ -155,5 +155,5 @@ class LogMachine(RuleBasedStateMachine):
         assert len(self.log) == len(kept)
 
 
-LogMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+LogMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
 TestLogAgainstModel = LogMachine.TestCase

@@ -53,7 +53,6 @@ def parsed(batches: list[RecordBatch]) -> list[Row] | None:
     return list(zip(*columns, block.keys().to_pylist(), block.values().to_pylist(), strict=True))
 
 
-@settings(deadline=None)
 @given(blobs())
 def test_what_is_parsed_is_what_is_read(blob: bytes) -> None:
     batches = list(iter_batches(blob))
@@ -61,7 +60,7 @@ def test_what_is_parsed_is_what_is_read(blob: bytes) -> None:
     assert rows is None or rows == read(batches)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(blobs(), st.lists(st.tuples(st.integers(0), st.integers(1, 255)), min_size=1, max_size=4))
 @example(build_batch([NewRecord(b"v")] * 40), [(61, 0x80)])
 def test_bytes_that_are_wrong_are_no_answer_or_what_the_codec_reads(blob: bytes, flips: list[tuple[int, int]]) -> None:

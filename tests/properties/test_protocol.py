@@ -11,7 +11,7 @@ from tests.support.protocol_messages import CLIENT_ID, CORRELATION_ID, SHAPES, S
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @given(data=st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_what_is_written_is_read_back(shape: Shape, data: st.DataObject) -> None:
     message = data.draw(shape.messages())
     payload = shape.encode(message)

@@ -30,7 +30,7 @@ def test_damaged_messages_of_all_apis_are_refused_in_bounded_memory() -> None:
 
 @given(st.binary(max_size=60))
 @example(b"\x00\x4e\x00\x02" + b"\x00" * 4 + b"\xff\xff" + b"\x00" + b"\xff" * 8)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_random_bytes_are_no_request(payload: bytes) -> None:
     try:
         header = decode_request_header(payload)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
@@ -134,7 +134,6 @@ def rows_of_readable(deliveries: Sequence[DeliveredRecords]) -> list[dict[str, A
     return [r for delivery, r in rows if delivery.marks[r["offset"] - delivery.first_offset] != m.REJECT]
 
 
-@settings(deadline=None)  # pyarrow imports pandas when it first sees an array
 @given(logs(), st.sampled_from([{}, {"value_deserializer": bytes.upper}]))
 def test_a_table_has_what_iterating_delivers(log: Log, decoder: dict[str, Any]) -> None:
     (slow, slow_errors), (fast, fast_errors) = delivered(log, **decoder), delivered(log, **decoder)
@@ -149,7 +148,6 @@ def test_a_table_has_what_iterating_delivers(log: Log, decoder: dict[str, Any]) 
     assert to_table(ShareRecords(fast)).equals(table), "asking twice gives the same"
 
 
-@settings(deadline=None)
 @given(logs(), st.lists(st.sampled_from(RECORD_SCHEMA.names), unique=True, min_size=1))
 def test_a_projection_is_the_columns_of_the_whole(log: Log, columns: list[str]) -> None:
     deliveries, _ = delivered(log)
@@ -157,7 +155,6 @@ def test_a_projection_is_the_columns_of_the_whole(log: Log, columns: list[str]) 
     assert to_table(records, columns).equals(to_table(records).select(columns))
 
 
-@settings(deadline=None)
 @given(logs(), st.data())
 def test_renewed_records_that_come_back_are_a_table_too(log: Log, data: st.DataObject) -> None:
     (delivery,), _ = delivered(log)

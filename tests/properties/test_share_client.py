@@ -244,7 +244,7 @@ CONFIGS = st.fixed_dictionaries({
 }).filter(lambda config: config["acknowledgement_mode"] == "explicit" or not config["auto_renew"])  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example(262, {"acknowledgement_mode": "explicit", "auto_renew": False, "prefetch_batches": 1}, 2)
 @given(st.integers(0, 2**32), CONFIGS, st.sampled_from([1, 2]))
 def test_random_schedules(seed: int, config: dict[str, Any], version: int) -> None:

@@ -293,5 +293,5 @@ class ShareGroupMachine(RuleBasedStateMachine):
         }
 
 
-ShareGroupMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=60, deadline=None)
+ShareGroupMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=60)
 TestShareGroup = ShareGroupMachine.TestCase

@@ -30,7 +30,7 @@ from tests.support.protocol_messages import SHAPES, Shape
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @given(data=st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_every_message_is_written_as_kio_writes_it(shape: Shape, data: st.DataObject) -> None:
     message = data.draw(shape.messages())
     written = io.BytesIO()

@@ -1,6 +1,5 @@
 """The metadata of a cluster: its current image, and the changes that may be made to it."""
 
-import base64
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,7 +13,7 @@ from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import coordinator_of
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, PartitionMetadata, TopicMetadata
 from kafka_groups.broker.profile import DEFAULT_PROFILE
-from kafka_groups.types import TopicPartition, random_uuid
+from kafka_groups.types import TopicPartition, random_uuid, uuid_text
 
 __all__ = ["ClusterMetadata"]
 
@@ -32,9 +31,8 @@ class ClusterMetadata:
 
     def __init__(self, rng: random.Random, *, features: Mapping[str, int] | None = None) -> None:
         self._rng = rng
-        cluster_id = base64.urlsafe_b64encode(random_uuid(rng).bytes).rstrip(b"=").decode("ascii")
         levels = DEFAULT_PROFILE.finalized_features() if features is None else features
-        self._authority = Authority(MetadataImage(cluster_id, MappingProxyType(dict(levels))))
+        self._authority = Authority(MetadataImage(uuid_text(random_uuid(rng)), MappingProxyType(dict(levels))))
 
     def __repr__(self) -> str:
         return f"<ClusterMetadata {self.cluster_id}: {self.image!r}>"

@@ -1,4 +1,4 @@
-"""The metadata of the cluster at one moment: frozen, so that whoever has an image sees all of one version."""
+"""The metadata of the cluster at one moment: frozen, so a reader sees all of one version."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,11 +1,11 @@
 """Who leads a partition, and who coordinates a key."""
 
-import base64
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.topics import NO_LEADER, PartitionMetadata, TopicMetadata
+from kafka_groups.types import uuid_text
 
 __all__ = [
     "GROUP_TOPIC",
@@ -109,5 +109,5 @@ def java_hash(text: str) -> int:
 
 
 def share_state_key(group_id: str, topic_id: UUID, partition: int) -> str:
-    """Return the key of a share-partition's state. Kafka writes ids as 22 characters of URL-safe base64."""
-    return f"{group_id}:{base64.urlsafe_b64encode(topic_id.bytes).rstrip(b'=').decode('ascii')}:{partition}"
+    """Return the key of a share-partition's state."""
+    return f"{group_id}:{uuid_text(topic_id)}:{partition}"

@@ -168,5 +168,5 @@ class SparkAndSource(RuleBasedStateMachine):
         assert self.source.in_flight_rows == 0
 
 
-SparkAndSource.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+SparkAndSource.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestSparkAndSource = SparkAndSource.TestCase
