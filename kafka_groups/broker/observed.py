@@ -1,7 +1,6 @@
 """Lets tests inspect a share group: what it accepted, released and rejected, its lag, and waits for each of these."""
 
 import asyncio
-import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Protocol, TypeVar
@@ -13,6 +12,7 @@ from kafka_groups.broker.node import ClusterParts
 from kafka_groups.broker.producing import Payload, encoded
 from kafka_groups.broker.share_partitions.history import DeliveryOutcome
 from kafka_groups.errors import OperationTimeoutError
+from kafka_groups.net.wake_up import WakeUp
 
 __all__ = ["ObservedGroup", "OnLoop"]
 
@@ -266,7 +266,7 @@ class ObservedGroup:
 
     def _block(self, wait: _Wait, timeout_s: float) -> None:
         self._may_block()
-        clock, changed = self._parts.clock, threading.Event()
+        clock, changed = self._parts.clock, WakeUp()
         deadline_ms = clock.now_ms() + round(timeout_s * 1000)
         stop_listening = self._on_loop(lambda: self._parts.share_state.history.on_change(changed.set))
         try:

@@ -4,9 +4,11 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
 
 from kafka_groups.errors import ClosedError, IllegalStateError
+from kafka_groups.net.wake_up import WakeUp
 
 __all__ = ["LoopThread"]
 
@@ -25,9 +27,8 @@ class LoopThread:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._running: _RunningLoop | None = None
         self._thread: threading.Thread | None = None
-        self._last: list[Coroutine[Any, Any, object] | None] = []
         self._pid = os.getpid()
 
     def __repr__(self) -> str:
@@ -37,7 +38,7 @@ class LoopThread:
     @property
     def is_running(self) -> bool:
         """Whether the thread was started in this process and not stopped."""
-        return self._loop is not None and self._pid == os.getpid()
+        return self._running is not None and not self._running.is_stopping and self._pid == os.getpid()
 
     def start(self) -> None:
         """Start the thread. Blocks for a fraction of a millisecond, until its loop runs.
@@ -45,16 +46,18 @@ class LoopThread:
         Raises:
             IllegalStateError: The thread is already running.
         """
-        if self._loop is not None:
+        if self.is_running:
             raise IllegalStateError(f"{self!r} is already started.")
         self._pid = os.getpid()
-        loop = asyncio.new_event_loop()
-        running = threading.Event()
-        loop.call_soon(running.set)
-        self._thread = threading.Thread(target=_run_loop, args=(loop, self._last), name=self._name, daemon=True)
-        self._thread.start()
-        running.wait()
-        self._loop = loop
+        running = _RunningLoop()
+        self._thread = threading.Thread(target=running.run, name=self._name, daemon=True)
+        try:
+            self._thread.start()
+            running.wait()
+            self._running = running
+        except BaseException:  # Ctrl-C: nobody would ever stop it
+            running.stop()
+            raise
 
     def run(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
         """Run a coroutine on the loop, wait for it and return its result.
@@ -63,7 +66,7 @@ class LoopThread:
 
         Raises:
             TimeoutError: The coroutine took longer than `timeout_s` seconds.
-            ClosedError: The loop is not running.
+            ClosedError: The loop is not running, or another thread stopped it meanwhile.
             IllegalStateError: Called on the loop's own thread, or in a process forked from the one that started it.
         """
         try:
@@ -71,11 +74,15 @@ class LoopThread:
         except IllegalStateError:
             coroutine.close()
             raise
-        future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        call = _Call(coroutine)
+        loop.call_soon_threadsafe(call.begin)
         try:
-            return future.result(timeout_s)
+            return call.result(timeout_s)
+        except asyncio.CancelledError:
+            raise ClosedError(f"{self!r} was stopped during the call.") from None
         finally:
-            future.cancel()  # does nothing if there is a result
+            if not call.has_ended:
+                loop.call_soon_threadsafe(call.cancel)
 
     def call_soon(self, callback: Callable[..., object], *args: Any) -> None:
         """Call a function on the loop's next turn, without waiting for it.
@@ -104,13 +111,11 @@ class LoopThread:
             last: A coroutine to run before the tasks are cancelled. It is for objects that are being garbage collected:
                 they cannot call `run`, because the collection may happen on the loop's own thread.
         """
-        loop, self._loop = self._loop, None
-        if loop is None or self._pid != os.getpid():
+        if self._running is None or self._pid != os.getpid():
             if last is not None:
                 last.close()
             return
-        self._last.append(last)
-        loop.call_soon_threadsafe(loop.stop)
+        self._running.stop(last)  # again, if it was stopped before: Ctrl-C may have cut that short
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
@@ -120,23 +125,95 @@ class LoopThread:
                 f"This object was created in process {self._pid} and cannot be used in its forked child {os.getpid()}:"
                 " threads and connections do not survive a fork. Create a new object in the child."
             )
-        if self._loop is None:
+        if self._running is None or not self.is_running:
             raise ClosedError(f"{self!r}")
         if not on_own_thread and threading.current_thread() is self._thread:
             raise IllegalStateError("A blocking call on the event loop's own thread would deadlock.")
+        return self._running.loop
+
+
+class _Call(Generic[T]):
+    """A coroutine that runs on the loop, for a thread that waits for it.
+
+    Not `asyncio.run_coroutine_threadsafe`: its future has a lock that Ctrl-C can leave locked (see `WakeUp`).
+    """
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        self._coroutine = coroutine
+        self._task: asyncio.Task[T] | None = None
+        self._ended = WakeUp()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._task is not None and self._task.done()
+
+    def begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._coroutine)
+        self._task.add_done_callback(lambda _task: self._ended.set())
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def result(self, timeout_s: float | None) -> T:
+        if not self._ended.wait(timeout_s) or self._task is None:
+            raise TimeoutError(f"no result within {timeout_s} s")
+        return self._task.result()
+
+
+class _RunningLoop:
+    """A loop that its own thread makes, runs and closes, so that a start cut short leaves none behind."""
+
+    def __init__(self) -> None:
+        self._last: list[Coroutine[Any, Any, object]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._begun = WakeUp()
+        self._serves = True
+        self.is_stopping = False
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop, which there is after `wait`."""
+        if self._loop is None:
+            raise IllegalStateError("The loop's thread has not begun.")
         return self._loop
 
+    def wait(self) -> None:
+        """Wait until the loop runs."""
+        while self._loop is None or not self._loop.is_running():
+            self._begun.wait()
 
-def _run_loop(loop: asyncio.AbstractEventLoop, last: list[Coroutine[Any, Any, object] | None]) -> None:
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-        for coroutine in filter(None, last):
-            loop.run_until_complete(coroutine)
-        loop.run_until_complete(_end_all_tasks())
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
+    def stop(self, last: Coroutine[Any, Any, object] | None = None) -> None:
+        """Have it run a last coroutine and end, also if it is only about to begin."""
+        if last is not None:
+            if self.is_stopping:
+                last.close()
+            else:
+                self._last.append(last)
+        self.is_stopping = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it is closed already
+                self._loop.call_soon_threadsafe(self._end)
+
+    def run(self) -> None:
+        """What the thread does."""
+        self._loop = loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        loop.call_soon(self._begun.set)
+        try:
+            if not self.is_stopping:
+                loop.run_forever()
+            self._serves = False
+            for coroutine in self._last:
+                loop.run_until_complete(coroutine)
+            loop.run_until_complete(_end_all_tasks())
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    def _end(self) -> None:
+        if self._serves:  # a second stop must not disturb what the first one began
+            self.loop.stop()
 
 
 async def _end_all_tasks() -> None:

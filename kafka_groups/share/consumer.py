@@ -1,6 +1,5 @@
 """The blocking share consumer: the asynchronous engine on a background thread."""
 
-import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +11,7 @@ from kafka_groups.config.keywords import ShareConsumerKeywords
 from kafka_groups.config.timeouts import checked_timeout
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
+from kafka_groups.net.wake_up import WakeUp
 from kafka_groups.share.aio import (
     DEFAULT_CLOSE_TIMEOUT_S,
     NONE_IS_REQUEST_TIMEOUT,
@@ -65,7 +65,8 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
         deserializers = with_deserializers(keywords, key_deserializer, value_deserializer)
         super().__init__(put_together(configured(config, deserializers), environment or Environment()))
         self._thread = LoopThread(f"share-consumer-{self._config.group_id}")
-        self._ready = threading.Event()
+        self._is_started = False
+        self._ready = WakeUp()
         self._inbox.on_ready = self._ready.set
         self._finalizer = weakref.finalize(self, _abandon, self._thread, self._client)
 
@@ -102,9 +103,8 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             self.unsubscribe()
             return
         with self._application.entered():
-            self._started_thread()
+            self._started_thread().call_soon(self._client.subscribe, wanted)
             self._application.subscription = wanted
-            self._thread.call_soon(self._client.subscribe, wanted)
 
     def unsubscribe(self) -> None:
         """Leave the group.
@@ -287,7 +287,7 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
                 self._settled(ticket, settled, timeout)
         return ticket.results
 
-    def _settled(self, ticket: CommitTicket, settled: threading.Event, timeout_s: float | None) -> None:
+    def _settled(self, ticket: CommitTicket, settled: WakeUp, timeout_s: float | None) -> None:
         timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
         self._attract_attention()
         if not ticket.is_done and not settled.wait(timeout_s) and not ticket.is_done:
@@ -335,9 +335,11 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             return self._started_thread().run(self._group.config(timeout_ms))
 
     def _started_thread(self) -> LoopThread:
-        if not self._thread.is_running:
-            self._thread.start()
+        if not self._is_started:  # Ctrl-C may have struck between any two of these lines before
+            if not self._thread.is_running:
+                self._thread.start()
             self._thread.run(self._client.start())
+            self._is_started = True
         return self._thread
 
     # --------------------------------------------------------------------------------- the consumer
@@ -366,22 +368,21 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
         timeout_ms = NEVER_MS if timeout is None else round(timeout * 1000)
         with self._application.entered():
             self._application.begin_leaving()
-        self._finalizer.detach()
         try:
             if self._thread.is_running:
                 self._thread.run(self._client.close(timeout_ms))
         finally:
             _abandon(self._thread, self._client)
+            self._finalizer.detach()
             self._application.mark_closed()
         self._application.run_callback()
 
 
-def _ticket() -> tuple[CommitTicket, threading.Event]:
-    settled = threading.Event()
+def _ticket() -> tuple[CommitTicket, WakeUp]:
+    settled = WakeUp()
     return CommitTicket(on_done=settled.set), settled
 
 
 def _abandon(thread: LoopThread, client: ShareClient) -> None:
     """Drop the connections and end the thread; runs where the consumer was closed or garbage-collected."""
-    if thread.is_running:
-        thread.stop(last=client.abort())
+    thread.stop(last=client.abort() if thread.is_running else None)

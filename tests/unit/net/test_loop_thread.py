@@ -1,13 +1,21 @@
 """An event loop on its own thread: results, time-outs, stopping, fork."""
 
 import asyncio
+import gc
 import os
 import threading
+from itertools import count
 
 import pytest
 
 from kafka_groups.errors import ClosedError, IllegalStateError
 from kafka_groups.net.loop_thread import LoopThread
+from tests.support.interrupting import interrupted_at
+
+PATIENCE_S = 10.0
+
+# An interrupt may strike before a coroutine has begun, and in functions that Python calls when it collects objects.
+cut_short = pytest.mark.filterwarnings(r"ignore:Exception ignored in. <(coroutine|function) .*")
 
 
 @pytest.fixture
@@ -21,6 +29,13 @@ async def name_of_the_thread() -> str:
 
 def names() -> list[str]:
     return [thread.name for thread in threading.enumerate()]
+
+
+def all_end(name: str) -> bool:
+    threads = [thread for thread in threading.enumerate() if thread.name == name]
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    return not any(thread.is_alive() for thread in threads)
 
 
 def test_coroutines_run_on_the_thread(thread: LoopThread) -> None:
@@ -100,6 +115,43 @@ def test_use_before_start_and_after_stop_is_refused(thread: LoopThread) -> None:
     thread.stop()
     with pytest.raises(ClosedError):
         thread.call_soon(print)
+
+
+def test_stopping_ends_a_call_that_another_thread_waits_for(thread: LoopThread) -> None:
+    async def is_stopped_meanwhile() -> None:
+        threading.Thread(target=thread.stop).start()
+        await asyncio.get_running_loop().create_future()
+
+    thread.start()
+    with pytest.raises(ClosedError, match="stopped during the call"):
+        thread.run(is_stopped_meanwhile())
+
+
+@cut_short
+def test_ctrl_c_at_no_instant_of_a_call_spoils_the_next(thread: LoopThread) -> None:
+    thread.start()
+    for instant in count():
+        if not interrupted_at(instant, lambda: thread.run(name_of_the_thread())):
+            break
+        assert thread.run(name_of_the_thread(), PATIENCE_S) == "loop-under-test", instant
+    thread.stop()
+    gc.collect()  # coroutines that were cut short
+    assert instant > 20
+
+
+@cut_short
+def test_ctrl_c_at_no_instant_of_a_start_spoils_the_next(thread: LoopThread) -> None:
+    for instant in count():
+        # Not in `Thread.start`: there Python itself may leave the new thread waiting for ever, a daemon without a loop.
+        was_struck = interrupted_at(instant, thread.start, spared="threading")
+        if not thread.is_running:
+            thread.start()
+        assert thread.run(name_of_the_thread(), PATIENCE_S) == "loop-under-test", instant
+        thread.stop()
+        assert all_end("loop-under-test"), instant
+        if not was_struck:
+            break
+    assert instant > 5
 
 
 def test_blocking_call_on_the_loops_own_thread_is_refused(thread: LoopThread) -> None:
