@@ -50,7 +50,7 @@ PLANS = (
     _outage("source", 3),
     _outage("source", 10),
     _outage("source", 60),
-    _plan("workers", "poison", poison=333, slow=False),
+    _plan("workers", "poison", poison=333),
     _plan("source", "poison", poison=333),
     _plan("workers", "stops", *_stops(Kind.QUERY_STOPPED, (*IN_DRIVER, *IN_TASK))),
     _plan(
@@ -63,7 +63,6 @@ PLANS = (
         "source",
         "SIGTERM",
         *_stops(Kind.RUNNER_TERMINATED, (*IN_DRIVER, *IN_TASK)),
-        slow=False,
         backoff_ms=_SHORT_BACKOFF_MS,
     ),
     _plan(
