@@ -7,6 +7,7 @@ from typing import cast
 
 from kafka_groups.broker.configs.groups import GroupConfigs
 from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
+from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
@@ -18,8 +19,8 @@ from kafka_groups.broker.node import BrokerNode, ClusterParts
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.runtime.expiry import BrokerRuntime
+from kafka_groups.broker.runtime.persister import LocalPersister
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
-from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings, share_group_config
 from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
@@ -153,7 +154,9 @@ def cluster_parts(
     scram.add_users(security, partial(random.Random(seed).randbytes, _SALT_BYTES))
     metadata = ClusterMetadata(random.Random(seed), features=profile.finalized_features())
     group_configs = GroupConfigs(settings, metadata)
-    share_state = ShareStateStore()
+    logs = LogStore()
+    share_coordinator = ShareCoordinator(metadata, logs, settings, clock.wall_ms)
+    share_state = LocalPersister(share_coordinator)
     return ClusterParts(
         network=network,
         clock=clock,
@@ -161,8 +164,9 @@ def cluster_parts(
         profile=profile,
         seed=seed,
         metadata=metadata,
-        logs=LogStore(),
+        logs=logs,
         share_state=share_state,
+        share_coordinator=share_coordinator,
         groups=GroupCoordinator(metadata, share_state, group_configs, settings.group_max_size, profile=profile),
         group_configs=group_configs,
         faults=Faults(),

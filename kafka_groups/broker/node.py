@@ -9,6 +9,7 @@ from kafka_groups.broker.api.context import ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.configs.groups import GroupConfigs
 from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
+from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.log.store import LogStore
@@ -20,12 +21,12 @@ from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.appending import append_batch
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.expiry import BrokerRuntime
+from kafka_groups.broker.runtime.persister import LocalPersister
 from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.server import BrokerServer
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
-from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
@@ -44,7 +45,8 @@ class ClusterParts:
     seed: int
     metadata: ClusterMetadata
     logs: LogStore
-    share_state: ShareStateStore
+    share_state: LocalPersister
+    share_coordinator: ShareCoordinator
     groups: GroupCoordinator
     group_configs: GroupConfigs
     faults: Faults
@@ -160,6 +162,7 @@ def _services(node_id: int, parts: ClusterParts) -> BrokerServices:
             max_sessions=parts.settings.max_share_sessions,
         ),
         share_state=parts.share_state,
+        share_coordinator=parts.share_coordinator,
         purgatory=Purgatory(parts.clock),
         settings=parts.settings,
         profile=parts.profile,

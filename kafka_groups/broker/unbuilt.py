@@ -58,7 +58,7 @@ _STREAMS_GROUPS = "Streams groups"
 _TRANSACTIONS = "Transactions"
 _DEAD_LETTERS = "Dead-letter queues (KIP-1191)"
 _SHARE_OFFSETS = "Changing the offsets of share groups"
-_SHARE_STATE = "The share coordinator and its topic: the state of share groups is internal"
+_SHARE_STATE = "Buffers, threads and replicas of the share coordinator, whose records are in memory"
 _AUTHORIZATION = "Authorization and delegation tokens"
 _CLUSTER = "Replicas, quorum and log directories: the brokers share one log and have no controllers"
 _QUOTAS = "Quotas"
@@ -140,22 +140,13 @@ UNBUILT: tuple[Unbuilt, ...] = (
         "errors.deadletterqueue.auto.create.topics.enable errors.deadletterqueue.topic.name.prefix",
     ),
     *_apis(_SHARE_OFFSETS, AlterShareGroupOffsets=91, DeleteShareGroupOffsets=92),
-    *_apis(
-        _SHARE_STATE,
-        InitializeShareGroupState=83,
-        ReadShareGroupState=84,
-        WriteShareGroupState=85,
-        DeleteShareGroupState=86,
-        ReadShareGroupStateSummary=87,
-    ),
     *_configs(
         UnbuiltKind.BROKER_CONFIG,
         _SHARE_STATE,
         "share.coordinator.append.linger.ms share.coordinator.cached.buffer.max.bytes "
-        "share.coordinator.load.buffer.size share.coordinator.snapshot.update.records.per.snapshot "
+        "share.coordinator.load.buffer.size "
         "share.coordinator.state.topic.compression.codec "
-        "share.coordinator.state.topic.min.isr share.coordinator.state.topic.num.partitions "
-        "share.coordinator.state.topic.replication.factor share.coordinator.state.topic.segment.bytes "
+        "share.coordinator.state.topic.min.isr share.coordinator.state.topic.segment.bytes "
         "share.coordinator.threads share.coordinator.write.timeout.ms",
     ),
     *_apis(

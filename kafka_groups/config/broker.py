@@ -4,7 +4,6 @@ A group's configuration starts from the broker's defaults; overrides are set wit
 resource and must stay within the broker's bounds.
 """
 
-import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -13,8 +12,8 @@ import attrs
 from attrs import frozen
 
 from kafka_groups.config.keys import Key, KeyType
-from kafka_groups.config.readers import offset_reset_duration_ms, read_offset_reset
 from kafka_groups.config.settings import KeyTable, read_keys, setting
+from kafka_groups.config.share_group import ShareGroupConfig, flag, integer, long_integer, milliseconds, short_integer
 from kafka_groups.errors import InvalidConfigError
 
 __all__ = [
@@ -30,91 +29,6 @@ __all__ = [
 ]
 
 
-def _number(key_type: KeyType, name: str, default: int, doc: str, **options: Any) -> Any:
-    return setting(Key(name=name, type=key_type, default=default, doc=doc, error=InvalidConfigError, **options))
-
-
-_int = functools.partial(_number, KeyType.INT)
-_long = functools.partial(_number, KeyType.LONG)
-_ms = functools.partial(_number, KeyType.INT, unit="ms")
-
-
-def _flag(name: str, doc: str) -> Any:
-    return setting(Key(name=name, type=KeyType.BOOLEAN, default=True, doc=doc, error=InvalidConfigError))
-
-
-@frozen(kw_only=True)
-class ShareGroupConfig:
-    """The effective configuration of a share group. `share_group_config` builds it."""
-
-    session_timeout_ms: int = _ms(
-        "share.session.timeout.ms",
-        45_000,
-        "A member that sends no heartbeat for this long is removed from the group. Must be longer than the "
-        "heartbeat interval.",
-        minimum=1,
-    )
-    heartbeat_interval_ms: int = _ms(
-        "share.heartbeat.interval.ms", 5_000, "How often members must send heartbeats.", minimum=1
-    )
-    record_lock_duration_ms: int = _ms(
-        "share.record.lock.duration.ms",
-        30_000,
-        "How long a record stays locked for the member that acquired it. When the lock expires without an "
-        "acknowledgement, Kafka redelivers the record.",
-        minimum=1_000,
-    )
-    auto_offset_reset: str = setting(
-        Key(
-            name="share.auto.offset.reset",
-            type=KeyType.STRING,
-            default="latest",
-            reader=read_offset_reset,
-            form="latest, earliest or by_duration:PnDTnHnMn.nS",
-            doc="Where the group starts in a partition that it has not read before: at the end, at the "
-            "beginning, or a duration before now.",
-            error=InvalidConfigError,
-        )
-    )
-    isolation_level: str = setting(
-        Key(
-            name="share.isolation.level",
-            type=KeyType.STRING,
-            default="read_uncommitted",
-            choices=("read_uncommitted", "read_committed"),
-            doc="Whether to deliver records of open and aborted transactions.",
-            error=InvalidConfigError,
-        )
-    )
-    delivery_count_limit: int = _int(
-        "share.delivery.count.limit",
-        5,
-        "How often Kafka delivers a record that nobody accepts. After that, it archives the record and does not "
-        "deliver it again.",
-        minimum=2,
-    )
-    partition_max_record_locks: int = _int(
-        "share.partition.max.record.locks",
-        2_000,
-        "How many records of one partition may be in flight at a time.",
-        minimum=100,
-    )
-    renew_acknowledge_enable: bool = _flag(
-        "share.renew.acknowledge.enable", "Whether members may renew record locks (KIP-1222)."
-    )
-    assignment_interval_ms: int = _ms(
-        "share.assignment.interval.ms",
-        1_000,
-        "The shortest time between two assignments of partitions to the members (KIP-1263).",
-        minimum=0,
-    )
-
-    @property
-    def auto_offset_reset_duration_ms(self) -> int | None:
-        """How far back `by_duration:` goes, in milliseconds; `None` for `latest` and `earliest`."""
-        return offset_reset_duration_ms(self.auto_offset_reset)
-
-
 @frozen(kw_only=True)
 class BrokerSettings:
     """The settings of an embedded broker, with Kafka's defaults; `broker_settings` builds it from dotted names.
@@ -122,105 +36,105 @@ class BrokerSettings:
     Attributes are named like Kafka's keys, with underscores.
     """
 
-    share_session_timeout_ms: int = _ms(
+    share_session_timeout_ms: int = milliseconds(
         "group.share.session.timeout.ms", 45_000, "Default of share.session.timeout.ms.", minimum=1
     )
-    share_min_session_timeout_ms: int = _ms(
+    share_min_session_timeout_ms: int = milliseconds(
         "group.share.min.session.timeout.ms", 45_000, "The smallest share.session.timeout.ms allowed.", minimum=1
     )
-    share_max_session_timeout_ms: int = _ms(
+    share_max_session_timeout_ms: int = milliseconds(
         "group.share.max.session.timeout.ms", 60_000, "The largest share.session.timeout.ms allowed.", minimum=1
     )
-    share_heartbeat_interval_ms: int = _ms(
+    share_heartbeat_interval_ms: int = milliseconds(
         "group.share.heartbeat.interval.ms", 5_000, "Default of share.heartbeat.interval.ms.", minimum=1
     )
-    share_min_heartbeat_interval_ms: int = _ms(
+    share_min_heartbeat_interval_ms: int = milliseconds(
         "group.share.min.heartbeat.interval.ms", 5_000, "The smallest share.heartbeat.interval.ms allowed.", minimum=1
     )
-    share_max_heartbeat_interval_ms: int = _ms(
+    share_max_heartbeat_interval_ms: int = milliseconds(
         "group.share.max.heartbeat.interval.ms", 15_000, "The largest share.heartbeat.interval.ms allowed.", minimum=1
     )
-    share_record_lock_duration_ms: int = _ms(
+    share_record_lock_duration_ms: int = milliseconds(
         "group.share.record.lock.duration.ms",
         30_000,
         "Default of share.record.lock.duration.ms.",
         minimum=1_000,
         maximum=3_600_000,
     )
-    share_min_record_lock_duration_ms: int = _ms(
+    share_min_record_lock_duration_ms: int = milliseconds(
         "group.share.min.record.lock.duration.ms",
         15_000,
         "The smallest share.record.lock.duration.ms allowed.",
         minimum=1_000,
         maximum=30_000,
     )
-    share_max_record_lock_duration_ms: int = _ms(
+    share_max_record_lock_duration_ms: int = milliseconds(
         "group.share.max.record.lock.duration.ms",
         60_000,
         "The largest share.record.lock.duration.ms allowed.",
         minimum=30_000,
         maximum=3_600_000,
     )
-    share_delivery_count_limit: int = _int(
+    share_delivery_count_limit: int = integer(
         "group.share.delivery.count.limit", 5, "Default of share.delivery.count.limit.", minimum=2, maximum=10
     )
-    share_min_delivery_count_limit: int = _int(
+    share_min_delivery_count_limit: int = integer(
         "group.share.min.delivery.count.limit",
         2,
         "The smallest share.delivery.count.limit allowed.",
         minimum=2,
         maximum=5,
     )
-    share_max_delivery_count_limit: int = _int(
+    share_max_delivery_count_limit: int = integer(
         "group.share.max.delivery.count.limit",
         10,
         "The largest share.delivery.count.limit allowed.",
         minimum=5,
         maximum=25,
     )
-    share_partition_max_record_locks: int = _int(
+    share_partition_max_record_locks: int = integer(
         "group.share.partition.max.record.locks",
         2_000,
         "Default of share.partition.max.record.locks.",
         minimum=100,
         maximum=10_000,
     )
-    share_min_partition_max_record_locks: int = _int(
+    share_min_partition_max_record_locks: int = integer(
         "group.share.min.partition.max.record.locks",
         100,
         "The smallest share.partition.max.record.locks allowed.",
         minimum=100,
         maximum=2_000,
     )
-    share_max_partition_max_record_locks: int = _int(
+    share_max_partition_max_record_locks: int = integer(
         "group.share.max.partition.max.record.locks",
         4_000,
         "The largest share.partition.max.record.locks allowed.",
         minimum=2_000,
         maximum=10_000,
     )
-    share_assignment_interval_ms: int = _ms(
+    share_assignment_interval_ms: int = milliseconds(
         "group.share.assignment.interval.ms", 1_000, "Default of share.assignment.interval.ms.", minimum=0
     )
-    share_min_assignment_interval_ms: int = _ms(
+    share_min_assignment_interval_ms: int = milliseconds(
         "group.share.min.assignment.interval.ms", 0, "The smallest share.assignment.interval.ms allowed.", minimum=0
     )
-    share_max_assignment_interval_ms: int = _ms(
+    share_max_assignment_interval_ms: int = milliseconds(
         "group.share.max.assignment.interval.ms",
         15_000,
         "The largest share.assignment.interval.ms allowed.",
         minimum=0,
     )
-    share_initialize_retry_interval_ms: int = _ms(
+    share_initialize_retry_interval_ms: int = milliseconds(
         "group.share.initialize.retry.interval.ms",
         30_000,
         "How long to wait before retrying the initialisation of a share-partition that got no response.",
         minimum=1,
     )
-    group_max_size: int = _int(
+    group_max_size: int = integer(
         "group.share.max.size", 200, "The maximum number of members in a share group.", minimum=1, maximum=1_000
     )
-    max_share_sessions: int = _int(
+    max_share_sessions: int = integer(
         "group.share.max.share.sessions",
         2_000,
         "The maximum number of share sessions on a broker. Must be at least group.share.max.size.",
@@ -236,56 +150,75 @@ class BrokerSettings:
             error=InvalidConfigError,
         )
     )
-    num_partitions: int = _int(
+    share_state_topic_num_partitions: int = integer(
+        "share.coordinator.state.topic.num.partitions",
+        50,
+        "The number of partitions of the topic that keeps the state of share groups.",
+        minimum=1,
+    )
+    share_state_topic_replication_factor: int = short_integer(
+        "share.coordinator.state.topic.replication.factor",
+        3,
+        "The replication factor of that topic. With fewer brokers, each of them has a replica.",
+        minimum=1,
+    )
+    share_updates_per_snapshot: int = integer(
+        "share.coordinator.snapshot.update.records.per.snapshot",
+        500,
+        "How many changes of a share-partition's state are written between two snapshots of the whole state.",
+        minimum=0,
+        maximum=500,
+    )
+    num_partitions: int = integer(
         "num.partitions", 1, "The number of partitions of a topic that is created without one.", minimum=1
     )
-    default_replication_factor: int = _int(
+    default_replication_factor: int = integer(
         "default.replication.factor", 1, "The replication factor of a topic that is created without one.", minimum=1
     )
-    auto_create_topics_enable: bool = _flag(
+    auto_create_topics_enable: bool = flag(
         "auto.create.topics.enable",
         "Whether to create unknown topics that a metadata request names, if the request allows it.",
     )
-    delete_topic_enable: bool = _flag("delete.topic.enable", "Whether topics can be deleted.")
-    message_max_bytes: int = _int(
+    delete_topic_enable: bool = flag("delete.topic.enable", "Whether topics can be deleted.")
+    message_max_bytes: int = integer(
         "message.max.bytes", 1_048_588, "The largest record batch accepted.", unit="bytes", minimum=0
     )
-    fetch_max_bytes: int = _int(
+    fetch_max_bytes: int = integer(
         "fetch.max.bytes", 57_671_680, "The largest response to a fetch.", unit="bytes", minimum=1_024
     )
-    socket_request_max_bytes: int = _int(
+    socket_request_max_bytes: int = integer(
         "socket.request.max.bytes",
         104_857_600,
         "The largest request. The broker closes a connection that announces a larger one.",
         unit="bytes",
         minimum=1,
     )
-    max_incremental_fetch_session_cache_slots: int = _int(
+    max_incremental_fetch_session_cache_slots: int = integer(
         "max.incremental.fetch.session.cache.slots",
         1_000,
         "The maximum number of fetch sessions on a broker.",
         minimum=0,
     )
-    producer_id_expiration_ms: int = _ms(
+    producer_id_expiration_ms: int = milliseconds(
         "producer.id.expiration.ms",
         86_400_000,
         "How long the broker remembers the sequence numbers of a producer that sends nothing.",
         minimum=1,
     )
-    connections_max_idle_ms: int = _long(
+    connections_max_idle_ms: int = long_integer(
         "connections.max.idle.ms",
         600_000,
         "How long an idle connection stays open. A negative number keeps it open indefinitely.",
         unit="ms",
     )
-    connections_max_reauth_ms: int = _long(
+    connections_max_reauth_ms: int = long_integer(
         "connections.max.reauth.ms",
         0,
         "How long a client that authenticated with SASL stays connected unless it authenticates again. 0: forever.",
         unit="ms",
         minimum=0,
     )
-    connection_failed_authentication_delay_ms: int = _int(
+    connection_failed_authentication_delay_ms: int = integer(
         "connection.failed.authentication.delay.ms",
         100,
         "How long a connection that failed to authenticate stays open before it gets the error and is closed.",

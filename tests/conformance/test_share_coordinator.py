@@ -1,7 +1,4 @@
-"""What a share coordinator does with the state of a share-partition, and which records it writes.
-
-These tests run on a real Kafka alone, as long as the embedded broker has no handlers for the APIs 83 to 87.
-"""
+"""What a share coordinator does with the state of a share-partition, and which records it writes."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,7 +10,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT, StateBatch
 from tests.support.conditions import until
 from tests.support.share_coordinator import SharePartitionState, StateRecord
-from tests.support.targets import Target, on_kafka, on_kafka_with
+from tests.support.targets import Target, everywhere, on_kafka_with
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 UPDATES_PER_SNAPSHOT = 500
@@ -37,7 +34,7 @@ def update(record: StateRecord) -> ShareUpdateValue:
 # --------------------------------------------------------------------------------------- initialisation
 
 
-@on_kafka
+@everywhere
 @pytest.mark.parametrize(
     ("start_offset", "count"), [(UNINITIALIZED_OFFSET, UNKNOWN_COUNT), (0, 0), (7, 0)], ids=["unresolved", "0", "7"]
 )
@@ -52,7 +49,7 @@ async def test_initialising_writes_a_snapshot(target: Target, start_offset: int,
     assert written.create_timestamp_ms == written.write_timestamp_ms > 0
 
 
-@on_kafka
+@everywhere
 async def test_initialising_again_starts_afresh_even_at_the_same_state_epoch(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 5)
     await state.put(batch(5, 9), start_offset=5, count=5)
@@ -67,7 +64,7 @@ async def test_initialising_again_starts_afresh_even_at_the_same_state_epoch(tar
     assert (snapshot(newer).snapshot_epoch, snapshot(newer).state_epoch, snapshot(newer).start_offset) == (2, 2, 6)
 
 
-@on_kafka
+@everywhere
 async def test_state_that_was_not_initialised_can_be_summarised_only(target: Target) -> None:
     state = await SharePartitionState.of_new_group(target)
 
@@ -82,7 +79,7 @@ async def test_state_that_was_not_initialised_can_be_summarised_only(target: Tar
 # -------------------------------------------------------------------------------------------------- writes
 
 
-@on_kafka
+@everywhere
 async def test_a_write_becomes_an_update_with_what_changed(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 5)
 
@@ -99,7 +96,7 @@ async def test_a_write_becomes_an_update_with_what_changed(target: Target) -> No
     ]
 
 
-@on_kafka
+@everywhere
 @pytest.mark.parametrize(
     ("start_offset", "count", "recorded"),
     [
@@ -126,7 +123,7 @@ async def test_start_offset_and_count_never_go_back(
     assert (summary.start_offset, summary.delivery_complete_count) == recorded
 
 
-@on_kafka
+@everywhere
 async def test_offsets_merge_by_delivery_count_and_then_by_state(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 0)
     await state.put(batch(0, 9, AVAILABLE, 3), start_offset=0, count=0)
@@ -143,7 +140,7 @@ async def test_offsets_merge_by_delivery_count_and_then_by_state(target: Target)
 # -------------------------------------------------------------------------------------------------- epochs
 
 
-@on_kafka
+@everywhere
 async def test_a_read_with_a_newer_leader_epoch_fences_older_leaders_by_a_record(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 5)
     await state.put(batch(6, 6), start_offset=5, count=1)
@@ -161,7 +158,7 @@ async def test_a_read_with_a_newer_leader_epoch_fences_older_leaders_by_a_record
     assert len(await state.records()) == 3
 
 
-@on_kafka
+@everywhere
 async def test_a_write_with_a_newer_leader_epoch_fences_nobody(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 5)
 
@@ -171,7 +168,7 @@ async def test_a_write_with_a_newer_leader_epoch_fences_nobody(target: Target) -
     assert [update(record).leader_epoch for record in await state.records(last=2)] == [0, 0]
 
 
-@on_kafka
+@everywhere
 async def test_a_write_with_an_older_state_epoch_is_fenced_and_a_newer_one_is_not_recorded(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 3, 5)
 
@@ -181,7 +178,7 @@ async def test_a_write_with_an_older_state_epoch_is_fenced_and_a_newer_one_is_no
     assert (await state.summary()).state_epoch == 3
 
 
-@on_kafka
+@everywhere
 async def test_the_fence_of_a_leader_outlives_an_initialisation_that_records_epoch_0(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 5)
     await state.read(3)
@@ -195,7 +192,7 @@ async def test_the_fence_of_a_leader_outlives_an_initialisation_that_records_epo
 # ----------------------------------------------------------------------------------- deletion and snapshots
 
 
-@on_kafka
+@everywhere
 async def test_deletion_writes_a_tombstone_and_snapshots_count_from_0_again(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 5)
     await state.initialize(2, 5)
@@ -209,7 +206,7 @@ async def test_deletion_writes_a_tombstone_and_snapshots_count_from_0_again(targ
     assert (snapshot(before).snapshot_epoch, snapshot(after).snapshot_epoch) == (1, 0)
 
 
-@on_kafka
+@everywhere
 async def test_after_500_updates_a_write_becomes_a_snapshot(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 0)
     for number in range(UPDATES_PER_SNAPSHOT):
@@ -226,7 +223,7 @@ async def test_after_500_updates_a_write_becomes_a_snapshot(target: Target) -> N
     assert whole.create_timestamp_ms == whole.write_timestamp_ms > first.create_timestamp_ms
 
 
-@on_kafka
+@everywhere
 async def test_initialising_does_not_begin_a_new_count_of_updates(target: Target) -> None:
     state = await SharePartitionState.initialized(target, 1, 0)
     for _ in range(UPDATES_PER_SNAPSHOT - 1):

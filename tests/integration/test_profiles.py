@@ -14,8 +14,12 @@ from tests.support.profile_capture import BOUNDS, RELEASES, SETTINGS, captured, 
 from tests.support.profile_questions import Answers, questions
 from tests.support.profile_unbuilt import without
 
-STRICTER = {"connections.max.reauth.ms": "[0,...]", "default.replication.factor": "[1,...]"}
-"""Kafka starts with any number here, and fails later or ignores it."""
+STRICTER = {
+    "connections.max.reauth.ms": "[0,...]",
+    "default.replication.factor": "[1,...]",
+    "share.coordinator.snapshot.update.records.per.snapshot": "[0,...,500]",
+}
+"""Kafka, or Kafka 4.2, starts with any number here, and fails later or ignores it."""
 
 
 def answers_of_the_embedded_broker(profile: str) -> Answers:

@@ -12,17 +12,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from kafka_groups.broker.runs import OffsetRange
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordState
-from kafka_groups.broker.share_partitions.runs import OffsetRange
-from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
+from tests.support.share_state import persister
 from tests.unit.broker.share_partitions.scenes import KEY, Batch
 
 MEMBERS = st.sampled_from(["ann", "bob", "cid"])
@@ -106,7 +106,7 @@ class SharePartitionMachine(RuleBasedStateMachine):
         self.log_start = 0
         self.batches: list[Batch] = []
         self.model = Model(limit)
-        self.store = ShareStateStore()
+        self.store = persister()
         self.store.initialize(KEY.group_id, KEY.partition.topic_id, KEY.partition.partition, 0)
         self.lead()
         for _ in range(3):

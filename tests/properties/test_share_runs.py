@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.broker.share_partitions.runs import Runs
+from kafka_groups.broker.runs import Runs
 
 OFFSETS = st.integers(0, 40)
 CHANGES = st.lists(st.tuples(OFFSETS, st.integers(0, 12), st.sampled_from("abc")), max_size=30)

@@ -7,11 +7,11 @@ from typing import Any
 import attrs
 import pytest
 
+from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
+from kafka_groups.broker.runs import Run
 from kafka_groups.broker.share_partitions import acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.record_state import RecordEvent
-from kafka_groups.broker.share_partitions.runs import Run
-from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.delivered import DeliveredRecords
@@ -77,7 +77,7 @@ def delivery_count_stands_still(patch: Patch) -> None:
 
 def nothing_is_persisted(patch: Patch) -> None:
     """A new leader knows nothing of what was acknowledged."""
-    patch.setattr(ShareStateStore, "write", lambda *_arguments: None)
+    patch.setattr(ShareCoordinator, "write", lambda *_arguments: None)
 
 
 # -------------------------------------------------------------------------------------------- the client

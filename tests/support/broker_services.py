@@ -62,6 +62,7 @@ class HandlerBroker:
             groups=_UNUSED,
             share=_UNUSED,
             share_state=_UNUSED,
+            share_coordinator=_UNUSED,
             purgatory=Purgatory(self.clock),
             settings=profile.settings(settings),
             profile=profile,

@@ -11,10 +11,11 @@ from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.persister import LocalPersister
 from kafka_groups.broker.runtime.purgatory import Purgatory
-from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
 from kafka_groups.protocol.codec import RequestHeader
+from tests.support.share_state import share_coordinator
 
 
 class StoppedClock:
@@ -37,7 +38,9 @@ def group_context(*, features: dict[str, int] | None = None, brokers: int = 1) -
     metadata = ClusterMetadata(random.Random(1), features={"share.version": 1} if features is None else features)
     for node_id in range(brokers):
         metadata.register_broker(BrokerEndpoint(node_id, f"host{node_id}", 9092 + node_id))
-    share_state = ShareStateStore()
+    logs = LogStore()
+    coordinator = share_coordinator(metadata, logs)
+    share_state = LocalPersister(coordinator)
     clock = StoppedClock()
     not_used: Any = None
     services = BrokerServices(
@@ -45,10 +48,11 @@ def group_context(*, features: dict[str, int] | None = None, brokers: int = 1) -
         clock=clock,
         rng=random.Random(1),
         metadata=metadata,
-        logs=LogStore(),
+        logs=logs,
         groups=GroupCoordinator(metadata, share_state, lambda _: ShareGroupConfig(assignment_interval_ms=0), 200),
         share=not_used,
         share_state=share_state,
+        share_coordinator=coordinator,
         purgatory=Purgatory(clock),
         settings=BrokerSettings(),
     )

@@ -34,6 +34,11 @@ from kafka_groups.protocol.messages.delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from kafka_groups.protocol.messages.delete_share_group_state import (
+    DeleteShareGroupStateRequest,
+    DeleteShareStatePartition,
+    DeleteShareStateTopic,
+)
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafka_groups.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -56,10 +61,25 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_groups.protocol.messages.initialize_share_group_state import (
+    InitializeShareGroupStateRequest,
+    InitializeShareStatePartition,
+    InitializeShareStateTopic,
+)
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from kafka_groups.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_groups.protocol.messages.read_share_group_state import (
+    ReadShareGroupStateRequest,
+    ReadShareStatePartition,
+    ReadShareStateTopic,
+)
+from kafka_groups.protocol.messages.read_share_group_state_summary import (
+    ReadShareGroupStateSummaryRequest,
+    ReadShareStateSummaryPartition,
+    ReadShareStateSummaryTopic,
+)
 from kafka_groups.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_groups.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_groups.protocol.messages.share_acknowledge import (
@@ -71,6 +91,12 @@ from kafka_groups.protocol.messages.share_acknowledge import (
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartition, ShareFetchRequest, ShareFetchTopic
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import (
+    WriteShareGroupStateRequest,
+    WriteShareStatePartition,
+    WriteShareStateTopic,
+)
 
 _LARGEST = (2**63 - 1, 2**31 - 1, 2**15 - 1, 2**7 - 1)
 
@@ -188,6 +214,38 @@ def _heartbeat(place: Place) -> ShareGroupHeartbeatRequest:
     )
 
 
+def _read_state(place: Place) -> ReadShareGroupStateRequest:
+    partition = ReadShareStatePartition(partition=0, leader_epoch=0)
+    topic = ReadShareStateTopic(topic_id=place.topic_id, partitions=(partition,))
+    return ReadShareGroupStateRequest(group_id=place.group_id, topics=(topic,))
+
+
+def _summarise_state(place: Place) -> ReadShareGroupStateSummaryRequest:
+    partition = ReadShareStateSummaryPartition(partition=0, leader_epoch=0)
+    topic = ReadShareStateSummaryTopic(topic_id=place.topic_id, partitions=(partition,))
+    return ReadShareGroupStateSummaryRequest(group_id=place.group_id, topics=(topic,))
+
+
+def _initialize_state(place: Place) -> InitializeShareGroupStateRequest:
+    partition = InitializeShareStatePartition(partition=1, state_epoch=0, start_offset=0)
+    topic = InitializeShareStateTopic(topic_id=place.topic_id, partitions=(partition,))
+    return InitializeShareGroupStateRequest(group_id=place.group_id, topics=(topic,))
+
+
+def _write_state(place: Place) -> WriteShareGroupStateRequest:
+    batch = StateBatch(first_offset=0, last_offset=0, delivery_state=2, delivery_count=1)
+    partition = WriteShareStatePartition(
+        partition=0, state_epoch=0, leader_epoch=0, start_offset=0, delivery_complete_count=1, state_batches=(batch,)
+    )
+    topic = WriteShareStateTopic(topic_id=place.topic_id, partitions=(partition,))
+    return WriteShareGroupStateRequest(group_id=place.group_id, topics=(topic,))
+
+
+def _delete_state(place: Place) -> DeleteShareGroupStateRequest:
+    topic = DeleteShareStateTopic(topic_id=place.topic_id, partitions=(DeleteShareStatePartition(partition=0),))
+    return DeleteShareGroupStateRequest(group_id=place.group_id, topics=(topic,))
+
+
 _NO_SASL = frozenset({ErrorCode.ILLEGAL_SASL_STATE, ErrorCode.UNSUPPORTED_SASL_MECHANISM})
 
 CASES: dict[ApiKey, Case] = {
@@ -226,6 +284,11 @@ CASES: dict[ApiKey, Case] = {
         lambda place: _share_fetch(place, 1, _acknowledged(0, 0)), lambda place: (_share_fetch(place, 0),)
     ),
     ApiKey.SHARE_ACKNOWLEDGE: Case(_share_acknowledge, lambda place: (_share_fetch(place, 0),)),
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: Case(_initialize_state),
+    ApiKey.READ_SHARE_GROUP_STATE: Case(_read_state),
+    ApiKey.WRITE_SHARE_GROUP_STATE: Case(_write_state),
+    ApiKey.DELETE_SHARE_GROUP_STATE: Case(_delete_state),
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: Case(_summarise_state),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: Case(_describe_offsets),
 }  # fmt: skip
 """A case of every API."""

@@ -20,7 +20,11 @@ DIRECTORY = Path(__file__).parent.parent / "golden" / "profiles"
 RELEASES: Mapping[str, str] = {"4.2": "4.2.1", "4.3": "4.3.1", "4.4": "4.4.0"}
 """Profile → the release that it was captured from."""
 
-SETTINGS: Mapping[str, str] = {"group.share.session.timeout.ms": "50000"}
+SETTINGS: Mapping[str, str] = {
+    "group.share.session.timeout.ms": "50000",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+}
 """Settings of the captured brokers that are not Kafka's defaults, to see where groups take them from."""
 _PROPERTIES: Mapping[str, str | None] = {
     **{name: None for name in SINGLE_NODE_PROPERTIES if name.startswith(("group.share.", "group.streams."))},

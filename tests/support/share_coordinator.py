@@ -25,6 +25,7 @@ from kafka_groups.protocol.messages.initialize_share_group_state import (
     InitializeShareStateTopic,
 )
 from kafka_groups.protocol.messages.list_offsets import (
+    EARLIEST,
     LATEST,
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -158,7 +159,7 @@ class SharePartitionState:
 
     async def _records(self) -> list[StateRecord]:
         found: list[StateRecord] = []
-        offset, end = 0, await self._end()
+        offset, end = await self._offset_at(EARLIEST), await self._offset_at(LATEST)
         while offset < end:
             for batch in iter_batches(await self._fetched(offset)):
                 for record in batch.records():
@@ -173,12 +174,12 @@ class SharePartitionState:
         assert isinstance(record.value, ShareSnapshotValue | ShareUpdateValue | None)
         return [record.value] if (record.key.group_id, record.key.partition) == (self.group_id, 0) else []
 
-    async def _end(self) -> int:
-        partition = ListOffsetsPartition(partition_index=0, timestamp=LATEST)
+    async def _offset_at(self, timestamp: int) -> int:
+        partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         topics = (ListOffsetsTopic(name=SHARE_GROUP_STATE.topic, partitions=(partition,)),)
         response = await self.client.ask(ListOffsetsRequest(topics=topics))
-        end: int = response.topics[0].partitions[0].offset
-        return end
+        found: int = response.topics[0].partitions[0].offset
+        return found
 
     async def _fetched(self, offset: int) -> bytes | None:
         partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=2**24)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from attrs import field, frozen
 
+from kafka_groups.config.broker import broker_keys
 from kafka_groups.net.network import Network
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
@@ -26,7 +27,9 @@ REAL_KAFKA = "kafka-4.4.0"
 CONTAINER = "container"
 
 EMBEDDED_PROPERTIES: Mapping[str, object] = {
-    name: value for name, value in SINGLE_NODE_PROPERTIES.items() if name.startswith("group.share.")
+    name: value
+    for name, value in SINGLE_NODE_PROPERTIES.items()
+    if name.startswith(("group.share.", "share.coordinator.state.topic.")) and name in broker_keys()
 }
 """The settings of the real Kafka that an embedded one has too, so that tests need not tell them apart."""
 

@@ -10,6 +10,7 @@ from kafka_groups.broker.api import (
     create_topics,
     delete_groups,
     delete_records,
+    delete_share_group_state,
     delete_topics,
     describe_cluster,
     describe_configs,
@@ -20,16 +21,20 @@ from kafka_groups.broker.api import (
     find_coordinator,
     incremental_alter_configs,
     init_producer_id,
+    initialize_share_group_state,
     list_groups,
     list_offsets,
     metadata,
     produce,
+    read_share_group_state,
+    read_share_group_state_summary,
     sasl_authenticate,
     sasl_handshake,
     share_acknowledge,
     share_fetch,
     share_group_describe,
     share_group_heartbeat,
+    write_share_group_state,
 )
 from kafka_groups.broker.api.api_versions import ApiVersionsHandler
 from kafka_groups.broker.api.context import RequestContext
@@ -65,6 +70,11 @@ _HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.SHARE_GROUP_DESCRIBE: share_group_describe.handle,
     ApiKey.SHARE_FETCH: share_fetch.handle,
     ApiKey.SHARE_ACKNOWLEDGE: share_acknowledge.handle,
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: initialize_share_group_state.handle,
+    ApiKey.READ_SHARE_GROUP_STATE: read_share_group_state.handle,
+    ApiKey.WRITE_SHARE_GROUP_STATE: write_share_group_state.handle,
+    ApiKey.DELETE_SHARE_GROUP_STATE: delete_share_group_state.handle,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: read_share_group_state_summary.handle,
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: describe_share_group_offsets.handle,
 }
 

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from uuid import UUID
 
+from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.log.partition_log import PartitionLog
+from kafka_groups.protocol.coordinator_records.record import RecordTable
 
 __all__ = ["LogStore"]
 
@@ -35,6 +37,19 @@ class LogStore:
         log = logs.get(partition)
         if log is None:
             log = logs[partition] = PartitionLog()
+        return log
+
+    def internal(self, topic_id: UUID, partition: int, table: RecordTable) -> InternalLog:
+        """Return the log of a partition of an internal topic, which no client can write to. Create it on first use.
+
+        Args:
+            topic_id: The topic.
+            partition: The partition.
+            table: The types of the topic's records.
+        """
+        log = self.get(topic_id, partition)
+        if not isinstance(log, InternalLog):  # a reader was there first, and found nothing
+            log = self._logs[topic_id][partition] = InternalLog(table)
         return log
 
     def delete_topic(self, topic_id: UUID) -> None:

@@ -15,9 +15,10 @@ from kafka_groups.net.clock import Clock
 
 if TYPE_CHECKING:
     from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
+    from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
     from kafka_groups.broker.log.store import LogStore
+    from kafka_groups.broker.runtime.persister import LocalPersister
     from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
-    from kafka_groups.broker.share_partitions.state_log import ShareStateStore
     from kafka_groups.config.broker import BrokerSettings
 
 __all__ = ["BrokerServices"]
@@ -25,7 +26,7 @@ __all__ = ["BrokerServices"]
 
 @frozen
 class BrokerServices:
-    """The parts of one broker. `metadata`, `logs` and `share_state` belong to the whole cluster."""
+    """The parts of one broker. `metadata`, `logs`, and the two of share state belong to the whole cluster."""
 
     node_id: int
     clock: Clock
@@ -34,7 +35,8 @@ class BrokerServices:
     logs: "LogStore"
     groups: "GroupCoordinator"
     share: "SharePartitionLeader"
-    share_state: "ShareStateStore"
+    share_state: "LocalPersister"
+    share_coordinator: "ShareCoordinator"
     purgatory: Purgatory
     settings: "BrokerSettings"
     profile: Profile = DEFAULT_PROFILE

@@ -6,11 +6,11 @@ from types import MappingProxyType
 
 from attrs import frozen
 
+from kafka_groups.broker.runs import OffsetRange, Run
 from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
 from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightState
 from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.record_state import RecordEvent, RecordState, next_state
-from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
 from kafka_groups.errors import InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.types import AcknowledgeType

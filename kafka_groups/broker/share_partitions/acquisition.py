@@ -5,11 +5,11 @@ from itertools import groupby
 
 from attrs import frozen
 
+from kafka_groups.broker.runs import OffsetRange, Run
 from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
 from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightState
 from kafka_groups.broker.share_partitions.logs import LogBatch
 from kafka_groups.broker.share_partitions.record_state import RecordState
-from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
 
 __all__ = ["Acquisition", "AcquisitionLimits", "plan_acquisition"]

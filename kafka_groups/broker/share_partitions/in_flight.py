@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from kafka_groups.broker.runs import OffsetRange, Run, Runs
 from kafka_groups.broker.share_partitions.deadlines import Deadlines
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordState
-from kafka_groups.broker.share_partitions.runs import OffsetRange, Run, Runs
 
 __all__ = ["InFlight", "InFlightState"]
 

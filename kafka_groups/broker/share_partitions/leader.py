@@ -18,6 +18,7 @@ from kafka_groups.broker.share_partitions.led_partitions import GroupConfigs, Le
 from kafka_groups.broker.share_partitions.logs import Logs
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
+from kafka_groups.broker.share_partitions.persister import Persister
 from kafka_groups.broker.share_partitions.reading import (
     AcquireFor,
     MostBytes,
@@ -30,7 +31,6 @@ from kafka_groups.broker.share_partitions.sessions import (
     ShareSessionKey,
     ShareSessions,
 )
-from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequestError,
@@ -66,7 +66,7 @@ class SharePartitionLeader:
         node_id: Node id of this broker.
         metadata: The metadata of the cluster, for the leaders of partitions.
         logs: The partitions' logs (`LogStore`).
-        state: The cluster's state log.
+        state: Keeps the state of share-partitions.
         group_config: Returns the effective configuration of a group. Must be cheap, because every operation calls it.
         max_sessions: Maximum number of share sessions (`group.share.max.share.sessions`).
     """
@@ -76,7 +76,7 @@ class SharePartitionLeader:
         node_id: int,
         metadata: ClusterMetadata,
         logs: Logs,
-        state: ShareStateStore,
+        state: Persister,
         *,
         group_config: GroupConfigs,
         max_sessions: int,

@@ -9,7 +9,7 @@ from kafka_groups.broker.share_partitions.deadlines import Deadlines
 from kafka_groups.broker.share_partitions.logs import Logs, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
-from kafka_groups.broker.share_partitions.state_log import ShareStateStore
+from kafka_groups.broker.share_partitions.persister import Persister
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import (
     BrokerError,
@@ -38,12 +38,12 @@ class LedSharePartitions:
         node_id: Node id of this broker.
         metadata: The metadata of the cluster, for the leaders of partitions.
         logs: The partitions' logs.
-        state: The state log.
+        state: Keeps their states.
         group_config: The groups' configurations.
     """
 
     def __init__(
-        self, node_id: int, metadata: ClusterMetadata, logs: Logs, state: ShareStateStore, group_config: GroupConfigs
+        self, node_id: int, metadata: ClusterMetadata, logs: Logs, state: Persister, group_config: GroupConfigs
     ) -> None:
         self._node_id = node_id
         self._metadata = metadata

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 from attrs import frozen
 
+from kafka_groups.broker.runs import OffsetRange, Run
 from kafka_groups.broker.share_partitions.acknowledgement import (
     Acknowledgement,
     check_batches,
@@ -23,7 +24,6 @@ from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightSta
 from kafka_groups.broker.share_partitions.logs import LogBatch
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordEvent, RecordState, next_state
-from kafka_groups.broker.share_partitions.runs import OffsetRange, Run
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.types import TopicIdPartition

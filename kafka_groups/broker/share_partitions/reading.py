@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
+from kafka_groups.broker.runs import OffsetRange
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.logs import LogBatch, LogRead, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
-from kafka_groups.broker.share_partitions.runs import OffsetRange
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 

@@ -9,8 +9,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.journal import GroupJournal
-from kafka_groups.broker.coordinators.groups.records import StatePartitions
-from kafka_groups.broker.coordinators.groups.result import Result
+from kafka_groups.broker.coordinators.groups.records import GroupRecord, StatePartitions
 from kafka_groups.broker.coordinators.groups.sessions import MemberKey
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
@@ -18,6 +17,7 @@ from kafka_groups.broker.coordinators.groups.share.members import MemberClient
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
 from kafka_groups.broker.coordinators.groups.share.state_partitions import pending_initializations, share_partitions
 from kafka_groups.broker.coordinators.groups.topics import ShareState, TopicsImage
+from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.broker import ShareGroupConfig
@@ -141,7 +141,7 @@ class GroupCoordinator:
 
     # ---------------------------------------------------------------------------------------- insides
 
-    def _commit(self, result: Result[Response]) -> Response:
+    def _commit(self, result: Result[Response, GroupRecord]) -> Response:
         for record in result.records:
             self._journal.append(record)
             self._shard.replay(record)

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.records import GroupEpoch, GroupRecord
-from kafka_groups.broker.coordinators.groups.result import Result
 from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
 from kafka_groups.broker.coordinators.groups.share import operations
 from kafka_groups.broker.coordinators.groups.share.draft import Draft
@@ -29,6 +28,7 @@ from kafka_groups.broker.coordinators.groups.share.state_partitions import (
     finish_initialization,
 )
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError
@@ -112,7 +112,7 @@ class GroupShard:
 
     def heartbeat(
         self, request: ShareGroupHeartbeatRequest, client: MemberClient, now_ms: int
-    ) -> Result[ShareGroupHeartbeatResponse]:
+    ) -> Result[ShareGroupHeartbeatResponse, GroupRecord]:
         """Handle a heartbeat: a member joins, stays or leaves.
 
         Raises:
@@ -137,7 +137,7 @@ class GroupShard:
         """Return the time at which `expire` has something to do, or None if no group has members."""
         return self._sessions.next_deadline_ms()
 
-    def expire(self, now_ms: int) -> Result[tuple[MemberKey, ...]]:
+    def expire(self, now_ms: int) -> Result[tuple[MemberKey, ...], GroupRecord]:
         """Remove the members whose session timed out. The response contains them."""
         expired = self._sessions.take_expired(now_ms)
         drafts: dict[str, Draft] = {}
@@ -148,7 +148,7 @@ class GroupShard:
                 self._remove(draft, key.member_id)
         return Result(tuple(expired), tuple(record for draft in drafts.values() for record in draft.records))
 
-    def delete_group(self, group_id: str) -> Result[None]:
+    def delete_group(self, group_id: str) -> Result[None, GroupRecord]:
         """Delete a group. Its share state must be deleted first.
 
         Raises:
@@ -159,13 +159,13 @@ class GroupShard:
         operations.delete_group(draft)
         return Result(None, tuple(draft.records))
 
-    def drop_deleted_topics(self, group_id: str) -> Result[None]:
+    def drop_deleted_topics(self, group_id: str) -> Result[None, GroupRecord]:
         """Start to delete the share state of topics that no longer exist."""
         draft = Draft(self.group(group_id))
         drop_deleted_topics(draft, self._topics)
         return Result(None, tuple(draft.records))
 
-    def share_state_settled(self, group_id: str) -> Result[None]:
+    def share_state_settled(self, group_id: str) -> Result[None, GroupRecord]:
         """Record that the share coordinator has finished all initialisations and deletions."""
         draft = Draft(self.group(group_id))
         if draft.group.state_partitions.initializing:
@@ -178,7 +178,7 @@ class GroupShard:
 
     def _stay(
         self, group: ShareGroup, request: ShareGroupHeartbeatRequest, client: MemberClient, now_ms: int
-    ) -> Result[ShareGroupHeartbeatResponse]:
+    ) -> Result[ShareGroupHeartbeatResponse, GroupRecord]:
         config = self._config_of(group.group_id)
         draft = Draft(group)
         may_compute = self._may_compute_target(group, config, now_ms)
@@ -195,7 +195,7 @@ class GroupShard:
     def _remove(self, draft: Draft, member_id: str) -> None:
         operations.remove(draft, member_id, self._topics, settles_empty=self._profile.settles_empty_share_groups)
 
-    def _leave(self, group: ShareGroup, member_id: str) -> Result[ShareGroupHeartbeatResponse]:
+    def _leave(self, group: ShareGroup, member_id: str) -> Result[ShareGroupHeartbeatResponse, GroupRecord]:
         draft = Draft(group)
         self._remove(draft, member_id)
         self._sessions.end(MemberKey(group.group_id, member_id))

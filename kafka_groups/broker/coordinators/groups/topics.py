@@ -38,7 +38,7 @@ class TopicsImage(Protocol):
 
 
 class ShareState(Protocol):
-    """The part of the share coordinator that the group coordinator uses. `ShareStateStore` implements this."""
+    """The part of the share coordinator that the group coordinator uses. `LocalPersister` implements this."""
 
     def initialize(self, group_id: str, topic_id: UUID, partition: int, start_offset: int) -> None:
         """Create the state of a share-partition, unless it already has one.

@@ -12,7 +12,6 @@ from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
-from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -35,6 +34,7 @@ from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicPartition
 from tests.support.broker_services import HandlerBroker
+from tests.support.share_state import persister
 
 BATCH = build_batch([NewRecord(b"v" * 50) for _ in range(10)])
 ACCEPT, RELEASE, RENEW = 1, 2, 4
@@ -61,7 +61,7 @@ class ShareBroker(HandlerBroker):
     ) -> None:
         super().__init__(brokers, clock=clock, features=features)
         topic = self.metadata.create_topic("t", partitions)
-        state = ShareStateStore()
+        state = persister()
         for partition in topic.partitions:
             state.initialize("g", topic.topic_id, partition.partition, 0)
             if partition.leader_id != 0:

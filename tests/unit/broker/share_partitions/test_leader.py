@@ -8,6 +8,7 @@ import pytest
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.broker.runtime.persister import LocalPersister
 from kafka_groups.broker.share_partitions.fetching import (
     FetchedPartition,
     FetchRequested,
@@ -17,7 +18,6 @@ from kafka_groups.broker.share_partitions.fetching import (
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
-from kafka_groups.broker.share_partitions.state_log import ShareStateStore
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import (
     BrokerError,
@@ -36,6 +36,7 @@ from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.types import TopicIdPartition, TopicPartition
+from tests.support.share_state import share_coordinator
 from tests.unit.broker.share_partitions.scenes import acked
 
 ACCEPT, RELEASE, RENEW = 1, 2, 4
@@ -61,7 +62,8 @@ class Cluster:
         for node_id in (0, 1):
             self.metadata.register_broker(BrokerEndpoint(node_id, "host", 9092 + node_id))
         self.topic_id = self.metadata.create_topic("t", partitions, 1).topic_id
-        self.logs, self.state = LogStore(), ShareStateStore()
+        self.coordinator = share_coordinator()
+        self.logs, self.state = LogStore(), LocalPersister(self.coordinator)
         self.leaders = [self.new_leader(0), self.new_leader(1)]
         for partition in range(partitions):
             self.move(partition, 0)
@@ -554,5 +556,5 @@ def test_a_state_that_was_initialised_again_is_read_when_the_last_connection_is_
         cluster.leader.close_session(ANN, cluster.now_ms)
     cluster.leader.connection_closed(1, cluster.now_ms)
     cluster.epochs.clear()
-    cluster.state.initialize("g", cluster.topic_id, 0, 15, state_epoch=1)
+    cluster.coordinator.initialize(("g", cluster.topic_id, 0), 1, 15)
     assert cluster.fetch() == {0: [(15, 19, 1)]}

@@ -2,11 +2,11 @@
 
 import pytest
 
+from kafka_groups.broker.runs import OffsetRange
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
-from kafka_groups.broker.share_partitions.runs import OffsetRange
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch

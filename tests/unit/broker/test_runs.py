@@ -1,4 +1,4 @@
-from kafka_groups.broker.share_partitions.runs import Run, Runs
+from kafka_groups.broker.runs import Run, Runs
 
 
 def runs_of(*ranges: tuple[int, int, str]) -> Runs[str]:

@@ -1,0 +1,30 @@
+"""InitializeShareGroupState (key 83), v0: the group coordinator has the state of share-partitions created (KIP-932).
+
+As in Kafka, a state that exists begins afresh, also at an equal state epoch. Errors per partition: NOT_COORDINATOR,
+INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION, FENCED_STATE_EPOCH.
+"""
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_settled
+from kafka_groups.protocol.messages.initialize_share_group_state import (
+    InitializeShareGroupStateRequest,
+    InitializeShareGroupStateResponse,
+    InitializeShareStatePartition,
+)
+
+__all__ = ["handle"]
+
+
+async def handle(
+    request: InitializeShareGroupStateRequest, context: RequestContext
+) -> InitializeShareGroupStateResponse:
+    """Return one result for each share-partition."""
+    services = context.services
+
+    def initialize(key: StateKey, partition: InitializeShareStatePartition) -> None:
+        check_share_coordinator(services, key)
+        check_existing(services, key)
+        services.share_coordinator.initialize(key, partition.state_epoch, partition.start_offset)
+
+    return InitializeShareGroupStateResponse(results=each_settled(request, initialize))

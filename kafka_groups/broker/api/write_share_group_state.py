@@ -1,0 +1,39 @@
+"""WriteShareGroupState (key 85), v0-v1: leaders of share-partitions persist changes (KIP-932, KIP-1226).
+
+Errors per partition: NOT_COORDINATOR, INVALID_REQUEST (negative partition, no state), UNKNOWN_TOPIC_OR_PARTITION,
+FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH.
+"""
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.coordinators.share_state.shard import StateWrite
+from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_settled
+from kafka_groups.protocol.messages.write_share_group_state import (
+    WriteShareGroupStateRequest,
+    WriteShareGroupStateResponse,
+    WriteShareStatePartition,
+)
+
+__all__ = ["handle"]
+
+
+async def handle(request: WriteShareGroupStateRequest, context: RequestContext) -> WriteShareGroupStateResponse:
+    """Return one result for each share-partition."""
+    services = context.services
+
+    def write(key: StateKey, partition: WriteShareStatePartition) -> None:
+        check_share_coordinator(services, key)
+        check_existing(services, key)
+        services.share_coordinator.write(key, _change(partition))
+
+    return WriteShareGroupStateResponse(results=each_settled(request, write))
+
+
+def _change(partition: WriteShareStatePartition) -> StateWrite:
+    return StateWrite(
+        partition.state_epoch,
+        partition.leader_epoch,
+        partition.start_offset,
+        partition.delivery_complete_count,
+        partition.state_batches,
+    )

@@ -1,0 +1,179 @@
+"""The share coordinator: shards over the partitions of `__share_group_state`.
+
+Every operation has the same steps: the shard returns a response and records, the log of the shard's partition takes the
+records, the shard replays them, and then the coordinator returns the response. Records that no state needs any more are
+deleted from the log.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeVar
+from uuid import UUID
+
+from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
+from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.broker.log.internal_log import InternalLog
+from kafka_groups.broker.log.store import LogStore
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, leader_of, partition_of_key, share_state_key
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.errors import CoordinatorNotAvailableError
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
+
+__all__ = ["ShareCoordinator"]
+
+R = TypeVar("R")
+
+_TOPIC_CONFIGS: Mapping[str, str] = MappingProxyType(
+    {"cleanup.policy": "delete", "compression.type": "none", "retention.ms": "-1"}
+)
+_PRUNED_AT_ONCE = 2_000
+"""Records that are not needed any more are deleted when there are so many of them."""
+_LOAD_BYTES = 1_048_576
+"""How much of a log is read at a time to load a shard."""
+
+
+class _Loaded:
+    """A shard with the log of its partition."""
+
+    def __init__(self, shard: ShareStateShard, log: InternalLog) -> None:
+        self.shard = shard
+        self.log = log
+
+    def load(self) -> None:
+        offset = self.log.log_start_offset
+        while offset < self.log.end_offset:
+            records, offset = self.log.decoded(offset, _LOAD_BYTES)
+            for at, record in records:
+                self.shard.replay(record, at)
+
+    def commit(self, result: Result[R, CoordinatorRecord], leader_epoch: int, wall_ms: int) -> R:
+        if result.records:
+            offset = self.log.append_records(result.records, leader_epoch, wall_ms)
+            for record in result.records:
+                self.shard.replay(record, offset)
+                offset += 1
+        return result.response
+
+    def prune(self) -> None:
+        needed = self.shard.first_needed_offset(self.log.end_offset)
+        if needed >= self.log.log_start_offset + _PRUNED_AT_ONCE:
+            self.log.delete_records(needed)
+
+
+class ShareCoordinator:
+    """The state of all share-partitions of a cluster, whose brokers share it.
+
+    The topic `__share_group_state` is created with the first use.
+
+    Args:
+        metadata: The metadata of the cluster.
+        logs: The logs of the cluster.
+        settings: The settings of the topic and of snapshots.
+        wall_ms: Returns the time since the epoch.
+    """
+
+    def __init__(
+        self, metadata: ClusterMetadata, logs: LogStore, settings: BrokerSettings, wall_ms: Callable[[], int]
+    ) -> None:
+        self._metadata = metadata
+        self._logs = logs
+        self._settings = settings
+        self._wall_ms = wall_ms
+        self._loaded: dict[int, _Loaded] = {}
+        self._topic_id: UUID | None = None
+        self._indexes: dict[StateKey, int] = {}
+
+    def __repr__(self) -> str:
+        return f"<ShareCoordinator of {sum(len(each.shard) for each in self._loaded.values())} share-partitions>"
+
+    def topic(self) -> TopicMetadata:
+        """Return the topic of the records, and create it if it does not exist.
+
+        Raises:
+            CoordinatorNotAvailableError: No broker is running.
+        """
+        topic = self._metadata.topic(SHARE_STATE_TOPIC)
+        if topic is not None:
+            return topic
+        brokers = len(self._metadata.image.brokers)
+        if brokers == 0:
+            raise CoordinatorNotAvailableError
+        replicas = min(self._settings.share_state_topic_replication_factor, brokers)
+        return self._metadata.create_topic(
+            SHARE_STATE_TOPIC, self._settings.share_state_topic_num_partitions, replicas, configs=_TOPIC_CONFIGS
+        )
+
+    # ------------------------------------------------------------------------------------------ operations
+
+    def initialize(self, key: StateKey, state_epoch: int, start_offset: int) -> None:
+        """Create the state of a share-partition, or begin it afresh.
+
+        Raises:
+            BrokerError: As for `ShareStateShard.initialize`, and `topic`.
+        """
+        self._run(key, lambda shard, wall_ms: shard.initialize(key, state_epoch, start_offset, wall_ms))
+
+    def read(self, key: StateKey, leader_epoch: int) -> SharePartitionState:
+        """Return the state of a share-partition for a leader with the given epoch. Do not modify it.
+
+        Raises:
+            BrokerError: As for `ShareStateShard.read`, and `topic`.
+        """
+        return self._run(key, lambda shard, wall_ms: shard.read(key, leader_epoch, wall_ms))
+
+    def write(self, key: StateKey, change: StateWrite) -> None:
+        """Change the state of a share-partition.
+
+        Raises:
+            BrokerError: As for `ShareStateShard.write`, and `topic`.
+        """
+        self._run(key, lambda shard, wall_ms: shard.write(key, change, wall_ms))
+
+    def delete(self, key: StateKey) -> None:
+        """Delete the state of a share-partition, if it has one.
+
+        Raises:
+            BrokerError: As for `topic`.
+        """
+        if self.state(key) is not None:
+            self._run(key, lambda shard, _wall_ms: shard.delete(key))
+            self._indexes.pop(key, None)
+
+    def state(self, key: StateKey) -> SharePartitionState | None:
+        """Return the state of a share-partition, or None if it has none. Do not modify it."""
+        topic = self._metadata.topic(SHARE_STATE_TOPIC)
+        return None if topic is None else self._at(topic, self._index_of(key, topic)).shard.state(key)
+
+    # -------------------------------------------------------------------------------------------- insides
+
+    def _run(self, key: StateKey, operation: Callable[[ShareStateShard, int], Result[R, CoordinatorRecord]]) -> R:
+        topic, wall_ms = self.topic(), self._wall_ms()
+        index = self._index_of(key, topic)
+        loaded = self._at(topic, index)
+        led = leader_of(topic, index)
+        leader_epoch = 0 if led is None else led.leader_epoch
+        response = loaded.commit(operation(loaded.shard, wall_ms), leader_epoch, wall_ms)
+        loaded.commit(loaded.shard.refresh(loaded.log.end_offset, wall_ms), leader_epoch, wall_ms)
+        loaded.prune()
+        self._indexes[key] = index  # of states that exist, so that no request makes this table grow
+        return response
+
+    def _at(self, topic: TopicMetadata, index: int) -> _Loaded:
+        if topic.topic_id != self._topic_id:
+            self._topic_id = topic.topic_id
+            self._loaded.clear()
+            self._indexes.clear()
+        loaded = self._loaded.get(index)
+        if loaded is None:
+            log = self._logs.internal(topic.topic_id, index, SHARE_GROUP_STATE)
+            loaded = self._loaded[index] = _Loaded(ShareStateShard(self._settings.share_updates_per_snapshot), log)
+            loaded.load()
+        return loaded
+
+    def _index_of(self, key: StateKey, topic: TopicMetadata) -> int:
+        index = self._indexes.get(key)
+        return partition_of_key(share_state_key(*key), topic.num_partitions) if index is None else index

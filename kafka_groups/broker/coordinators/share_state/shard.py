@@ -1,0 +1,228 @@
+"""One shard of the share coordinator: the states that one partition of `__share_group_state` keeps, and their changes.
+
+An operation validates first and then returns records. Only `replay` changes the states themselves. What an operation
+changes directly is soft: how many updates have followed the last snapshot of a state.
+"""
+
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, InvalidRequestError
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from kafka_groups.protocol.coordinator_records.share_group_state import (
+    ShareSnapshotKey,
+    ShareSnapshotValue,
+    ShareUpdateKey,
+    ShareUpdateValue,
+)
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT, StateBatch
+
+__all__ = ["ShareStateShard", "StateWrite"]
+
+_FIRST_LEADER_EPOCH = 0
+_SPARE_RECORDS = 1_000
+"""So many records more than two for each state may stand in the log before a state gets a snapshot out of turn."""
+
+
+@frozen
+class StateWrite:
+    """A change that the leader of a share-partition writes.
+
+    Attributes:
+        state_epoch: Epoch of the state that it belongs to.
+        leader_epoch: Epoch of the leader.
+        start_offset: Where delivery starts, or -1 if that has not changed.
+        delivery_complete_count: Offsets from there on that are done, or -1 if unknown.
+        batches: The new states.
+    """
+
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...]
+
+
+class ShareStateShard:
+    """The states of some share-partitions.
+
+    Args:
+        updates_per_snapshot: How many updates of a state follow a snapshot
+            (`share.coordinator.snapshot.update.records.per.snapshot`).
+    """
+
+    def __init__(self, updates_per_snapshot: int) -> None:
+        self._updates_per_snapshot = updates_per_snapshot
+        self._states: dict[StateKey, SharePartitionState] = {}
+        self._updates: dict[StateKey, int] = {}
+        self._snapshots: dict[StateKey, int] = {}  # offsets of the last ones, the oldest first
+
+    def __repr__(self) -> str:
+        return f"<ShareStateShard of {len(self._states)} share-partitions>"
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def state(self, key: StateKey) -> SharePartitionState | None:
+        """Return a state, or None if it is not initialised. Do not modify it."""
+        return self._states.get(key)
+
+    def first_needed_offset(self, end_offset: int) -> int:
+        """Return the offset before which no record of the log is needed any more: that of the oldest last snapshot."""
+        return next(iter(self._snapshots.values()), end_offset)
+
+    # ----------------------------------------------------------------------------------------- hard state
+
+    def replay(self, record: CoordinatorRecord, offset: int) -> None:
+        """Apply a record of the log."""
+        key, value = _key_of(record), record.value
+        if value is None:
+            for table in (self._states, self._updates, self._snapshots):
+                table.pop(key, None)
+        elif isinstance(value, ShareSnapshotValue):
+            self._states.setdefault(key, SharePartitionState()).take_snapshot(value)
+            self._snapshots.pop(key, None)  # so that it stands at the end
+            self._snapshots[key] = offset
+        elif isinstance(value, ShareUpdateValue) and key in self._states:
+            self._states[key].take_update(value)
+            self._updates[key] = self._updates.get(key, 0) + 1
+
+    # ----------------------------------------------------------------------------------------- operations
+
+    def initialize(
+        self, key: StateKey, state_epoch: int, start_offset: int, wall_ms: int
+    ) -> Result[None, CoordinatorRecord]:
+        """Create a state, or begin it afresh. As in Kafka, an equal state epoch does that too.
+
+        Raises:
+            FencedStateEpochError: The state has a newer epoch.
+        """
+        known = self._states.get(key)
+        if known is not None and state_epoch < known.state_epoch:
+            raise _fenced_state(state_epoch, known)
+        value = ShareSnapshotValue(
+            snapshot_epoch=0 if known is None else known.snapshot_epoch + 1,
+            state_epoch=state_epoch,
+            leader_epoch=_FIRST_LEADER_EPOCH,
+            start_offset=start_offset,
+            delivery_complete_count=UNKNOWN_COUNT if start_offset == UNINITIALIZED_OFFSET else 0,
+            create_timestamp_ms=wall_ms,
+            write_timestamp_ms=wall_ms,
+        )
+        return Result(None, (CoordinatorRecord(_snapshot_key(key), value),))
+
+    def read(self, key: StateKey, leader_epoch: int, wall_ms: int) -> Result[SharePartitionState, CoordinatorRecord]:
+        """Return a state for a leader with the given epoch; the record that a new one causes fences older leaders.
+
+        Raises:
+            InvalidRequestError: The state is not initialised.
+            FencedLeaderEpochError: A leader with a newer epoch has read the state.
+        """
+        state = self._known(key)
+        _check_leader(state, leader_epoch)
+        if leader_epoch <= state.leader_epoch:
+            return Result(state)
+        change = StateWrite(state.state_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, ())
+        return Result(state, (self._record_of(key, state, change, leader_epoch, wall_ms),))
+
+    def write(self, key: StateKey, change: StateWrite, wall_ms: int) -> Result[None, CoordinatorRecord]:
+        """Change a state. After some updates the record is a snapshot of all of it.
+
+        As in Kafka, a leader epoch or state epoch that is newer than the known one changes neither.
+
+        Raises:
+            InvalidRequestError: The state is not initialised.
+            FencedLeaderEpochError: A leader with a newer epoch has read the state.
+            FencedStateEpochError: The state has a newer epoch.
+        """
+        state = self._known(key)
+        _check_leader(state, change.leader_epoch)
+        if change.state_epoch < state.state_epoch:
+            raise _fenced_state(change.state_epoch, state)
+        return Result(None, (self._record_of(key, state, change, state.leader_epoch, wall_ms),))
+
+    def delete(self, key: StateKey) -> Result[None, CoordinatorRecord]:
+        """Delete a state, if there is one."""
+        if key not in self._states:
+            return Result(None)
+        return Result(None, (CoordinatorRecord(_snapshot_key(key), None),))
+
+    def refresh(self, end_offset: int, wall_ms: int) -> Result[None, CoordinatorRecord]:
+        """Write a snapshot of the state whose last one is oldest, if that keeps too many records in the log.
+
+        Kafka does so by a timer. Here the number of records decides, so a log has a bound that no rate of changes
+        exceeds, and an idle coordinator has nothing to do.
+        """
+        if end_offset - self.first_needed_offset(end_offset) <= _SPARE_RECORDS + 2 * len(self._states):
+            return Result(None)
+        key = next(iter(self._snapshots))
+        state = self._states[key]
+        self._updates.pop(key, None)
+        return Result(
+            None, (CoordinatorRecord(_snapshot_key(key), _snapshot(state, state.create_timestamp_ms, wall_ms)),)
+        )
+
+    # ------------------------------------------------------------------------------------------- insides
+
+    def _known(self, key: StateKey) -> SharePartitionState:
+        state = self._states.get(key)
+        if state is None:
+            raise InvalidRequestError(f"The share-partition {key[0]}:{key[1]}-{key[2]} has no state.")
+        return state
+
+    def _record_of(
+        self, key: StateKey, state: SharePartitionState, change: StateWrite, leader_epoch: int, wall_ms: int
+    ) -> CoordinatorRecord:
+        start_offset, count = state.moved(change.start_offset, change.delivery_complete_count)
+        update = ShareUpdateValue(
+            snapshot_epoch=state.snapshot_epoch,
+            leader_epoch=leader_epoch,
+            start_offset=start_offset,
+            delivery_complete_count=count,
+            state_batches=change.batches,
+        )
+        if self._updates.get(key, 0) < self._updates_per_snapshot:
+            return CoordinatorRecord(ShareUpdateKey(group_id=key[0], topic_id=key[1], partition=key[2]), update)
+        self._updates.pop(key, None)
+        after = SharePartitionState()
+        after.take_snapshot(_snapshot(state, wall_ms, wall_ms))
+        after.take_update(update)
+        return CoordinatorRecord(_snapshot_key(key), _snapshot_of(after, after.snapshot_epoch, wall_ms, wall_ms))
+
+
+def _key_of(record: CoordinatorRecord) -> StateKey:
+    key: Any = record.key
+    return key.group_id, key.topic_id, key.partition
+
+
+def _snapshot_key(key: StateKey) -> ShareSnapshotKey:
+    return ShareSnapshotKey(group_id=key[0], topic_id=key[1], partition=key[2])
+
+
+def _snapshot(state: SharePartitionState, create_ms: int, write_ms: int) -> ShareSnapshotValue:
+    return _snapshot_of(state, state.snapshot_epoch + 1, create_ms, write_ms)
+
+
+def _snapshot_of(state: SharePartitionState, epoch: int, create_ms: int, write_ms: int) -> ShareSnapshotValue:
+    return ShareSnapshotValue(
+        snapshot_epoch=epoch,
+        state_epoch=state.state_epoch,
+        leader_epoch=state.leader_epoch,
+        start_offset=state.start_offset,
+        delivery_complete_count=state.delivery_complete_count,
+        create_timestamp_ms=create_ms,
+        write_timestamp_ms=write_ms,
+        state_batches=state.batches,
+    )
+
+
+def _check_leader(state: SharePartitionState, leader_epoch: int) -> None:
+    if leader_epoch < state.fence_epoch:
+        raise FencedLeaderEpochError(f"Leader epoch {leader_epoch} is older than {state.fence_epoch}.")
+
+
+def _fenced_state(state_epoch: int, known: SharePartitionState) -> FencedStateEpochError:
+    return FencedStateEpochError(f"State epoch {state_epoch} is older than {known.state_epoch}.")

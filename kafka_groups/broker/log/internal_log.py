@@ -1,0 +1,159 @@
+"""The log of one partition of an internal topic, which its coordinator writes."""
+
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+
+from attrs import frozen
+
+from kafka_groups.broker.log.batches import BatchInfo, OffsetAndTimestamp, ReadResult
+from kafka_groups.broker.log.partition_log import PartitionLog
+from kafka_groups.errors import MalformedRecordError, UnknownRecordTypeError
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable
+from kafka_groups.protocol.record_batch import iter_batches, parse_header
+from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
+
+__all__ = ["InternalLog"]
+
+_MOST_UNWRITTEN = 10_000
+"""Records are kept as objects until someone reads the log, but never more than these."""
+
+
+@frozen
+class _Unwritten:
+    """Records that are not bytes yet."""
+
+    base_offset: int
+    records: tuple[CoordinatorRecord, ...]
+    leader_epoch: int
+    wall_ms: int
+
+    @property
+    def end_offset(self) -> int:
+        return self.base_offset + len(self.records)
+
+
+class InternalLog(PartitionLog):
+    """A partition's log of records with types.
+
+    Hardly anybody reads these logs, and a coordinator writes one with every acknowledgement. So records become bytes
+    with the first reading, with the same offsets, timestamps and bytes as at once.
+
+    Args:
+        table: The types of record in the topic.
+    """
+
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
+        self._unwritten: deque[_Unwritten] = deque()
+        self._unwritten_count = 0
+        super().__init__()
+
+    # ------------------------------------------------------------------------------------------- writing
+
+    def append_records(self, records: Sequence[CoordinatorRecord], leader_epoch: int, wall_ms: int) -> int:
+        """Append records as one batch, and return the offset of the first.
+
+        Args:
+            records: The records, at least one.
+            leader_epoch: Epoch of the appending leader.
+            wall_ms: The timestamp of the records.
+        """
+        base_offset = self.end_offset
+        self._unwritten.append(_Unwritten(base_offset, tuple(records), leader_epoch, wall_ms))
+        self._unwritten_count += len(records)
+        self.end_offset += len(records)
+        if self._unwritten_count > _MOST_UNWRITTEN:
+            self._write()
+        return base_offset
+
+    def delete_records(self, before_offset: int) -> int:
+        """As `PartitionLog.delete_records`. Records that nobody has read are dropped as they are."""
+        start = super().delete_records(before_offset)
+        while self._unwritten and self._unwritten[0].end_offset <= start:
+            self._unwritten_count -= len(self._unwritten.popleft().records)
+        return start
+
+    # ------------------------------------------------------------------------------------------- reading
+
+    def __len__(self) -> int:
+        """Number of batches."""
+        return super().__len__() + len(self._unwritten)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of all batches."""
+        self._write()
+        return super().size_bytes
+
+    def read(
+        self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None
+    ) -> ReadResult:
+        """As `PartitionLog.read`."""
+        self._write()
+        return super().read(offset, max_bytes, min_one=min_one, before_offset=before_offset)
+
+    def available_bytes(self, offset: int) -> int:
+        """As `PartitionLog.available_bytes`."""
+        self._write()
+        return super().available_bytes(offset)
+
+    def leader_epoch_at(self, offset: int) -> int | None:
+        """As `PartitionLog.leader_epoch_at`."""
+        self._write()
+        return super().leader_epoch_at(offset)
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
+        """As `PartitionLog.offset_for_timestamp`."""
+        self._write()
+        return super().offset_for_timestamp(timestamp_ms)
+
+    def max_timestamp(self) -> OffsetAndTimestamp | None:
+        """As `PartitionLog.max_timestamp`."""
+        self._write()
+        return super().max_timestamp()
+
+    def decoded(self, offset: int, max_bytes: int) -> tuple[list[tuple[int, CoordinatorRecord]], int]:
+        """Return records from an offset on, each with its offset, and the offset after them.
+
+        They are those of the first batch, and of as many others as `max_bytes` allow. As in Kafka, records of unknown
+        types are left out.
+
+        Raises:
+            OffsetOutOfRangeError: The offset is not in the log.
+            MalformedRecordError: A record is not what its type says.
+        """
+        found: list[tuple[int, CoordinatorRecord]] = []
+        next_offset = offset
+        for batch in iter_batches(self.read(offset, max_bytes).records):
+            for record in batch.records():
+                if record.offset >= offset:
+                    with suppress(UnknownRecordTypeError):
+                        found.append((record.offset, self._decoded(record.key, record.value)))
+            next_offset = batch.header.next_offset
+        return found, next_offset
+
+    # ------------------------------------------------------------------------------------------ insides
+
+    def _decoded(self, key: bytes | None, value: bytes | None) -> CoordinatorRecord:
+        if key is None:
+            raise MalformedRecordError(f"A record of {self._table.topic} has no key.")
+        return self._table.decode(key, value)
+
+    def _write(self) -> None:
+        while self._unwritten:
+            unwritten = self._unwritten.popleft()
+            self._unwritten_count -= len(unwritten.records)
+            data = self._bytes_of(unwritten)
+            info = BatchInfo.of(parse_header(data), unwritten.base_offset, unwritten.leader_epoch, unwritten.wall_ms)
+            self._add_at_its_place(info, data)
+
+    def _add_at_its_place(self, info: BatchInfo, data: bytes) -> None:
+        end_offset = self.end_offset
+        self._add(info, data)
+        self.end_offset = end_offset
+
+    def _bytes_of(self, unwritten: _Unwritten) -> bytes:
+        encoded = map(self._table.encode, unwritten.records)
+        records = [NewRecord(value, key, timestamp_ms=unwritten.wall_ms) for key, value in encoded]
+        return build_batch(records, unwritten.base_offset, BatchOptions(leader_epoch=unwritten.leader_epoch))

@@ -1,0 +1,101 @@
+"""The rules of the share coordinator that the conformance tests cannot reach; the others are there."""
+
+from uuid import UUID
+
+import pytest
+
+from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
+from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from kafka_groups.protocol.coordinator_records.share_group_state import (
+    ShareSnapshotValue,
+    ShareUpdateKey,
+    ShareUpdateValue,
+)
+from kafka_groups.protocol.messages.share_state import StateBatch
+
+TOPIC = UUID(int=7)
+SPARE = 1_000
+
+
+def key(partition: int = 0) -> StateKey:
+    return ("g", TOPIC, partition)
+
+
+class Log:
+    """A shard and the records that it has made."""
+
+    def __init__(self, updates_per_snapshot: int = 500) -> None:
+        self.shard = ShareStateShard(updates_per_snapshot)
+        self.records: list[CoordinatorRecord] = []
+
+    def take(self, records: tuple[CoordinatorRecord, ...]) -> None:
+        for record in records:
+            self.shard.replay(record, len(self.records))
+            self.records.append(record)
+
+    def initialize(self, partition: int = 0) -> None:
+        self.take(self.shard.initialize(key(partition), 0, 0, 10).records)
+
+    def write(self, first: int = 0, *, partition: int = 0) -> None:
+        batch = StateBatch(first_offset=first, last_offset=first, delivery_state=2, delivery_count=1)
+        self.take(self.shard.write(key(partition), StateWrite(0, 0, 0, 1, (batch,)), 20).records)
+        self.take(self.shard.refresh(len(self.records), 30).records)
+
+    def needed(self) -> int:
+        return len(self.records) - self.shard.first_needed_offset(len(self.records))
+
+
+def test_an_empty_shard_needs_no_records() -> None:
+    log = Log()
+    assert log.shard.first_needed_offset(7) == 7
+    log.initialize()
+    assert log.needed() == 1
+    log.take(log.shard.delete(key()).records)
+    assert log.needed() == 0
+    assert log.shard.delete(key()).records == ()
+
+
+def test_the_oldest_last_snapshot_is_the_first_record_that_is_needed() -> None:
+    log = Log(updates_per_snapshot=2)
+    log.initialize(0)
+    log.initialize(1)
+    for offset in range(3):
+        log.write(offset, partition=0)
+    assert log.shard.first_needed_offset(0) == 1  # partition 0 has a newer snapshot
+    for offset in range(3):
+        log.write(offset, partition=1)
+    assert log.shard.first_needed_offset(0) == 4
+
+
+def test_a_state_that_never_changes_gets_snapshots_so_that_the_log_does_not_grow_without_bound() -> None:
+    log = Log()
+    for partition in range(3):
+        log.initialize(partition)
+    for offset in range(5 * SPARE):
+        log.write(offset, partition=0)
+        assert log.needed() <= SPARE + 3 * 3
+    idle = [each.value for each in log.records if getattr(each.key, "partition", 0) == 1]
+    snapshots = [value for value in idle if isinstance(value, ShareSnapshotValue)]
+    assert len(snapshots) == len(idle)
+    assert 3 <= len(idle) <= 7
+    assert (snapshots[-1].create_timestamp_ms, snapshots[-1].write_timestamp_ms) == (10, 30)
+
+
+def test_updates_of_states_that_are_not_known_are_ignored() -> None:
+    log = Log()
+    update = ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=3)
+    log.take((CoordinatorRecord(ShareUpdateKey(group_id="g", topic_id=TOPIC, partition=0), update),))
+    assert log.shard.state(key()) is None
+
+
+@pytest.mark.parametrize("updates_per_snapshot", [0, 1, 3])
+def test_a_snapshot_has_the_state_after_the_write_that_made_it(updates_per_snapshot: int) -> None:
+    log = Log(updates_per_snapshot)
+    log.initialize()
+    for offset in range(updates_per_snapshot + 1):
+        log.write(offset)
+    last = log.records[-1].value
+    assert isinstance(last, ShareSnapshotValue)
+    whole = StateBatch(first_offset=0, last_offset=updates_per_snapshot, delivery_state=2, delivery_count=1)
+    assert last.state_batches == (whole,)

@@ -1,0 +1,99 @@
+"""The log of an internal topic: records become bytes when somebody reads them."""
+
+from uuid import UUID
+
+import pytest
+
+from kafka_groups.broker.log.internal_log import InternalLog
+from kafka_groups.broker.log.store import LogStore
+from kafka_groups.errors import MalformedRecordError
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from kafka_groups.protocol.coordinator_records.share_group_state import (
+    SHARE_GROUP_STATE,
+    ShareUpdateKey,
+    ShareUpdateValue,
+)
+from kafka_groups.protocol.record_builder import NewRecord, build_batch
+
+TOPIC = UUID(int=7)
+LARGE = 1_000_000
+
+
+def record(number: int) -> CoordinatorRecord:
+    key = ShareUpdateKey(group_id="g", topic_id=TOPIC, partition=0)
+    return CoordinatorRecord(key, ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=number))
+
+
+def log_of(*sizes: int) -> InternalLog:
+    """A log with batches of so many records, which are numbered by their offsets."""
+    log = InternalLog(SHARE_GROUP_STATE)
+    for size in sizes:
+        log.append_records([record(log.end_offset + index) for index in range(size)], 3, 1_000 + log.end_offset)
+    return log
+
+
+def test_records_have_offsets_before_they_are_bytes() -> None:
+    log = log_of(2, 1)
+    assert (log.log_start_offset, log.end_offset, log.high_watermark, len(log)) == (0, 3, 3, 2)
+    assert log.append_records([record(3)], 3, 0) == 3
+
+
+def test_late_bytes_are_those_of_eager_ones() -> None:
+    eager, late = log_of(), log_of(2, 1, 3)
+    for size in (2, 1, 3):
+        first = eager.end_offset
+        eager.append_records([record(first + index) for index in range(size)], 3, 1_000 + first)
+        assert eager.read(first, LARGE).records  # so it is bytes now
+    assert late.read(0, LARGE) == eager.read(0, LARGE)
+    assert late.size_bytes == eager.size_bytes > 0
+
+
+def test_each_question_about_bytes_sees_all_records() -> None:
+    assert log_of(2, 1).available_bytes(0) == log_of(2, 1).size_bytes
+    assert log_of(2, 1).leader_epoch_at(2) == 3
+    found = log_of(2, 1).offset_for_timestamp(1_001)
+    assert found is not None
+    assert found.offset == 2
+    newest = log_of(2, 1).max_timestamp()
+    assert newest is not None
+    assert (newest.offset, newest.timestamp_ms) == (2, 1_002)
+
+
+def test_records_are_decoded_batch_by_batch() -> None:
+    log = log_of(2, 1, 1)
+    assert log.decoded(1, 1) == ([(1, record(1))], 2)
+    assert log.decoded(2, LARGE) == ([(2, record(2)), (3, record(3))], 4)
+    assert log.decoded(4, LARGE) == ([], 4)
+
+
+@pytest.mark.parametrize("is_read_first", [False, True])
+def test_deleted_records_are_gone_whether_they_were_bytes_or_not(*, is_read_first: bool) -> None:
+    log = log_of(2, 2, 1)
+    if is_read_first:
+        log.read(0, LARGE)
+        log.append_records([record(5)], 3, 0)
+    assert log.delete_records(3) == 3
+    assert len(log) == (3 if is_read_first else 2)
+    assert [offset for offset, _ in log.decoded(3, LARGE)[0]] == list(range(3, log.end_offset))
+
+
+def test_records_of_unknown_types_are_left_out_and_records_without_key_refused() -> None:
+    log = log_of()
+    log.append(build_batch([NewRecord(key=b"\x00\x63", value=b"?")]), 0, 0)
+    assert log.decoded(0, LARGE) == ([], 1)
+    log.append(build_batch([NewRecord(value=b"?")]), 0, 0)
+    with pytest.raises(MalformedRecordError, match="no key"):
+        log.decoded(1, LARGE)
+
+
+def test_records_never_wait_without_bound() -> None:
+    log = log_of(*[100] * 101)
+    assert log._unwritten_count <= 10_000
+    assert len(log) == 101
+
+
+def test_a_store_has_the_log_of_an_internal_topic_even_if_a_reader_was_first() -> None:
+    store = LogStore()
+    assert store.get(TOPIC, 0).read(0, LARGE).records == b""
+    log = store.internal(TOPIC, 0, SHARE_GROUP_STATE)
+    assert store.internal(TOPIC, 0, SHARE_GROUP_STATE) is store.get(TOPIC, 0) is log
