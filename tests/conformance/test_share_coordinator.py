@@ -2,11 +2,19 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
+from uuid import UUID
 
+import attrs
 import pytest
 
 from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshotValue, ShareUpdateValue
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.delete_share_group_state import (
+    DeleteShareGroupStateRequest,
+    DeleteShareStatePartition,
+    DeleteShareStateTopic,
+)
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT, StateBatch
 from tests.support.conditions import until
 from tests.support.share_coordinator import SharePartitionState, StateRecord
@@ -137,6 +145,51 @@ async def test_offsets_merge_by_delivery_count_and_then_by_state(target: Target)
     assert (await state.read()).state_batches[0] == batch(5, 5, AVAILABLE, 4)
 
 
+# ---------------------------------------------------------------------------------- what does not exist
+
+
+async def codes_of(state: SharePartitionState) -> dict[str, ErrorCode]:
+    """The answers to all questions."""
+    return {
+        "initialize": await state.initialize(1, 5),
+        "read": (await state.read()).error_code,
+        "write": await state.write(batch(5, 5)),
+        "summary": (await state.summary()).error_code,
+        "delete": await state.delete(),
+    }
+
+
+@everywhere
+@pytest.mark.parametrize("of", [{"topic_id": UUID(int=99)}, {"partition": 7}], ids=["topic", "partition"])
+async def test_a_partition_that_does_not_exist(target: Target, of: dict[str, Any]) -> None:
+    state = attrs.evolve(await SharePartitionState.initialized(target, 1, 5), **of)
+
+    assert await codes_of(state) == {
+        "initialize": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        "read": ErrorCode.INVALID_REQUEST,
+        "write": ErrorCode.INVALID_REQUEST,
+        "summary": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        "delete": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+
+
+@everywhere
+async def test_a_negative_partition(target: Target) -> None:
+    state = attrs.evolve(await SharePartitionState.initialized(target, 1, 5), partition=-1)
+
+    assert set((await codes_of(state)).values()) == {ErrorCode.INVALID_REQUEST}
+
+
+@everywhere
+async def test_without_a_group_id_nothing_is_done(target: Target) -> None:
+    state = await SharePartitionState.initialized(target, 1, 5)
+    topics = (DeleteShareStateTopic(topic_id=state.topic_id, partitions=(DeleteShareStatePartition(partition=0),)),)
+
+    response = await state.client.ask(DeleteShareGroupStateRequest(group_id="", topics=topics))
+
+    assert response.results == ()
+
+
 # -------------------------------------------------------------------------------------------------- epochs
 
 
@@ -153,6 +206,7 @@ async def test_a_read_with_a_newer_leader_epoch_fences_older_leaders_by_a_record
     [record] = await state.records(last=1)
     assert record == ShareUpdateValue(snapshot_epoch=0, leader_epoch=3, start_offset=5, delivery_complete_count=1)
     assert (await state.read(2)).error_code is ErrorCode.FENCED_LEADER_EPOCH
+    assert (await state.summary(2)).error_code is ErrorCode.NONE
     assert await state.write(batch(7, 7), leader_epoch=2) is ErrorCode.FENCED_LEADER_EPOCH
     assert (await state.summary()).leader_epoch == 3
     assert len(await state.records()) == 3

@@ -66,7 +66,7 @@ _LAST_VERSION_WITH_NAMES = 12
 
 @frozen
 class SharePartitionState:
-    """The state of partition 0 of a topic, for a group that has no members.
+    """The state of a partition, mostly partition 0 of a topic, for a group that has no members.
 
     The state topic has one partition, as in all clusters that tests start.
     """
@@ -74,6 +74,7 @@ class SharePartitionState:
     client: RawClient
     group_id: str
     topic_id: UUID
+    partition: int = 0
 
     @classmethod
     async def of_new_group(cls, target: Target) -> "SharePartitionState":
@@ -96,7 +97,9 @@ class SharePartitionState:
 
     async def initialize(self, state_epoch: int, start_offset: int = UNINITIALIZED_OFFSET) -> ErrorCode:
         """Initialise the state."""
-        partition = InitializeShareStatePartition(partition=0, state_epoch=state_epoch, start_offset=start_offset)
+        partition = InitializeShareStatePartition(
+            partition=self.partition, state_epoch=state_epoch, start_offset=start_offset
+        )
         topics = (InitializeShareStateTopic(topic_id=self.topic_id, partitions=(partition,)),)
         response = await self.client.ask(InitializeShareGroupStateRequest(group_id=self.group_id, topics=topics))
         code: ErrorCode = response.results[0].partitions[0].error_code
@@ -112,7 +115,7 @@ class SharePartitionState:
     ) -> ErrorCode:
         """Write changes."""
         partition = WriteShareStatePartition(
-            partition=0,
+            partition=self.partition,
             state_epoch=state_epoch,
             leader_epoch=leader_epoch,
             start_offset=start_offset,
@@ -131,7 +134,7 @@ class SharePartitionState:
 
     async def read(self, leader_epoch: int = 0) -> ReadShareStatePartitionResult:
         """Read the state as the leader with this epoch."""
-        partition = ReadShareStatePartition(partition=0, leader_epoch=leader_epoch)
+        partition = ReadShareStatePartition(partition=self.partition, leader_epoch=leader_epoch)
         topics = (ReadShareStateTopic(topic_id=self.topic_id, partitions=(partition,)),)
         response = await self.client.ask(ReadShareGroupStateRequest(group_id=self.group_id, topics=topics))
         result: ReadShareStatePartitionResult = response.results[0].partitions[0]
@@ -139,7 +142,7 @@ class SharePartitionState:
 
     async def summary(self, leader_epoch: int = 0) -> ReadShareStateSummaryPartitionResult:
         """Read the state without its batches."""
-        partition = ReadShareStateSummaryPartition(partition=0, leader_epoch=leader_epoch)
+        partition = ReadShareStateSummaryPartition(partition=self.partition, leader_epoch=leader_epoch)
         topics = (ReadShareStateSummaryTopic(topic_id=self.topic_id, partitions=(partition,)),)
         response = await self.client.ask(ReadShareGroupStateSummaryRequest(group_id=self.group_id, topics=topics))
         result: ReadShareStateSummaryPartitionResult = response.results[0].partitions[0]
@@ -147,7 +150,11 @@ class SharePartitionState:
 
     async def delete(self) -> ErrorCode:
         """Delete the state."""
-        topics = (DeleteShareStateTopic(topic_id=self.topic_id, partitions=(DeleteShareStatePartition(partition=0),)),)
+        topics = (
+            DeleteShareStateTopic(
+                topic_id=self.topic_id, partitions=(DeleteShareStatePartition(partition=self.partition),)
+            ),
+        )
         response = await self.client.ask(DeleteShareGroupStateRequest(group_id=self.group_id, topics=topics))
         code: ErrorCode = response.results[0].partitions[0].error_code
         return code

@@ -1,12 +1,12 @@
 """DeleteShareGroupState (key 86), v0: the group coordinator has the state of share-partitions deleted (KIP-932).
 
-Where there is no state, that is no error, and the topic may be gone. Errors per partition: NOT_COORDINATOR,
-INVALID_REQUEST (negative partition).
+A partition without state is no error. Errors per partition: NOT_COORDINATOR, INVALID_REQUEST (negative partition),
+UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
-from kafka_groups.broker.requests.share_state import check_share_coordinator, each_settled
+from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_settled
 from kafka_groups.protocol.messages.delete_share_group_state import (
     DeleteShareGroupStateRequest,
     DeleteShareGroupStateResponse,
@@ -22,6 +22,7 @@ async def handle(request: DeleteShareGroupStateRequest, context: RequestContext)
 
     def delete(key: StateKey, _partition: DeleteShareStatePartition) -> None:
         check_share_coordinator(services, key)
+        check_existing(services, key)
         services.share_coordinator.delete(key)
 
     return DeleteShareGroupStateResponse(results=each_settled(request, delete))

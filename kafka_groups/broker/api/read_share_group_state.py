@@ -8,7 +8,7 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, state_key
+from kafka_groups.broker.requests.share_state import check_known, check_share_coordinator, state_key
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.read_share_group_state import (
     ReadShareGroupStateRequest,
@@ -42,7 +42,7 @@ def _topic(group_id: str, topic: ReadShareStateTopic, services: BrokerServices) 
 def _read_or_refuse(key: StateKey, leader_epoch: int, services: BrokerServices) -> ReadShareStatePartitionResult:
     try:
         check_share_coordinator(services, key)
-        check_existing(services, key)
+        check_known(services, key)
         state = services.share_coordinator.read(key, leader_epoch)
     except BrokerError as error:
         return ReadShareStatePartitionResult(partition=key[2], error_code=code_of(error), error_message=str(error))

@@ -7,7 +7,7 @@ FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH.
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
-from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_settled
+from kafka_groups.broker.requests.share_state import check_known, check_share_coordinator, each_settled
 from kafka_groups.protocol.messages.write_share_group_state import (
     WriteShareGroupStateRequest,
     WriteShareGroupStateResponse,
@@ -23,7 +23,7 @@ async def handle(request: WriteShareGroupStateRequest, context: RequestContext) 
 
     def write(key: StateKey, partition: WriteShareStatePartition) -> None:
         check_share_coordinator(services, key)
-        check_existing(services, key)
+        check_known(services, key)
         services.share_coordinator.write(key, _change(partition))
 
     return WriteShareGroupStateResponse(results=each_settled(request, write))

@@ -16,7 +16,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages.share_state import ShareStatePartitionResult, ShareStateTopicResult
 
-__all__ = ["check_existing", "check_share_coordinator", "each_settled", "state_key"]
+__all__ = ["check_existing", "check_known", "check_share_coordinator", "each_settled", "state_key"]
 
 _NO_TOPIC = UUID(int=0)
 
@@ -50,6 +50,18 @@ def check_existing(services: BrokerServices, key: StateKey) -> None:
     """
     if services.metadata.partition(key[1], key[2]) is None:
         raise UnknownTopicOrPartitionError(f"The partition {key[2]} of the topic with id {key[1]} does not exist.")
+
+
+def check_known(services: BrokerServices, key: StateKey) -> None:
+    """Raise an error if a share-partition has no state, or its partition does not exist any more.
+
+    Raises:
+        InvalidRequestError: There is no state. As in Kafka, that is found out first.
+        UnknownTopicOrPartitionError: The partition does not exist.
+    """
+    if services.share_coordinator.state(key) is None:
+        raise InvalidRequestError(f"The share-partition {key[0]}:{key[1]}-{key[2]} has no state.")
+    check_existing(services, key)
 
 
 def each_settled(request: Any, operation: Callable[[StateKey, Any], None]) -> tuple[ShareStateTopicResult, ...]:
