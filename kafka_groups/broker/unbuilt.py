@@ -57,7 +57,6 @@ _CONSUMER_GROUPS = "Classic groups and consumer groups, with their offsets"
 _STREAMS_GROUPS = "Streams groups"
 _TRANSACTIONS = "Transactions"
 _DEAD_LETTERS = "Dead-letter queues (KIP-1191)"
-_SHARE_OFFSETS = "Changing the offsets of share groups"
 _SHARE_STATE = "Buffers, threads and replicas of the share coordinator, whose records are in memory"
 _AUTHORIZATION = "Authorization and delegation tokens"
 _CLUSTER = "Replicas, quorum and log directories: the brokers share one log and have no controllers"
@@ -139,7 +138,6 @@ UNBUILT: tuple[Unbuilt, ...] = (
         _DEAD_LETTERS,
         "errors.deadletterqueue.auto.create.topics.enable errors.deadletterqueue.topic.name.prefix",
     ),
-    *_apis(_SHARE_OFFSETS, AlterShareGroupOffsets=91, DeleteShareGroupOffsets=92),
     *_configs(
         UnbuiltKind.BROKER_CONFIG,
         _SHARE_STATE,

@@ -11,6 +11,11 @@ from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.protocol.apis import ApiKey, api_of
 from kafka_groups.protocol.codec import encode_request
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+)
 from kafka_groups.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -33,6 +38,10 @@ from kafka_groups.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
+)
+from kafka_groups.protocol.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
 )
 from kafka_groups.protocol.messages.delete_share_group_state import (
     DeleteShareGroupStateRequest,
@@ -214,6 +223,17 @@ def _heartbeat(place: Place) -> ShareGroupHeartbeatRequest:
     )
 
 
+def _alter_offsets(place: Place) -> AlterShareGroupOffsetsRequest:
+    partition = AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)
+    topic = AlterShareGroupOffsetsRequestTopic(topic_name=place.topic, partitions=(partition,))
+    return AlterShareGroupOffsetsRequest(group_id="empty", topics=(topic,))
+
+
+def _delete_offsets(place: Place) -> DeleteShareGroupOffsetsRequest:
+    topics = (DeleteShareGroupOffsetsRequestTopic(topic_name=place.topic),)
+    return DeleteShareGroupOffsetsRequest(group_id="empty", topics=topics)
+
+
 def _read_state(place: Place) -> ReadShareGroupStateRequest:
     partition = ReadShareStatePartition(partition=0, leader_epoch=0)
     topic = ReadShareStateTopic(topic_id=place.topic_id, partitions=(partition,))
@@ -227,7 +247,7 @@ def _summarise_state(place: Place) -> ReadShareGroupStateSummaryRequest:
 
 
 def _initialize_state(place: Place) -> InitializeShareGroupStateRequest:
-    partition = InitializeShareStatePartition(partition=1, state_epoch=0, start_offset=0)
+    partition = InitializeShareStatePartition(partition=1, state_epoch=9, start_offset=0)
     topic = InitializeShareStateTopic(topic_id=place.topic_id, partitions=(partition,))
     return InitializeShareGroupStateRequest(group_id=place.group_id, topics=(topic,))
 
@@ -235,7 +255,7 @@ def _initialize_state(place: Place) -> InitializeShareGroupStateRequest:
 def _write_state(place: Place) -> WriteShareGroupStateRequest:
     batch = StateBatch(first_offset=0, last_offset=0, delivery_state=2, delivery_count=1)
     partition = WriteShareStatePartition(
-        partition=0, state_epoch=0, leader_epoch=0, start_offset=0, delivery_complete_count=1, state_batches=(batch,)
+        partition=0, state_epoch=9, leader_epoch=0, start_offset=0, delivery_complete_count=1, state_batches=(batch,)
     )
     topic = WriteShareStateTopic(topic_id=place.topic_id, partitions=(partition,))
     return WriteShareGroupStateRequest(group_id=place.group_id, topics=(topic,))
@@ -290,6 +310,8 @@ CASES: dict[ApiKey, Case] = {
     ApiKey.DELETE_SHARE_GROUP_STATE: Case(_delete_state),
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: Case(_summarise_state),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: Case(_describe_offsets),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: Case(_alter_offsets),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: Case(_delete_offsets, lambda place: (_alter_offsets(place),)),
 }  # fmt: skip
 """A case of every API."""
 

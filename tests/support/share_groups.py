@@ -65,9 +65,15 @@ class ShareStates:
     def __init__(self) -> None:
         self.start_offsets: dict[tuple[str, UUID, int], int] = {}
 
-    def initialize(self, group_id: str, topic_id: UUID, partition: int, start_offset: int) -> None:
+    def initialize(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
         """Create the state of a share-partition."""
+        assert state_epoch >= 0
         self.start_offsets.setdefault((group_id, topic_id, partition), start_offset)
+
+    def restart(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
+        """Begin the state of a share-partition afresh."""
+        assert state_epoch >= 0
+        self.start_offsets[group_id, topic_id, partition] = start_offset
 
     def delete(self, group_id: str, topic_id: UUID, partition: int) -> None:
         """Delete the state of a share-partition."""

@@ -5,11 +5,13 @@ from types import MappingProxyType
 from typing import Any
 
 from kafka_groups.broker.api import (
+    alter_share_group_offsets,
     alter_user_scram_credentials,
     create_partitions,
     create_topics,
     delete_groups,
     delete_records,
+    delete_share_group_offsets,
     delete_share_group_state,
     delete_topics,
     describe_cluster,
@@ -76,6 +78,8 @@ _HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.DELETE_SHARE_GROUP_STATE: delete_share_group_state.handle,
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: read_share_group_state_summary.handle,
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: describe_share_group_offsets.handle,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: alter_share_group_offsets.handle,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: delete_share_group_offsets.handle,
 }
 
 HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType({ApiKey.API_VERSIONS: ApiVersionsHandler(_HANDLERS), **_HANDLERS})

@@ -42,7 +42,13 @@ class LocalPersister:
         return f"<LocalPersister to {self._coordinator!r}>"
 
     def initialize(
-        self, group_id: str, topic_id: UUID, partition: int, start_offset: int = UNINITIALIZED_OFFSET
+        self,
+        group_id: str,
+        topic_id: UUID,
+        partition: int,
+        start_offset: int = UNINITIALIZED_OFFSET,
+        *,
+        state_epoch: int = _FIRST_STATE_EPOCH,
     ) -> None:
         """Create the state of a share-partition, unless it has one.
 
@@ -54,13 +60,22 @@ class LocalPersister:
             topic_id: The topic's id.
             partition: The partition's number.
             start_offset: Where delivery starts. -1 means the group's `share.auto.offset.reset`.
+            state_epoch: Epoch of the state.
 
         Raises:
             BrokerError: As for `ShareCoordinator.initialize`.
         """
         key = (group_id, topic_id, partition)
         if self._coordinator.state(key) is None:
-            self._coordinator.initialize(key, _FIRST_STATE_EPOCH, start_offset)
+            self._coordinator.initialize(key, state_epoch, start_offset)
+
+    def restart(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
+        """Begin the state of a share-partition afresh, or create it. The arguments are those of `initialize`.
+
+        Raises:
+            BrokerError: As for `ShareCoordinator.initialize`.
+        """
+        self._coordinator.initialize((group_id, topic_id, partition), state_epoch, start_offset)
 
     def read(self, group_id: str, topic_id: UUID, partition: int, leader_epoch: int) -> PersistedState:
         """Return the state for a leader with the given epoch. Fences leaders with older epochs.

@@ -4,7 +4,7 @@ Every operation has the same steps: the shard returns a response and records, th
 replays them, and then the coordinator returns the response.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 from uuid import UUID
 
@@ -121,6 +121,39 @@ class GroupCoordinator:
             self._delete_share_state(group_id, topics)
         self._commit(deletion)
 
+    def alter_start_offsets(
+        self, group_id: str, offsets: Mapping[tuple[UUID, int], int], names: Mapping[UUID, str]
+    ) -> None:
+        """Begin the states of share-partitions afresh, with these start offsets. A group that does not exist is made.
+
+        Args:
+            group_id: The group.
+            offsets: Start offset by topic id and partition, which all exist.
+            names: The names of the topics.
+
+        Raises:
+            NonEmptyGroupError: The group has members.
+        """
+        numbers: dict[UUID, set[int]] = {}
+        for topic_id, partition in offsets:
+            numbers.setdefault(topic_id, set()).add(partition)
+        partitions = {topic_id: frozenset(of_topic) for topic_id, of_topic in numbers.items()}
+        epoch = self._commit(self._shard.begin_restart(group_id, partitions, names))
+        for (topic_id, partition), offset in offsets.items():
+            self._share_state.restart(group_id, topic_id, partition, offset, state_epoch=epoch)
+        self._settle_share_state(group_id)
+
+    def delete_start_offsets(self, group_id: str, topic_ids: Collection[UUID]) -> frozenset[UUID]:
+        """Delete the states of all share-partitions of topics, and return the topics that had some.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+            NonEmptyGroupError: The group has members.
+        """
+        forgotten = self._shard.forget_topics(group_id, topic_ids)
+        self._delete_share_state(group_id, forgotten.response)
+        return frozenset(self._commit(forgotten))
+
     def metadata_changed(self, delta: MetadataDelta) -> None:
         """Delete the share state of deleted topics, group by group in the order in which the groups were created.
 
@@ -156,8 +189,11 @@ class GroupCoordinator:
         self._commit(self._shard.share_state_settled(group_id))
 
     def _initialize_share_state(self, group_id: str, state: StatePartitions) -> None:
+        epoch = self._shard.group(group_id).epoch
         for pending in pending_initializations(state):
-            self._share_state.initialize(group_id, pending.topic_id, pending.partition, pending.start_offset)
+            self._share_state.initialize(
+                group_id, pending.topic_id, pending.partition, pending.start_offset, state_epoch=epoch
+            )
 
     def _delete_share_state(self, group_id: str, topics: Mapping[UUID, frozenset[int]]) -> None:
         for topic_id, partition in share_partitions(topics):

@@ -5,11 +5,11 @@ Only `replay` changes the groups themselves. An operation may directly change on
 coordinator moves: session deadlines, and the time at which a target assignment was last computed.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from types import MappingProxyType
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.groups.records import GroupEpoch, GroupRecord
+from kafka_groups.broker.coordinators.groups.records import GroupEpoch, GroupRecord, TopicPartitions
 from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
 from kafka_groups.broker.coordinators.groups.share import operations
 from kafka_groups.broker.coordinators.groups.share.draft import Draft
@@ -158,6 +158,29 @@ class GroupShard:
         draft = Draft(self.group(group_id))
         operations.delete_group(draft)
         return Result(None, tuple(draft.records))
+
+    def begin_restart(
+        self, group_id: str, partitions: TopicPartitions, names: Mapping[UUID, str]
+    ) -> Result[int, GroupRecord]:
+        """Start to give share-partitions other start offsets. Returns the epoch of their states.
+
+        Raises:
+            NonEmptyGroupError: The group has members.
+        """
+        known = self._groups.get(group_id)
+        draft = Draft(known or self._new_group(group_id))
+        operations.begin_restart(draft, partitions, names, is_new=known is None)
+        return Result(draft.group.epoch, tuple(draft.records))
+
+    def forget_topics(self, group_id: str, topic_ids: Collection[UUID]) -> Result[TopicPartitions, GroupRecord]:
+        """Forget the start offsets of topics. Returns the share-partitions whose state must be deleted.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+            NonEmptyGroupError: The group has members.
+        """
+        draft = Draft(self.group(group_id))
+        return Result(operations.forget_topics(draft, topic_ids), tuple(draft.records))
 
     def drop_deleted_topics(self, group_id: str) -> Result[None, GroupRecord]:
         """Start to delete the share state of topics that no longer exist."""

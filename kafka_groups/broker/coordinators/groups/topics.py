@@ -40,7 +40,7 @@ class TopicsImage(Protocol):
 class ShareState(Protocol):
     """The part of the share coordinator that the group coordinator uses. `LocalPersister` implements this."""
 
-    def initialize(self, group_id: str, topic_id: UUID, partition: int, start_offset: int) -> None:
+    def initialize(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
         """Create the state of a share-partition, unless it already has one.
 
         Args:
@@ -48,7 +48,12 @@ class ShareState(Protocol):
             topic_id: The topic's id.
             partition: The partition's number.
             start_offset: Where delivery starts. -1 means the group's `share.auto.offset.reset`.
+            state_epoch: Epoch of the state: the group's epoch.
         """
+        ...
+
+    def restart(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
+        """Begin the state of a share-partition afresh, or create it. The arguments are those of `initialize`."""
         ...
 
     def delete(self, group_id: str, topic_id: UUID, partition: int) -> None:

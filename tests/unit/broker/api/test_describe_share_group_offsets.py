@@ -84,7 +84,7 @@ async def test_lag(context: RequestContext, start_offset: int, complete: int, la
     topic_id = orders_id(context)
     context.services.logs.get(topic_id, 0).append(build_batch([NewRecord(b"x")] * 10), 0, 0)
     context.services.share_state.read("group", topic_id, 0, 3)
-    context.services.share_state.write("group", topic_id, 0, StateUpdate(0, 3, start_offset, complete, ()))
+    context.services.share_state.write("group", topic_id, 0, StateUpdate(9, 3, start_offset, complete, ()))
     assert await offsets(context, {"orders": (0,)}) == {"orders": [(0, start_offset, 3, lag)]}
 
 

@@ -1,5 +1,8 @@
 """The operations on a share group. Each takes the current group and returns a response and records."""
 
+from collections.abc import Collection, Mapping
+from uuid import UUID
+
 from attrs import frozen
 
 from kafka_groups.broker.coordinators.groups.records import (
@@ -7,7 +10,9 @@ from kafka_groups.broker.coordinators.groups.records import (
     ShareGroupMetadata,
     ShareGroupStatePartitionMetadata,
     ShareGroupTargetAssignmentMetadata,
+    TopicPartitions,
 )
+from kafka_groups.broker.coordinators.groups.share import state_partitions
 from kafka_groups.broker.coordinators.groups.share.assignment import (
     needs_target,
     reconcile,
@@ -23,7 +28,7 @@ from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.errors import NonEmptyGroupError
 from kafka_groups.protocol.messages.share_group_heartbeat import JOIN_EPOCH, ShareGroupHeartbeatRequest
 
-__all__ = ["HeartbeatResult", "delete_group", "heartbeat", "remove"]
+__all__ = ["HeartbeatResult", "begin_restart", "delete_group", "forget_topics", "heartbeat", "remove"]
 
 
 @frozen
@@ -90,6 +95,37 @@ def remove(draft: Draft, member_id: str, topics: TopicsImage, *, settles_empty: 
     bump_group_epoch(draft, topics, membership_changed=True)
     if settles_empty:
         settle_empty_group(draft)
+
+
+def begin_restart(draft: Draft, partitions: TopicPartitions, names: Mapping[UUID, str], *, is_new: bool) -> None:
+    """Start to give partitions other start offsets. As in Kafka, that makes the group if there is none.
+
+    Raises:
+        NonEmptyGroupError: The group has members.
+    """
+    group = draft.group
+    if group.members:
+        raise NonEmptyGroupError("The group is not empty.")
+    if is_new:
+        draft.write(ShareGroupMetadata(group.group_id, group.metadata))
+        draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, group.epoch))
+    state_partitions.begin_restart(draft, partitions, names)
+
+
+def forget_topics(draft: Draft, topic_ids: Collection[UUID]) -> TopicPartitions:
+    """Forget the start offsets of topics, and return the share-partitions whose state must be deleted.
+
+    Raises:
+        NonEmptyGroupError: The group has members.
+    """
+    group = draft.group
+    if group.members:
+        raise NonEmptyGroupError("The group is not empty.")
+    known = group.state_partitions
+    deleted = {id_: known.initialized[id_] for id_ in topic_ids if id_ in known.initialized}
+    if deleted:
+        state_partitions.forget_topics(draft, deleted)
+    return deleted
 
 
 def delete_group(draft: Draft) -> None:

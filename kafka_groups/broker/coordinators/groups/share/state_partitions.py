@@ -5,7 +5,7 @@ coordinator can continue if one fails in between: a record says that initialisat
 initialises the state, and a second record says that it is done. Deletion works the same way.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from uuid import UUID
 
 from attrs import evolve, frozen
@@ -23,9 +23,11 @@ from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 __all__ = [
     "Initialization",
     "begin_initialization",
+    "begin_restart",
     "drop_deleted_topics",
     "finish_deletion",
     "finish_initialization",
+    "forget_topics",
     "pending_initializations",
     "share_partitions",
 ]
@@ -74,6 +76,29 @@ def finish_initialization(draft: Draft) -> None:
     """Record that the share coordinator has created all states that were being initialised."""
     known = draft.group.state_partitions
     _write(draft, evolve(known, initializing={}, initialized=_union(known.initialized, known.initializing)))
+
+
+def begin_restart(draft: Draft, partitions: TopicPartitions, names: Mapping[UUID, str]) -> None:
+    """Start to give partitions other start offsets. Those without state get one."""
+    known = draft.group.state_partitions
+    missing = {id_: numbers - known.initialized.get(id_, frozenset()) for id_, numbers in partitions.items()}
+    initializing = _union(known.initializing, {id_: numbers for id_, numbers in missing.items() if numbers})
+    _write(draft, evolve(known, initializing=initializing, topic_names={**known.topic_names, **names}))
+
+
+def forget_topics(draft: Draft, topic_ids: Collection[UUID]) -> None:
+    """Record that the state of topics is deleted, though the topics exist."""
+    known = draft.group.state_partitions
+    gone = set(topic_ids)
+    _write(
+        draft,
+        evolve(
+            known,
+            initializing=_without(known.initializing, gone),
+            initialized=_without(known.initialized, gone),
+            topic_names={id_: name for id_, name in known.topic_names.items() if id_ not in gone},
+        ),
+    )
 
 
 def drop_deleted_topics(draft: Draft, topics: TopicsImage) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
 from kafka_groups.broker.coordinators.groups.records import (
     GroupRecord,
     ShareGroupMemberMetadata,
@@ -9,6 +10,7 @@ from kafka_groups.broker.coordinators.groups.records import (
     StatePartitions,
 )
 from kafka_groups.broker.coordinators.groups.share.state_partitions import Initialization, pending_initializations
+from kafka_groups.broker.profile import PROFILES
 from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError
 from tests.support.share_groups import GROUP, Coordination, assigned
 
@@ -142,3 +144,37 @@ def test_records_come_before_the_answer_and_tell_the_member_first(coordination: 
     coordination.heartbeat("a", 0, ("orders",))
     first, *_ = coordination.journal
     assert isinstance(first, ShareGroupMemberMetadata)
+
+
+@pytest.mark.parametrize(("profile", "epoch"), [("4.2", 0), ("4.3", 1), ("4.4", 1)])
+def test_start_offsets_make_a_group_that_a_later_coordinator_knows(profile: str, epoch: int) -> None:
+    coordination = Coordination(profile=PROFILES[profile])
+    orders = coordination.topics.create("orders", 2)
+    coordination.coordinator.alter_start_offsets(GROUP, {(orders, 1): 7}, {orders: "orders"})
+    assert (coordination.group.epoch, coordination.group.assignment_epoch) == (epoch, epoch)
+    assert coordination.share_states.start_offsets == {(GROUP, orders, 1): 7}
+    known = coordination.group.state_partitions
+    assert known == StatePartitions(initialized={orders: frozenset({1})}, topic_names={orders: "orders"})
+    later = GroupCoordinator(
+        coordination.topics, coordination.share_states, lambda _: coordination.config, 200, coordination.journal
+    )
+    later.load(coordination.now_ms)
+    assert later.groups[GROUP] == coordination.group
+
+
+def test_a_member_that_joins_gets_the_partitions_that_had_no_start_offset_too(coordination: Coordination) -> None:
+    orders = coordination.topics.create("orders", 2)
+    coordination.coordinator.alter_start_offsets(GROUP, {(orders, 1): 7}, {orders: "orders"})
+    assert assigned(coordination.join("a", "orders")) == {1: (0, 1)}
+    assert coordination.share_states.start_offsets == {(GROUP, orders, 0): 0, (GROUP, orders, 1): 7}
+
+
+def test_forgotten_topics_are_initialised_anew(coordination: Coordination) -> None:
+    orders = coordination.topics.create("orders", 1)
+    coordination.join("a", "orders")
+    coordination.leave("a")
+    assert coordination.coordinator.delete_start_offsets(GROUP, [orders]) == {orders}
+    assert coordination.coordinator.delete_start_offsets(GROUP, [orders]) == frozenset()
+    assert coordination.share_states.start_offsets == {}
+    assert coordination.group.state_partitions == StatePartitions()
+    assert assigned(coordination.join("b", "orders")) == {1: (0,)}

@@ -1,0 +1,84 @@
+"""AlterShareGroupOffsets (key 91), v0: sets the start offsets of a share group without members (KIP-932).
+
+The states of these share-partitions begin afresh: all their records are available again, with no deliveries counted. A
+group that does not exist is made. As in Kafka, the start offset -1 stands for the group's `share.auto.offset.reset`,
+and no other number is refused. Errors of the group: UNSUPPORTED_VERSION (share.version=0), INVALID_GROUP_ID (empty),
+NOT_COORDINATOR, NON_EMPTY_GROUP, UNKNOWN_SERVER_ERROR (a negative partition). Error of a partition:
+UNKNOWN_TOPIC_OR_PARTITION.
+"""
+
+from uuid import UUID
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.errors import BrokerError, InvalidGroupIdError, UnknownServerError, UnknownTopicOrPartitionError
+from kafka_groups.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponsePartition,
+    AlterShareGroupOffsetsResponseTopic,
+)
+
+__all__ = ["handle"]
+
+_Wanted = dict[str, list[AlterShareGroupOffsetsRequestPartition]]
+
+
+async def handle(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> AlterShareGroupOffsetsResponse:
+    """Return one result for each partition. A topic that is listed twice is one topic, and the last offset counts."""
+    try:
+        return _alter(request, context.services)
+    except BrokerError as error:
+        return AlterShareGroupOffsetsResponse(error_code=code_of(error), error_message=str(error))
+
+
+def _alter(request: AlterShareGroupOffsetsRequest, services: BrokerServices) -> AlterShareGroupOffsetsResponse:
+    check_share_groups_enabled(services)
+    if not request.group_id:
+        raise InvalidGroupIdError
+    check_coordinator(services, request.group_id)
+    wanted: _Wanted = {}
+    for topic in request.topics:
+        wanted.setdefault(topic.topic_name, []).extend(topic.partitions)
+    topics = {name: known for name in wanted if (known := services.metadata.topic(name)) is not None}
+    offsets = _offsets(request.group_id, wanted, topics)
+    names = {topic.topic_id: name for name, topic in topics.items()}
+    if topics:
+        services.groups.alter_start_offsets(request.group_id, offsets, names)
+    return AlterShareGroupOffsetsResponse(
+        responses=tuple(_result(name, partitions, topics.get(name)) for name, partitions in wanted.items())
+    )
+
+
+def _offsets(group_id: str, wanted: _Wanted, topics: dict[str, TopicMetadata]) -> dict[tuple[UUID, int], int]:
+    offsets: dict[tuple[UUID, int], int] = {}
+    for name, topic in topics.items():
+        for partition in wanted[name]:
+            if partition.partition_index < 0:
+                raise UnknownServerError(f"Group '{group_id}': {name} has no partition {partition.partition_index}.")
+            if partition.partition_index < topic.num_partitions:
+                offsets[topic.topic_id, partition.partition_index] = partition.start_offset
+    return offsets
+
+
+def _result(
+    name: str, partitions: list[AlterShareGroupOffsetsRequestPartition], topic: TopicMetadata | None
+) -> AlterShareGroupOffsetsResponseTopic:
+    return AlterShareGroupOffsetsResponseTopic(
+        topic_name=name,
+        topic_id=None if topic is None else topic.topic_id,
+        partitions=tuple(_partition_result(each.partition_index, topic) for each in partitions),
+    )
+
+
+def _partition_result(index: int, topic: TopicMetadata | None) -> AlterShareGroupOffsetsResponsePartition:
+    if topic is not None and index < topic.num_partitions:
+        return AlterShareGroupOffsetsResponsePartition(partition_index=index)
+    error = UnknownTopicOrPartitionError()
+    return AlterShareGroupOffsetsResponsePartition(
+        partition_index=index, error_code=code_of(error), error_message=str(error)
+    )
