@@ -1,6 +1,6 @@
 """Defects planted on purpose: each must be caught by the simulation, or the simulation proves nothing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -8,11 +8,14 @@ import attrs
 import pytest
 
 from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
+from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.runs import Run
 from kafka_groups.broker.share_partitions import acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.record_state import RecordEvent
 from kafka_groups.client.metadata import Metadata
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from kafka_groups.protocol.coordinator_records.share_group_state import ShareUpdateValue
 from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.fetch_size import FetchSize
@@ -78,6 +81,17 @@ def delivery_count_stands_still(patch: Patch) -> None:
 def nothing_is_persisted(patch: Patch) -> None:
     """A new leader knows nothing of what was acknowledged."""
     patch.setattr(ShareCoordinator, "write", lambda *_arguments: None)
+
+
+def states_change_without_records(patch: Patch) -> None:
+    """What was acknowledged is in memory alone."""
+    append = InternalLog.append_records
+
+    def append_snapshots(self: InternalLog, records: Sequence[CoordinatorRecord], *rest: int) -> int:
+        kept = [record for record in records if not isinstance(record.value, ShareUpdateValue)]
+        return append(self, kept, *rest) if kept else self.end_offset
+
+    patch.setattr(InternalLog, "append_records", append_snapshots)
 
 
 # -------------------------------------------------------------------------------------------- the client
@@ -170,6 +184,7 @@ MUTANTS: Mapping[str, Plant] = {
         accepting_releases,
         delivery_count_stands_still,
         nothing_is_persisted,
+        states_change_without_records,
         failures_are_not_told,
         failures_are_told_as_success,
         stale_deliveries_are_handed_out,

@@ -23,6 +23,7 @@ from tests.simulation.member import Member
 from tests.simulation.seeded_faults import PRODUCER, SeededFaults
 from tests.simulation.trace import Trace, Traced
 from tests.simulation.wire_tap import Place, WireTap
+from tests.simulation.witness import Witness
 
 LOCK_MS = 5_000
 DELIVERY_LIMIT = 10
@@ -252,7 +253,7 @@ async def _kill_member(world: World) -> None:
 
 
 def _report(world: World, frames: int) -> Report:
-    violations = [*world.tap.violations, *_unfinished(world), *_unwanted(world), *_noise(frames)]
+    violations = [*world.tap.violations, *_unfinished(world), *_unwanted(world), *_noise(frames), *_testified(world)]
     for member in world.members:
         violations += member.violations(partial(_may_be_done, world.tap, member.member_id))
     return Report(
@@ -291,6 +292,21 @@ def _may_be_done(tap: WireTap, member_id: str, place: Place) -> bool:
 def _unwanted(world: World) -> list[str]:
     wanted = set().union(*(member.accepted for member in (*world.members, *world.departed)))
     return [f"{place}: accepted, which no application wanted" for place in world.tap.accepted - wanted]
+
+
+def _testified(world: World) -> list[str]:
+    """What the wire and the log of share states tell differently."""
+    tap, witness = world.tap, Witness(world.cluster.metadata, world.cluster._core.parts.logs, GROUP)
+    lost = [place for place in tap.accepted if witness.contradicts_acceptance(place)]
+    made_up = [
+        place
+        for place in _places(world)
+        if witness.is_settled(place) and not _is_done(tap, place) and not tap.is_unanswered(place)
+    ]
+    return [
+        *(f"{place}: accepted on the wire, and not in the log" for place in lost),
+        *(f"{place}: settled in the log, and nobody settled it" for place in made_up),
+    ]
 
 
 def _places(world: World) -> list[Place]:
