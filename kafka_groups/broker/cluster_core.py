@@ -7,13 +7,15 @@ from typing import cast
 
 from kafka_groups.broker.configs.groups import GroupConfigs
 from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
+from kafka_groups.broker.coordinators.groups.group_logs import GroupLogs
+from kafka_groups.broker.coordinators.internal_topic import internal_topics
 from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
-from kafka_groups.broker.metadata.placement import leader_of
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC, leader_of
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.node import BrokerNode, ClusterParts
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
@@ -155,8 +157,11 @@ def cluster_parts(
     metadata = ClusterMetadata(random.Random(seed), features=profile.finalized_features())
     group_configs = GroupConfigs(settings, metadata)
     logs = LogStore()
-    share_coordinator = ShareCoordinator(metadata, logs, settings, clock.wall_ms)
+    topics = internal_topics(settings, metadata)
+    updates_per_snapshot = settings.share_updates_per_snapshot
+    share_coordinator = ShareCoordinator(topics[SHARE_STATE_TOPIC], logs, updates_per_snapshot, clock.wall_ms)
     share_state = LocalPersister(share_coordinator)
+    groups = GroupLogs(topics[GROUP_TOPIC], logs, clock.wall_ms)
     return ClusterParts(
         network=network,
         clock=clock,
@@ -167,7 +172,8 @@ def cluster_parts(
         logs=logs,
         share_state=share_state,
         share_coordinator=share_coordinator,
-        groups=GroupCoordinator(metadata, share_state, group_configs, settings.group_max_size, profile=profile),
+        groups=GroupCoordinator(metadata, share_state, group_configs, settings.group_max_size, groups, profile),
+        internal_topics=topics,
         group_configs=group_configs,
         faults=Faults(),
         failures=[],

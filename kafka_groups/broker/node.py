@@ -1,7 +1,7 @@
 """One broker of a cluster: its services, its server and its runtime."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from attrs import frozen
 
@@ -9,6 +9,7 @@ from kafka_groups.broker.api.context import ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.configs.groups import GroupConfigs
 from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
+from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.batches import AppendResult
@@ -47,6 +48,7 @@ class ClusterParts:
     logs: LogStore
     share_state: LocalPersister
     share_coordinator: ShareCoordinator
+    internal_topics: Mapping[str, InternalTopic]
     groups: GroupCoordinator
     group_configs: GroupConfigs
     faults: Faults
@@ -163,6 +165,7 @@ def _services(node_id: int, parts: ClusterParts) -> BrokerServices:
         ),
         share_state=parts.share_state,
         share_coordinator=parts.share_coordinator,
+        internal_topics=parts.internal_topics,
         purgatory=Purgatory(parts.clock),
         settings=parts.settings,
         profile=parts.profile,

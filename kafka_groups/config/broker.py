@@ -150,6 +150,15 @@ class BrokerSettings:
             error=InvalidConfigError,
         )
     )
+    offsets_topic_num_partitions: int = integer(
+        "offsets.topic.num.partitions", 50, "The number of partitions of the topic that keeps groups.", minimum=1
+    )
+    offsets_topic_replication_factor: int = short_integer(
+        "offsets.topic.replication.factor",
+        3,
+        "The replication factor of that topic. With fewer brokers, each of them has a replica.",
+        minimum=1,
+    )
     share_state_topic_num_partitions: int = integer(
         "share.coordinator.state.topic.num.partitions",
         50,

@@ -5,6 +5,7 @@ coordinator fences or does not know them they join again at epoch 0 with the sam
 """
 
 from collections import deque
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import pytest
@@ -13,15 +14,20 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kafka_groups.broker.coordinators.groups.journal import GroupJournal
+from kafka_groups.broker.coordinators.groups.group_logs import GroupLogs
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.broker.coordinators.internal_topic import internal_topics
+from kafka_groups.broker.log.store import LogStore
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC
+from kafka_groups.config.broker import ShareGroupConfig, broker_settings
 from kafka_groups.errors import BrokerError, FencedMemberEpochError, GroupIdNotFoundError, UnknownMemberIdError
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from kafka_groups.types import TopicIdPartition
+from tests.support.group_journal import MemoryJournal
 from tests.support.share_groups import GROUP, Coordination, assigned
+from tests.support.share_state import cluster_of_one
 
 MEMBERS = ("a", "b", "c", "d", "e")
 TOPICS = ("orders", "bills", "parcels")
@@ -33,17 +39,22 @@ subscriptions = st.lists(st.sampled_from(TOPICS), min_size=1, unique=True).map(t
 members = st.sampled_from(MEMBERS)
 
 
-class FullJournal(GroupJournal):
-    """A journal that also gives every record to whoever follows it, also what compaction would drop."""
+SETTINGS = broker_settings({"offsets.topic.num.partitions": 1})
+
+
+class FullJournal(MemoryJournal):
+    """A journal that also gives every record to whoever follows it, and to the log of a topic."""
 
     def __init__(self) -> None:
         super().__init__()
         self.unread: deque[GroupRecord] = deque()
+        self.logs = GroupLogs(internal_topics(SETTINGS, cluster_of_one())[GROUP_TOPIC], LogStore(), lambda: 0)
 
-    def append(self, record: GroupRecord) -> None:
-        """Add a record."""
-        super().append(record)
-        self.unread.append(record)
+    def append(self, records: Sequence[GroupRecord]) -> None:
+        """Add records."""
+        super().append(records)
+        self.unread.extend(records)
+        self.logs.append(records)
 
 
 @define
@@ -211,7 +222,10 @@ class ShareGroupMachine(RuleBasedStateMachine):
         from_compacted = self.new_shard()
         for record in self.journal:
             from_compacted.replay(record)
-        for shard in (self.replica, from_compacted):
+        from_logs = self.new_shard()
+        for record in self.journal.logs:
+            from_logs.replay(record)
+        for shard in (self.replica, from_compacted, from_logs):
             assert shard.groups == self.coordination.coordinator.groups
 
     @invariant()

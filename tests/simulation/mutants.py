@@ -87,7 +87,7 @@ def states_change_without_records(patch: Patch) -> None:
     """What was acknowledged is in memory alone."""
     append = InternalLog.append_records
 
-    def append_snapshots(self: InternalLog, records: Sequence[CoordinatorRecord], *rest: int) -> int:
+    def append_snapshots(self: InternalLog[Any], records: Sequence[CoordinatorRecord], *rest: int) -> int:
         kept = [record for record in records if not isinstance(record.value, ShareUpdateValue)]
         return append(self, kept, *rest) if kept else self.end_offset
 

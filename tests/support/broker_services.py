@@ -63,6 +63,7 @@ class HandlerBroker:
             share=_UNUSED,
             share_state=_UNUSED,
             share_coordinator=_UNUSED,
+            internal_topics={},
             purgatory=Purgatory(self.clock),
             settings=profile.settings(settings),
             profile=profile,

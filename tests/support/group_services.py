@@ -7,6 +7,7 @@ from attrs import evolve
 
 from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
+from kafka_groups.broker.coordinators.internal_topic import internal_topics
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
@@ -15,6 +16,7 @@ from kafka_groups.broker.runtime.persister import LocalPersister
 from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
 from kafka_groups.protocol.codec import RequestHeader
+from tests.support.group_journal import MemoryJournal
 from tests.support.share_state import share_coordinator
 
 
@@ -49,10 +51,13 @@ def group_context(*, features: dict[str, int] | None = None, brokers: int = 1) -
         rng=random.Random(1),
         metadata=metadata,
         logs=logs,
-        groups=GroupCoordinator(metadata, share_state, lambda _: ShareGroupConfig(assignment_interval_ms=0), 200),
+        groups=GroupCoordinator(
+            metadata, share_state, lambda _: ShareGroupConfig(assignment_interval_ms=0), 200, MemoryJournal()
+        ),
         share=not_used,
         share_state=share_state,
         share_coordinator=coordinator,
+        internal_topics=internal_topics(BrokerSettings(), metadata),
         purgatory=Purgatory(clock),
         settings=BrokerSettings(),
     )

@@ -22,6 +22,8 @@ RELEASES: Mapping[str, str] = {"4.2": "4.2.1", "4.3": "4.3.1", "4.4": "4.4.0"}
 
 SETTINGS: Mapping[str, str] = {
     "group.share.session.timeout.ms": "50000",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
     "share.coordinator.state.topic.num.partitions": "1",
     "share.coordinator.state.topic.replication.factor": "1",
 }

@@ -5,7 +5,6 @@ from uuid import UUID
 from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator, MemberClient
-from kafka_groups.broker.coordinators.groups.journal import GroupJournal
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.topics import TopicMetadata
@@ -15,6 +14,7 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
+from tests.support.group_journal import MemoryJournal
 
 CLIENT = MemberClient("test-client", "/127.0.0.1")
 GROUP = "group"
@@ -94,7 +94,7 @@ class Coordination:
         self,
         config: ShareGroupConfig | None = None,
         max_size: int = 200,
-        journal: GroupJournal | None = None,
+        journal: MemoryJournal | None = None,
         profile: Profile = DEFAULT_PROFILE,
     ) -> None:
         self.profile = profile
@@ -102,7 +102,7 @@ class Coordination:
         self.max_size = max_size
         self.topics = Topics()
         self.share_states = ShareStates()
-        self.journal = GroupJournal() if journal is None else journal
+        self.journal = MemoryJournal() if journal is None else journal
         self.now_ms = 1_000_000
         self.coordinator = self._new_coordinator()
 

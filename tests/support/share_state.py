@@ -2,9 +2,11 @@
 
 import random
 
+from kafka_groups.broker.coordinators.internal_topic import internal_topics
 from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.runtime.persister import LocalPersister
 from kafka_groups.config.broker import BrokerSettings, broker_settings
@@ -23,9 +25,10 @@ def share_coordinator(
     metadata: ClusterMetadata | None = None, logs: LogStore | None = None, settings: BrokerSettings | None = None
 ) -> ShareCoordinator:
     """A share coordinator, in a cluster of one broker unless metadata is given."""
-    metadata = metadata or cluster_of_one()
+    settings = settings or broker_settings()
+    topic = internal_topics(settings, metadata or cluster_of_one())[SHARE_STATE_TOPIC]
     logs = LogStore() if logs is None else logs
-    return ShareCoordinator(metadata, logs, settings or broker_settings(), lambda: WALL_MS)
+    return ShareCoordinator(topic, logs, settings.share_updates_per_snapshot, lambda: WALL_MS)
 
 
 def persister() -> LocalPersister:

@@ -29,7 +29,7 @@ CONTAINER = "container"
 EMBEDDED_PROPERTIES: Mapping[str, object] = {
     name: value
     for name, value in SINGLE_NODE_PROPERTIES.items()
-    if name.startswith(("group.share.", "share.coordinator.state.topic.")) and name in broker_keys()
+    if name.startswith(("group.share.", "offsets.topic.", "share.coordinator.state.topic.")) and name in broker_keys()
 }
 """The settings of the real Kafka that an embedded one has too, so that tests need not tell them apart."""
 

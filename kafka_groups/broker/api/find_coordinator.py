@@ -72,8 +72,9 @@ def _find_or_refuse(key_type: int, key: str, context: RequestContext) -> Coordin
 
 def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
     internal_topic = _internal_topic(key_type, context.version)
-    if key_type == CoordinatorType.SHARE:
-        context.services.share_coordinator.topic()  # as in Kafka, the question creates it
+    created = context.services.internal_topics.get(internal_topic)
+    if created is not None:
+        created.ensured()  # as in Kafka, the question creates the topic
     image = context.services.metadata.image
     hashed = _share_key(key) if key_type == CoordinatorType.SHARE else key
     endpoint = image.brokers.get(coordinator_of(image, hashed, internal_topic))

@@ -1,30 +1,64 @@
 """The log of one partition of an internal topic, which its coordinator writes."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
+from typing import Generic, Protocol, TypeVar
 
 from attrs import frozen
 
 from kafka_groups.broker.log.batches import BatchInfo, OffsetAndTimestamp, ReadResult
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.errors import MalformedRecordError, UnknownRecordTypeError
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable
 from kafka_groups.protocol.record_batch import iter_batches, parse_header
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 
-__all__ = ["InternalLog"]
+__all__ = ["InternalLog", "RecordCodec"]
 
 _MOST_UNWRITTEN = 10_000
 """Records are kept as objects until someone reads the log, but never more than these."""
 
 
+R = TypeVar("R", bound="_Record")
+
+
+class _Record(Protocol):
+    @property
+    def value(self) -> object | None: ...
+
+
+class RecordCodec(Protocol[R]):
+    """Encodes and decodes the records of a topic."""
+
+    @property
+    def topic(self) -> str:
+        """Name of the topic."""
+        ...
+
+    def key_of(self, record: R) -> Hashable:
+        """Return the key under which compaction keeps the last record."""
+        ...
+
+    def encode(self, record: R) -> tuple[bytes, bytes | None]:
+        """Return the bytes of the key and the value. A tombstone has no value."""
+        ...
+
+    def decode(self, key: bytes, value: bytes | None) -> R:
+        """Return the record with this key and value.
+
+        Raises:
+            UnknownRecordTypeError: The type of the record is not known.
+            MalformedRecordError: The bytes are not a record of their type and version.
+        """
+        ...
+
+
 @frozen
-class _Unwritten:
+class _Unwritten(Generic[R]):
     """Records that are not bytes yet."""
 
     base_offset: int
-    records: tuple[CoordinatorRecord, ...]
+    records: tuple[R, ...]
     leader_epoch: int
     wall_ms: int
 
@@ -33,25 +67,26 @@ class _Unwritten:
         return self.base_offset + len(self.records)
 
 
-class InternalLog(PartitionLog):
+class InternalLog(PartitionLog, Generic[R]):
     """A partition's log of records with types.
 
     Hardly anybody reads these logs, and a coordinator writes one with every acknowledgement. So records become bytes
     with the first reading, with the same offsets, timestamps and bytes as at once.
 
     Args:
-        table: The types of record in the topic.
+        codec: Encodes and decodes the records.
     """
 
-    def __init__(self, table: RecordTable) -> None:
-        self._table = table
-        self._unwritten: deque[_Unwritten] = deque()
+    def __init__(self, codec: RecordCodec[R]) -> None:
+        self._codec = codec
+        self._unwritten: deque[_Unwritten[R]] = deque()
         self._unwritten_count = 0
+        self._written_count = 0
         super().__init__()
 
     # ------------------------------------------------------------------------------------------- writing
 
-    def append_records(self, records: Sequence[CoordinatorRecord], leader_epoch: int, wall_ms: int) -> int:
+    def append_records(self, records: Sequence[R], leader_epoch: int, wall_ms: int) -> int:
         """Append records as one batch, and return the offset of the first.
 
         Args:
@@ -72,9 +107,28 @@ class InternalLog(PartitionLog):
         start = super().delete_records(before_offset)
         while self._unwritten and self._unwritten[0].end_offset <= start:
             self._unwritten_count -= len(self._unwritten.popleft().records)
+        self._written_count = sum(info.record_count for info in self._infos)
         return start
 
+    def compact(self) -> None:
+        """Keep the last record of each key, unless it is a tombstone. The records that stay have their offsets."""
+        last: dict[Hashable, _Unwritten[R]] = {}
+        for each in self._each_record():
+            [record] = each.records
+            last.pop(self._codec.key_of(record), None)
+            last[self._codec.key_of(record)] = each
+        self._forget_batches()
+        self._written_count = 0
+        self._unwritten.clear()
+        self._unwritten.extend(each for each in last.values() if each.records[0].value is not None)
+        self._unwritten_count = len(self._unwritten)
+
     # ------------------------------------------------------------------------------------------- reading
+
+    @property
+    def record_count(self) -> int:
+        """Number of records."""
+        return self._written_count + self._unwritten_count
 
     def __len__(self) -> int:
         """Number of batches."""
@@ -113,7 +167,7 @@ class InternalLog(PartitionLog):
         self._write()
         return super().max_timestamp()
 
-    def decoded(self, offset: int, max_bytes: int) -> tuple[list[tuple[int, CoordinatorRecord]], int]:
+    def decoded(self, offset: int, max_bytes: int) -> tuple[list[tuple[int, R]], int]:
         """Return records from an offset on, each with its offset, and the offset after them.
 
         They are those of the first batch, and of as many others as `max_bytes` allow. As in Kafka, records of unknown
@@ -123,7 +177,7 @@ class InternalLog(PartitionLog):
             OffsetOutOfRangeError: The offset is not in the log.
             MalformedRecordError: A record is not what its type says.
         """
-        found: list[tuple[int, CoordinatorRecord]] = []
+        found: list[tuple[int, R]] = []
         next_offset = offset
         for batch in iter_batches(self.read(offset, max_bytes).records):
             for record in batch.records():
@@ -131,19 +185,31 @@ class InternalLog(PartitionLog):
                     with suppress(UnknownRecordTypeError):
                         found.append((record.offset, self._decoded(record.key, record.value)))
             next_offset = batch.header.next_offset
-        return found, next_offset
+        return found, self.end_offset if next_offset == offset else next_offset
 
     # ------------------------------------------------------------------------------------------ insides
 
-    def _decoded(self, key: bytes | None, value: bytes | None) -> CoordinatorRecord:
+    def _each_record(self) -> Iterator[_Unwritten[R]]:
+        for info, data in zip(self._infos, self._data, strict=True):
+            for batch in iter_batches(data):
+                for record in batch.records():
+                    if record.offset >= self.log_start_offset:
+                        decoded = self._decoded(record.key, record.value)
+                        yield _Unwritten(record.offset, (decoded,), info.leader_epoch, record.timestamp or 0)
+        for unwritten in self._unwritten:
+            for offset, kept in enumerate(unwritten.records, unwritten.base_offset):
+                yield _Unwritten(offset, (kept,), unwritten.leader_epoch, unwritten.wall_ms)
+
+    def _decoded(self, key: bytes | None, value: bytes | None) -> R:
         if key is None:
-            raise MalformedRecordError(f"A record of {self._table.topic} has no key.")
-        return self._table.decode(key, value)
+            raise MalformedRecordError(f"A record of {self._codec.topic} has no key.")
+        return self._codec.decode(key, value)
 
     def _write(self) -> None:
         while self._unwritten:
             unwritten = self._unwritten.popleft()
             self._unwritten_count -= len(unwritten.records)
+            self._written_count += len(unwritten.records)
             data = self._bytes_of(unwritten)
             info = BatchInfo.of(parse_header(data), unwritten.base_offset, unwritten.leader_epoch, unwritten.wall_ms)
             self._add_at_its_place(info, data)
@@ -153,7 +219,7 @@ class InternalLog(PartitionLog):
         self._add(info, data)
         self.end_offset = end_offset
 
-    def _bytes_of(self, unwritten: _Unwritten) -> bytes:
-        encoded = map(self._table.encode, unwritten.records)
+    def _bytes_of(self, unwritten: _Unwritten[R]) -> bytes:
+        encoded = map(self._codec.encode, unwritten.records)
         records = [NewRecord(value, key, timestamp_ms=unwritten.wall_ms) for key, value in encoded]
         return build_batch(records, unwritten.base_offset, BatchOptions(leader_epoch=unwritten.leader_epoch))

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from uuid import UUID
 
-from kafka_groups.broker.log.internal_log import InternalLog
+from kafka_groups.broker.log.internal_log import InternalLog, R, RecordCodec
 from kafka_groups.broker.log.partition_log import PartitionLog
-from kafka_groups.protocol.coordinator_records.record import RecordTable
 
 __all__ = ["LogStore"]
 
@@ -39,17 +38,17 @@ class LogStore:
             log = logs[partition] = PartitionLog()
         return log
 
-    def internal(self, topic_id: UUID, partition: int, table: RecordTable) -> InternalLog:
+    def internal(self, topic_id: UUID, partition: int, codec: RecordCodec[R]) -> InternalLog[R]:
         """Return the log of a partition of an internal topic, which no client can write to. Create it on first use.
 
         Args:
             topic_id: The topic.
             partition: The partition.
-            table: The types of the topic's records.
+            codec: Encodes and decodes the topic's records.
         """
         log = self.get(topic_id, partition)
         if not isinstance(log, InternalLog):  # a reader was there first, and found nothing
-            log = self._logs[topic_id][partition] = InternalLog(table)
+            log = self._logs[topic_id][partition] = InternalLog(codec)
         return log
 
     def delete_topic(self, topic_id: UUID) -> None:

@@ -1,6 +1,7 @@
 """The parts of a broker that its handlers use."""
 
 import random
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -15,6 +16,7 @@ from kafka_groups.net.clock import Clock
 
 if TYPE_CHECKING:
     from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
+    from kafka_groups.broker.coordinators.internal_topic import InternalTopic
     from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
     from kafka_groups.broker.log.store import LogStore
     from kafka_groups.broker.runtime.persister import LocalPersister
@@ -37,6 +39,7 @@ class BrokerServices:
     share: "SharePartitionLeader"
     share_state: "LocalPersister"
     share_coordinator: "ShareCoordinator"
+    internal_topics: Mapping[str, "InternalTopic"]
     purgatory: Purgatory
     settings: "BrokerSettings"
     profile: Profile = DEFAULT_PROFILE

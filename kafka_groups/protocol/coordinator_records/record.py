@@ -5,7 +5,7 @@ value is a tombstone, which deletes the state that earlier records with the same
 """
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -27,7 +27,7 @@ def _version_0(_value: object) -> int:
 class CoordinatorRecord:
     """One record of an internal topic. The class of the key identifies its type. A tombstone has no value."""
 
-    key: object
+    key: Hashable
     value: object | None
 
 
@@ -90,6 +90,10 @@ class RecordTable:
 
     def __repr__(self) -> str:
         return f"<RecordTable of {self.topic} with types {sorted(self._by_number)}>"
+
+    def key_of(self, record: CoordinatorRecord) -> Hashable:
+        """Return the key under which compaction keeps the last record."""
+        return record.key
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         """Return the bytes of the key and the value. A tombstone has no value.

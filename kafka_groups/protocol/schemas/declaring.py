@@ -4,11 +4,11 @@ A schema is declared with one line for each field, in wire order and with our na
 """
 
 import dataclasses
+import enum
 from typing import Any
 from uuid import UUID
 
 from attrs import evolve, frozen
-from kio.static.constants import EntityType
 
 from kafka_groups.protocol.schemas.plain import Schema
 
@@ -82,14 +82,22 @@ def fixed(name: str, version: int = 0, /, **fields: FieldType) -> Schema:
     return _declare(name, fields, __version__=version, __flexible__=False)
 
 
+class _EntityType(enum.Enum):
+    """What a schema is of, by kio's names. Declaring one must not load kio, which an idle broker does not need."""
+
+    request = enum.auto()
+    response = enum.auto()
+    data = enum.auto()
+
+
 def request(name: str, version: int, /, **fields: FieldType) -> Schema:
     """Declare the schema of a request, in a flexible version."""
-    return _declare(name, fields, __type__=EntityType.request, __version__=version, __flexible__=True)
+    return _declare(name, fields, __type__=_EntityType.request, __version__=version, __flexible__=True)
 
 
 def response(name: str, version: int, /, **fields: FieldType) -> Schema:
     """Declare the schema of a response, in a flexible version."""
-    return _declare(name, fields, __type__=EntityType.response, __version__=version, __flexible__=True)
+    return _declare(name, fields, __type__=_EntityType.response, __version__=version, __flexible__=True)
 
 
 def _declare(name: str, fields: dict[str, FieldType], **attributes: object) -> Schema:
@@ -99,7 +107,7 @@ def _declare(name: str, fields: dict[str, FieldType], **attributes: object) -> S
         kw_only=True,
         slots=True,
         eq=False,
-        namespace={"__type__": EntityType.data, **attributes},
+        namespace={"__type__": _EntityType.data, **attributes},
     )
 
 

@@ -4,11 +4,10 @@ Every operation has the same steps: the shard returns a response and records, th
 replays them, and then the coordinator returns the response.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.groups.journal import GroupJournal
 from kafka_groups.broker.coordinators.groups.records import GroupRecord, StatePartitions
 from kafka_groups.broker.coordinators.groups.sessions import MemberKey
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
@@ -27,9 +26,21 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 
-__all__ = ["GroupCoordinator", "MemberClient"]
+__all__ = ["GroupCoordinator", "GroupJournal", "MemberClient"]
 
 Response = TypeVar("Response")
+
+
+class GroupJournal(Protocol):
+    """Stores records. `GroupLogs` implements this."""
+
+    def append(self, records: Sequence[GroupRecord]) -> None:
+        """Store the records of one operation."""
+        ...
+
+    def __iter__(self) -> Iterator[GroupRecord]:
+        """Return records from which the state can be made again, in the order in which they were appended."""
+        ...
 
 
 class GroupCoordinator:
@@ -50,12 +61,12 @@ class GroupCoordinator:
         share_state: ShareState,
         config_of: Callable[[str], ShareGroupConfig],
         max_size: int,
-        journal: GroupJournal | None = None,
+        journal: GroupJournal,
         profile: Profile = DEFAULT_PROFILE,
     ) -> None:
         self._topics = topics
         self._share_state = share_state
-        self._journal = GroupJournal() if journal is None else journal
+        self._journal = journal
         self._shard = GroupShard(topics, config_of, max_size, profile)
 
     def __repr__(self) -> str:
@@ -175,8 +186,8 @@ class GroupCoordinator:
     # ---------------------------------------------------------------------------------------- insides
 
     def _commit(self, result: Result[Response, GroupRecord]) -> Response:
+        self._journal.append(result.records)
         for record in result.records:
-            self._journal.append(record)
             self._shard.replay(record)
         return result.response
 

@@ -5,21 +5,18 @@ records, the shard replays them, and then the coordinator returns the response. 
 deleted from the log.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import TypeVar
 from uuid import UUID
 
+from kafka_groups.broker.coordinators.internal_topic import InternalTopic, leader_epoch_of
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.log.store import LogStore
-from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, leader_of, partition_of_key, share_state_key
+from kafka_groups.broker.metadata.placement import partition_of_key, share_state_key
 from kafka_groups.broker.metadata.topics import TopicMetadata
-from kafka_groups.config.broker import BrokerSettings
-from kafka_groups.errors import CoordinatorNotAvailableError
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
 
@@ -27,9 +24,6 @@ __all__ = ["ShareCoordinator"]
 
 R = TypeVar("R")
 
-_TOPIC_CONFIGS: Mapping[str, str] = MappingProxyType(
-    {"cleanup.policy": "delete", "compression.type": "none", "retention.ms": "-1"}
-)
 _PRUNED_AT_ONCE = 2_000
 """Records that are not needed any more are deleted when there are so many of them."""
 _LOAD_BYTES = 1_048_576
@@ -39,7 +33,7 @@ _LOAD_BYTES = 1_048_576
 class _Loaded:
     """A shard with the log of its partition."""
 
-    def __init__(self, shard: ShareStateShard, log: InternalLog) -> None:
+    def __init__(self, shard: ShareStateShard, log: InternalLog[CoordinatorRecord]) -> None:
         self.shard = shard
         self.log = log
 
@@ -67,21 +61,19 @@ class _Loaded:
 class ShareCoordinator:
     """The state of all share-partitions of a cluster, whose brokers share it.
 
-    The topic `__share_group_state` is created with the first use.
-
     Args:
-        metadata: The metadata of the cluster.
+        topic: Has the records.
         logs: The logs of the cluster.
-        settings: The settings of the topic and of snapshots.
+        updates_per_snapshot: How many updates of a state follow a snapshot.
         wall_ms: Returns the time since the epoch.
     """
 
     def __init__(
-        self, metadata: ClusterMetadata, logs: LogStore, settings: BrokerSettings, wall_ms: Callable[[], int]
+        self, topic: InternalTopic, logs: LogStore, updates_per_snapshot: int, wall_ms: Callable[[], int]
     ) -> None:
-        self._metadata = metadata
+        self._topic = topic
         self._logs = logs
-        self._settings = settings
+        self._updates_per_snapshot = updates_per_snapshot
         self._wall_ms = wall_ms
         self._loaded: dict[int, _Loaded] = {}
         self._topic_id: UUID | None = None
@@ -90,30 +82,13 @@ class ShareCoordinator:
     def __repr__(self) -> str:
         return f"<ShareCoordinator of {sum(len(each.shard) for each in self._loaded.values())} share-partitions>"
 
-    def topic(self) -> TopicMetadata:
-        """Return the topic of the records, and create it if it does not exist.
-
-        Raises:
-            CoordinatorNotAvailableError: No broker is running.
-        """
-        topic = self._metadata.topic(SHARE_STATE_TOPIC)
-        if topic is not None:
-            return topic
-        brokers = len(self._metadata.image.brokers)
-        if brokers == 0:
-            raise CoordinatorNotAvailableError
-        replicas = min(self._settings.share_state_topic_replication_factor, brokers)
-        return self._metadata.create_topic(
-            SHARE_STATE_TOPIC, self._settings.share_state_topic_num_partitions, replicas, configs=_TOPIC_CONFIGS
-        )
-
     # ------------------------------------------------------------------------------------------ operations
 
     def initialize(self, key: StateKey, state_epoch: int, start_offset: int) -> None:
         """Create the state of a share-partition, or begin it afresh.
 
         Raises:
-            BrokerError: As for `ShareStateShard.initialize`, and `topic`.
+            BrokerError: As for `ShareStateShard.initialize`, and `InternalTopic.ensured`.
         """
         self._run(key, lambda shard, wall_ms: shard.initialize(key, state_epoch, start_offset, wall_ms))
 
@@ -121,7 +96,7 @@ class ShareCoordinator:
         """Return the state of a share-partition for a leader with the given epoch. Do not modify it.
 
         Raises:
-            BrokerError: As for `ShareStateShard.read`, and `topic`.
+            BrokerError: As for `ShareStateShard.read`, and `InternalTopic.ensured`.
         """
         return self._run(key, lambda shard, wall_ms: shard.read(key, leader_epoch, wall_ms))
 
@@ -129,7 +104,7 @@ class ShareCoordinator:
         """Change the state of a share-partition.
 
         Raises:
-            BrokerError: As for `ShareStateShard.write`, and `topic`.
+            BrokerError: As for `ShareStateShard.write`, and `InternalTopic.ensured`.
         """
         self._run(key, lambda shard, wall_ms: shard.write(key, change, wall_ms))
 
@@ -137,7 +112,7 @@ class ShareCoordinator:
         """Delete the state of a share-partition, if it has one.
 
         Raises:
-            BrokerError: As for `topic`.
+            BrokerError: As for `InternalTopic.ensured`.
         """
         if self.state(key) is not None:
             self._run(key, lambda shard, _wall_ms: shard.delete(key))
@@ -145,17 +120,16 @@ class ShareCoordinator:
 
     def state(self, key: StateKey) -> SharePartitionState | None:
         """Return the state of a share-partition, or None if it has none. Do not modify it."""
-        topic = self._metadata.topic(SHARE_STATE_TOPIC)
+        topic = self._topic.known()
         return None if topic is None else self._at(topic, self._index_of(key, topic)).shard.state(key)
 
     # -------------------------------------------------------------------------------------------- insides
 
     def _run(self, key: StateKey, operation: Callable[[ShareStateShard, int], Result[R, CoordinatorRecord]]) -> R:
-        topic, wall_ms = self.topic(), self._wall_ms()
+        topic, wall_ms = self._topic.ensured(), self._wall_ms()
         index = self._index_of(key, topic)
         loaded = self._at(topic, index)
-        led = leader_of(topic, index)
-        leader_epoch = 0 if led is None else led.leader_epoch
+        leader_epoch = leader_epoch_of(topic, index)
         response = loaded.commit(operation(loaded.shard, wall_ms), leader_epoch, wall_ms)
         loaded.commit(loaded.shard.refresh(loaded.log.end_offset, wall_ms), leader_epoch, wall_ms)
         loaded.prune()
@@ -170,7 +144,7 @@ class ShareCoordinator:
         loaded = self._loaded.get(index)
         if loaded is None:
             log = self._logs.internal(topic.topic_id, index, SHARE_GROUP_STATE)
-            loaded = self._loaded[index] = _Loaded(ShareStateShard(self._settings.share_updates_per_snapshot), log)
+            loaded = self._loaded[index] = _Loaded(ShareStateShard(self._updates_per_snapshot), log)
             loaded.load()
         return loaded
 

@@ -24,7 +24,7 @@ def record(number: int) -> CoordinatorRecord:
     return CoordinatorRecord(key, ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=number))
 
 
-def log_of(*sizes: int) -> InternalLog:
+def log_of(*sizes: int) -> InternalLog[CoordinatorRecord]:
     """A log with batches of so many records, which are numbered by their offsets."""
     log = InternalLog(SHARE_GROUP_STATE)
     for size in sizes:
@@ -97,3 +97,25 @@ def test_a_store_has_the_log_of_an_internal_topic_even_if_a_reader_was_first() -
     assert store.get(TOPIC, 0).read(0, LARGE).records == b""
     log = store.internal(TOPIC, 0, SHARE_GROUP_STATE)
     assert store.internal(TOPIC, 0, SHARE_GROUP_STATE) is store.get(TOPIC, 0) is log
+
+
+@pytest.mark.parametrize("is_read_first", [False, True])
+def test_compaction_keeps_the_last_record_of_each_key_with_its_offset(*, is_read_first: bool) -> None:
+    log = InternalLog(SHARE_GROUP_STATE)
+    for partition, start in ((0, 1), (1, 2), (0, 3), (2, 4), (1, None)):
+        key = ShareUpdateKey(group_id="g", topic_id=TOPIC, partition=partition)
+        value = None if start is None else ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=start)
+        log.append_records([CoordinatorRecord(key, value)], 3, 1_000 + log.end_offset)
+        if is_read_first:
+            log.read(0, LARGE)
+    log.compact()
+    assert (log.record_count, log.log_start_offset, log.end_offset) == (2, 0, 5)
+    kept, end = log.decoded(0, LARGE)
+    assert [(offset, getattr(each.value, "start_offset", None)) for offset, each in kept] == [(2, 3), (3, 4)]
+    assert end == 4
+    assert log.decoded(4, LARGE) == ([], 5)
+    found = log.offset_for_timestamp(1_003)
+    assert found is not None
+    assert (found.offset, found.timestamp_ms, found.leader_epoch) == (3, 1_003, 3)
+    log.append_records([record(5)], 4, 2_000)
+    assert log.decoded(4, LARGE) == ([(5, record(5))], 6)

@@ -51,7 +51,8 @@ def metadata_hash(group: ShareGroup, topics: TopicsImage) -> int:
     ]
     if not facts:
         return _NO_TOPICS_HASH
-    return int.from_bytes(hashlib.blake2b(repr(facts).encode(), digest_size=_HASH_BYTES).digest(), "big")
+    digest = hashlib.blake2b(repr(facts).encode(), digest_size=_HASH_BYTES).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 def bump_group_epoch(draft: Draft, topics: TopicsImage, *, membership_changed: bool) -> None:

@@ -47,7 +47,6 @@ def test_the_first_use_creates_the_topic(brokers: int, replicas: int) -> None:
     assert topic is not None
     assert topic.is_internal
     assert (topic.num_partitions, len(topic.partitions[0].replicas)) == (50, replicas)
-    assert coordinator.topic() == topic
 
 
 def test_without_a_broker_there_is_no_topic() -> None:
@@ -85,7 +84,8 @@ def test_logs_stay_short_however_many_changes_there_are() -> None:
     coordinator = share_coordinator(metadata, logs, settings)
     for partition in range(3):
         coordinator.initialize(key(partition), 0, 0)
-    topic = coordinator.topic()
+    topic = metadata.topic(SHARE_STATE_TOPIC)
+    assert topic is not None
     log = logs.get(topic.topic_id, 0)
     for offset in range(20_000):
         coordinator.write(key(0), accepted(offset, offset))
@@ -97,7 +97,6 @@ def test_logs_stay_short_however_many_changes_there_are() -> None:
 
 def test_questions_about_states_that_do_not_exist_are_not_remembered() -> None:
     coordinator: ShareCoordinator = share_coordinator()
-    coordinator.topic()
     for partition in range(100):
         assert coordinator.state(key(partition)) is None
         with pytest.raises(InvalidRequestError):

@@ -8,11 +8,13 @@ from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, 
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import (
+    SHARE_GROUP_STATE,
     ShareSnapshotValue,
     ShareUpdateKey,
     ShareUpdateValue,
 )
 from kafka_groups.protocol.messages.share_state import StateBatch
+from tests.support.golden_records import GROUP, NEWER_LEADER_EPOCH, TOPIC_A, load_records
 
 TOPIC = UUID(int=7)
 SPARE = 1_000
@@ -99,3 +101,22 @@ def test_a_snapshot_has_the_state_after_the_write_that_made_it(updates_per_snaps
     assert isinstance(last, ShareSnapshotValue)
     whole = StateBatch(first_offset=0, last_offset=updates_per_snapshot, delivery_state=2, delivery_count=1)
     assert last.state_batches == (whole,)
+
+
+def test_the_records_of_a_real_kafka_load_into_a_shard() -> None:
+    golden = load_records()
+    state_key = (GROUP, golden.topic_ids[TOPIC_A], 0)
+    shard = ShareStateShard(5)
+    seen: dict[str, tuple[int, int, tuple[StateBatch, ...]]] = {}
+    for golden_record in golden.records:
+        if golden_record.stored.topic == SHARE_GROUP_STATE.topic:
+            shard.replay(golden_record.stored.decode(), golden_record.stored.offset)
+            state = shard.state(state_key)
+            seen.pop(golden_record.step, None)
+            if state is not None:
+                seen[golden_record.step] = (state.leader_epoch, state.start_offset, state.batches)
+    archived = StateBatch(first_offset=4, last_offset=4, delivery_state=4, delivery_count=1)
+    assert archived in seen["acknowledge"][2]
+    assert seen["snapshot instead of a sixth update"][0] == NEWER_LEADER_EPOCH + 2
+    assert seen["alter offsets"] == (0, 7, ())
+    assert "delete topic" not in seen

@@ -96,7 +96,7 @@ def test_initialisation_that_was_interrupted_is_continued_by_the_next_coordinato
     interrupted: GroupRecord = ShareGroupStatePartitionMetadata(
         GROUP, StatePartitions(initializing={orders: frozenset({0, 1})}, topic_names={orders: "orders"})
     )
-    coordination.journal.append(interrupted)
+    coordination.journal.append([interrupted])
     coordination.share_states.start_offsets.clear()
     coordination.fail_over()
     coordination.heartbeat("a", 3)

@@ -1,13 +1,11 @@
-"""The coordinator's log: the equivalent of a share group's part of `__consumer_offsets` after compaction."""
+"""A journal in memory, for tests of the group coordinator."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kafka_groups.broker.coordinators.groups.records import GroupRecord, RecordKey, key_of
 
-__all__ = ["GroupJournal"]
 
-
-class GroupJournal:
+class MemoryJournal:
     """The last record of every key, in the order in which they were appended.
 
     A coordinator that takes over replays these records. Tombstones are not kept.
@@ -22,9 +20,10 @@ class GroupJournal:
     def __iter__(self) -> Iterator[GroupRecord]:
         return iter(tuple(self._records.values()))
 
-    def append(self, record: GroupRecord) -> None:
-        """Add a record and drop the record that it replaces."""
-        key = key_of(record)
-        self._records.pop(key, None)
-        if record.value is not None:
-            self._records[key] = record
+    def append(self, records: Sequence[GroupRecord]) -> None:
+        """Add records and drop those that they replace."""
+        for record in records:
+            key = key_of(record)
+            self._records.pop(key, None)
+            if record.value is not None:
+                self._records[key] = record

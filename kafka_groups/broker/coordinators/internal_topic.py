@@ -1,0 +1,78 @@
+"""A topic in which a coordinator keeps its records. It is created with the first use."""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC, leader_of
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.errors import CoordinatorNotAvailableError
+
+__all__ = ["InternalTopic", "internal_topics", "leader_epoch_of"]
+
+_FIRST_LEADER_EPOCH = 0
+
+
+@frozen
+class InternalTopic:
+    """An internal topic.
+
+    Attributes:
+        name: Its name.
+        num_partitions: With how many partitions to create it.
+        replication_factor: With how many replicas to create it. With fewer brokers, each of them has a replica.
+        configs: With which configs to create it.
+        metadata: The metadata of the cluster.
+    """
+
+    name: str
+    num_partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+    metadata: ClusterMetadata
+
+    def known(self) -> TopicMetadata | None:
+        """Return the topic, or None if it does not exist."""
+        return self.metadata.topic(self.name)
+
+    def ensured(self) -> TopicMetadata:
+        """Return the topic, and create it if it does not exist.
+
+        Raises:
+            CoordinatorNotAvailableError: No broker is running.
+        """
+        known = self.known()
+        if known is not None:
+            return known
+        brokers = len(self.metadata.image.brokers)
+        if brokers == 0:
+            raise CoordinatorNotAvailableError
+        replicas = min(self.replication_factor, brokers)
+        return self.metadata.create_topic(self.name, self.num_partitions, replicas, configs=self.configs)
+
+
+def internal_topics(settings: BrokerSettings, metadata: ClusterMetadata) -> Mapping[str, InternalTopic]:
+    """Return the topics of the coordinators by name."""
+    groups = InternalTopic(
+        GROUP_TOPIC,
+        settings.offsets_topic_num_partitions,
+        settings.offsets_topic_replication_factor,
+        {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"},
+        metadata,
+    )
+    share_state = InternalTopic(
+        SHARE_STATE_TOPIC,
+        settings.share_state_topic_num_partitions,
+        settings.share_state_topic_replication_factor,
+        {"cleanup.policy": "delete", "compression.type": "none", "retention.ms": "-1"},
+        metadata,
+    )
+    return {topic.name: topic for topic in (groups, share_state)}
+
+
+def leader_epoch_of(topic: TopicMetadata, index: int) -> int:
+    """Return the epoch in which records are appended to a partition."""
+    led = leader_of(topic, index)
+    return _FIRST_LEADER_EPOCH if led is None else led.leader_epoch
