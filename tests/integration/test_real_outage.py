@@ -19,15 +19,18 @@ def produce(kafka: KafkaProcess, *values: bytes) -> None:
     assert producer.flush(30) == 0
 
 
-def polled(consumer: KafkaShareConsumer[bytes, bytes], count: int) -> list[bytes | None]:
-    values: list[bytes | None] = []
+def polled_until(consumer: KafkaShareConsumer[bytes, bytes], value: bytes) -> None:
+    wait_until(lambda: any(record.value == value for record in consumer.poll(timeout=0.5)), 60)
 
-    def enough() -> bool:
-        values.extend(record.value for record in consumer.poll(timeout=0.5))
-        return len(values) >= count
 
-    wait_until(enough, 60)
-    return values
+def produced_until_polled(kafka: KafkaProcess, consumer: KafkaShareConsumer[bytes, bytes], value: bytes) -> None:
+    """The group begins at the end of the topic, when its leader has loaded the share-partition: not with the first."""
+
+    def is_polled() -> bool:
+        produce(kafka, value)
+        return bool(consumer.poll(timeout=2))
+
+    wait_until(is_polled, 60)
 
 
 @pytest.mark.real_kafka
@@ -38,9 +41,7 @@ def test_a_consumer_continues_after_a_real_outage(caplog: pytest.LogCaptureFixtu
         config = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "default.api.timeout.ms": 2_000}
         with KafkaShareConsumer(config) as consumer:
             consumer.subscribe([TOPIC])
-            wait_until(lambda: consumer.poll(timeout=0.5) or consumer.assignment(), 60)
-            produce(kafka, b"before")
-            assert polled(consumer, 1) == [b"before"]
+            produced_until_polled(kafka, consumer, b"before")
             consumer.commit_sync()
 
             kafka.kill()
@@ -49,7 +50,7 @@ def test_a_consumer_continues_after_a_real_outage(caplog: pytest.LogCaptureFixtu
 
             kafka.restart()
             produce(kafka, b"after")
-            assert b"after" in polled(consumer, 1)
+            polled_until(consumer, b"after")
             wait_until(lambda: consumer.poll(timeout=0.5) or consumer.state is ConsumerState.ACTIVE, 60)
     said = [record.getMessage() for record in caplog.records if record.name == "kafka_groups.network"]
     assert any("Cannot reach a broker" in text for text in said)
