@@ -66,7 +66,7 @@ class LoopThread:
 
         Raises:
             TimeoutError: The coroutine took longer than `timeout_s` seconds.
-            ClosedError: The loop is not running, or another thread stopped it meanwhile.
+            ClosedError: The loop is not running, or another thread stopped it during the call.
             IllegalStateError: Called on the loop's own thread, or in a process forked from the one that started it.
         """
         try:

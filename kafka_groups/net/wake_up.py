@@ -9,7 +9,7 @@ class WakeUp:
     """Lets one thread wait until another one sets it, like `threading.Event`.
 
     An `Event` takes its lock in Python. A KeyboardInterrupt that strikes the main thread just then leaves it locked
-    for good, and `set` blocks the other thread for ever: a program that was to end with Ctrl-C hangs. Here all that
+    for good, and `set` blocks the other thread forever: a program that was to end with Ctrl-C hangs. Here all that
     is shared is a queue written in C, which a signal cannot cut in two.
 
     Unlike that of an `Event`, a wait that ends takes the signal with it, so only one thread may wait.
@@ -29,7 +29,7 @@ class WakeUp:
             self.wait(0)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until `set` is called, for ever without a timeout. Returns whether it was."""
+        """Wait until `set` is called, without a limit if there is no timeout. Returns whether it was called."""
         try:
             self._signals.get(timeout=timeout_s)
         except queue.Empty:

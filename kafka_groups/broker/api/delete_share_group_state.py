@@ -1,6 +1,6 @@
 """DeleteShareGroupState (key 86), v0: the group coordinator has the state of share-partitions deleted (KIP-932).
 
-A partition without state is no error. Errors per partition: NOT_COORDINATOR, INVALID_REQUEST (negative partition),
+A partition without state causes no error. Errors per partition: NOT_COORDINATOR, INVALID_REQUEST (negative partition),
 UNKNOWN_TOPIC_OR_PARTITION.
 """
 

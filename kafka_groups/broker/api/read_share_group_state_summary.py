@@ -1,6 +1,6 @@
 """ReadShareGroupStateSummary (key 87), v0-v1: the group coordinator asks for start offsets (KIP-932, KIP-1226).
 
-A share-partition without state has the start offset -1; that is no error. Errors per partition: NOT_COORDINATOR,
+A share-partition without state has the start offset -1. Errors per partition: NOT_COORDINATOR,
 INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION.
 """
 

@@ -15,6 +15,8 @@ from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_
 
 __all__ = ["InternalLog", "RecordCodec"]
 
+_SLICE_BYTES = 1_048_576
+"""How much of a log is decoded at a time."""
 _MOST_UNWRITTEN = 10_000
 """Records are kept as objects until someone reads the log, but never more than these."""
 
@@ -170,8 +172,8 @@ class InternalLog(PartitionLog, Generic[R]):
     def decoded(self, offset: int, max_bytes: int) -> tuple[list[tuple[int, R]], int]:
         """Return records from an offset on, each with its offset, and the offset after them.
 
-        They are those of the first batch, and of as many others as `max_bytes` allow. As in Kafka, records of unknown
-        types are left out.
+        They are those of the first batch, and of further ones within `max_bytes`. As in Kafka, records of unknown types
+        are left out.
 
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
@@ -186,6 +188,17 @@ class InternalLog(PartitionLog, Generic[R]):
                         found.append((record.offset, self._decoded(record.key, record.value)))
             next_offset = batch.header.next_offset
         return found, self.end_offset if next_offset == offset else next_offset
+
+    def records(self) -> Iterator[tuple[int, R]]:
+        """Return all records, each with its offset. They are read slice by slice.
+
+        Raises:
+            MalformedRecordError: A record is not what its type says.
+        """
+        offset = self.log_start_offset
+        while offset < self.end_offset:
+            found, offset = self.decoded(offset, _SLICE_BYTES)
+            yield from found
 
     # ------------------------------------------------------------------------------------------ insides
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from kafka_groups.broker.coordinators.share_state.shard import no_state
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, coordinator_of, share_state_key
 from kafka_groups.broker.requests.error_fields import code_of
@@ -60,7 +61,7 @@ def check_known(services: BrokerServices, key: StateKey) -> None:
         UnknownTopicOrPartitionError: The partition does not exist.
     """
     if services.share_coordinator.state(key) is None:
-        raise InvalidRequestError(f"The share-partition {key[0]}:{key[1]}-{key[2]} has no state.")
+        raise no_state(key)
     check_existing(services, key)
 
 

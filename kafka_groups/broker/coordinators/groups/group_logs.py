@@ -9,12 +9,12 @@ from kafka_groups.broker.coordinators.internal_topic import InternalTopic, leade
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.placement import partition_of_key
+from kafka_groups.broker.metadata.topics import TopicMetadata
 
 __all__ = ["GroupLogs"]
 
 _SPARE_RECORDS = 1_000
 """So many records more than two for each that is needed may stand in a log before it is compacted."""
-_LOAD_BYTES = 1_048_576
 
 
 class GroupLogs:
@@ -38,8 +38,9 @@ class GroupLogs:
 
     def __iter__(self) -> Iterator[GroupRecord]:
         topic = self._topic.known()
-        for index in range(0 if topic is None else topic.num_partitions):
-            yield from self._records(index)
+        if topic is not None:
+            for index in range(topic.num_partitions):
+                yield from (record for _offset, record in self._log(topic, index).records())
 
     def append(self, records: Sequence[GroupRecord]) -> None:
         """Append the records of one operation, those of each group as one batch.
@@ -50,18 +51,11 @@ class GroupLogs:
         for group_id, of_group in groupby(records, lambda record: record.group_id):
             topic = self._topic.ensured()
             index = partition_of_key(group_id, topic.num_partitions)
-            log = self._log(index)
+            log = self._log(topic, index)
             log.append_records(tuple(of_group), leader_epoch_of(topic, index), self._wall_ms())
             if log.record_count > _SPARE_RECORDS + 2 * self._needed.get(index, 0):
                 log.compact()
                 self._needed[index] = log.record_count
 
-    def _log(self, index: int) -> InternalLog[GroupRecord]:
-        return self._logs.internal(self._topic.ensured().topic_id, index, self._codec)
-
-    def _records(self, index: int) -> Iterator[GroupRecord]:
-        log = self._log(index)
-        offset = log.log_start_offset
-        while offset < log.end_offset:
-            records, offset = log.decoded(offset, _LOAD_BYTES)
-            yield from (record for _, record in records)
+    def _log(self, topic: TopicMetadata, index: int) -> InternalLog[GroupRecord]:
+        return self._logs.internal(topic.topic_id, index, self._codec)

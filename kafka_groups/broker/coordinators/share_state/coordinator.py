@@ -26,8 +26,6 @@ R = TypeVar("R")
 
 _PRUNED_AT_ONCE = 2_000
 """Records that are not needed any more are deleted when there are so many of them."""
-_LOAD_BYTES = 1_048_576
-"""How much of a log is read at a time to load a shard."""
 
 
 class _Loaded:
@@ -38,11 +36,8 @@ class _Loaded:
         self.log = log
 
     def load(self) -> None:
-        offset = self.log.log_start_offset
-        while offset < self.log.end_offset:
-            records, offset = self.log.decoded(offset, _LOAD_BYTES)
-            for at, record in records:
-                self.shard.replay(record, at)
+        for offset, record in self.log.records():
+            self.shard.replay(record, offset)
 
     def commit(self, result: Result[R, CoordinatorRecord], leader_epoch: int, wall_ms: int) -> R:
         if result.records:
@@ -119,7 +114,7 @@ class ShareCoordinator:
             self._indexes.pop(key, None)
 
     def state(self, key: StateKey) -> SharePartitionState | None:
-        """Return the state of a share-partition, or None if it has none. Do not modify it."""
+        """Return the state of a share-partition, or None without one. Do not modify it."""
         topic = self._topic.known()
         return None if topic is None else self._at(topic, self._index_of(key, topic)).shard.state(key)
 

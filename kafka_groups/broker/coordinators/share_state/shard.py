@@ -20,7 +20,7 @@ from kafka_groups.protocol.coordinator_records.share_group_state import (
 )
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT, StateBatch
 
-__all__ = ["ShareStateShard", "StateWrite"]
+__all__ = ["ShareStateShard", "StateWrite", "no_state"]
 
 _FIRST_LEADER_EPOCH = 0
 _SPARE_RECORDS = 1_000
@@ -170,7 +170,7 @@ class ShareStateShard:
     def _known(self, key: StateKey) -> SharePartitionState:
         state = self._states.get(key)
         if state is None:
-            raise InvalidRequestError(f"The share-partition {key[0]}:{key[1]}-{key[2]} has no state.")
+            raise no_state(key)
         return state
 
     def _record_of(
@@ -222,6 +222,11 @@ def _snapshot_of(state: SharePartitionState, epoch: int, create_ms: int, write_m
 def _check_leader(state: SharePartitionState, leader_epoch: int) -> None:
     if leader_epoch < state.fence_epoch:
         raise FencedLeaderEpochError(f"Leader epoch {leader_epoch} is older than {state.fence_epoch}.")
+
+
+def no_state(key: StateKey) -> InvalidRequestError:
+    """Return the error of a share-partition whose state is not initialised."""
+    return InvalidRequestError(f"The share-partition {key[0]}:{key[1]}-{key[2]} has no state.")
 
 
 def _fenced_state(state_epoch: int, known: SharePartitionState) -> FencedStateEpochError:

@@ -90,15 +90,8 @@ def forget_topics(draft: Draft, topic_ids: Collection[UUID]) -> None:
     """Record that the state of topics is deleted, though the topics exist."""
     known = draft.group.state_partitions
     gone = set(topic_ids)
-    _write(
-        draft,
-        evolve(
-            known,
-            initializing=_without(known.initializing, gone),
-            initialized=_without(known.initialized, gone),
-            topic_names={id_: name for id_, name in known.topic_names.items() if id_ not in gone},
-        ),
-    )
+    names = {id_: name for id_, name in known.topic_names.items() if id_ not in gone}
+    _write(draft, evolve(_without_topics(known, gone), topic_names=names))
 
 
 def drop_deleted_topics(draft: Draft, topics: TopicsImage) -> None:
@@ -109,15 +102,7 @@ def drop_deleted_topics(draft: Draft, topics: TopicsImage) -> None:
     if gone:
         state = _union(known.initialized, known.initializing)
         deleting = {topic_id: partitions for topic_id, partitions in state.items() if topic_id in gone}
-        _write(
-            draft,
-            evolve(
-                known,
-                initializing=_without(known.initializing, gone),
-                initialized=_without(known.initialized, gone),
-                deleting=_union(known.deleting, deleting),
-            ),
-        )
+        _write(draft, evolve(_without_topics(known, gone), deleting=_union(known.deleting, deleting)))
 
 
 def finish_deletion(draft: Draft) -> None:
@@ -141,6 +126,10 @@ def _write(draft: Draft, state: StatePartitions) -> None:
 def _union(first: TopicPartitions, second: TopicPartitions) -> dict[UUID, frozenset[int]]:
     nothing: frozenset[int] = frozenset()
     return {id_: first.get(id_, nothing) | second.get(id_, nothing) for id_ in {**first, **second}}
+
+
+def _without_topics(known: StatePartitions, gone: set[UUID]) -> StatePartitions:
+    return evolve(known, initializing=_without(known.initializing, gone), initialized=_without(known.initialized, gone))
 
 
 def _without(topics: Mapping[UUID, frozenset[int]], gone: set[UUID]) -> dict[UUID, frozenset[int]]:
