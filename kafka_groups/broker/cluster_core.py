@@ -6,23 +6,20 @@ from functools import partial
 from typing import cast
 
 from kafka_groups.broker.configs.groups import GroupConfigs
-from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
-from kafka_groups.broker.coordinators.groups.group_logs import GroupLogs
 from kafka_groups.broker.coordinators.internal_topic import internal_topics
-from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
-from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC, leader_of
+from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.node import BrokerNode, ClusterParts
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
-from kafka_groups.broker.runtime.expiry import BrokerRuntime
-from kafka_groups.broker.runtime.persister import LocalPersister
+from kafka_groups.broker.runtime.directory import CoordinatorDirectory
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
+from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.config.broker import BrokerSettings, share_group_config
 from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
@@ -47,14 +44,10 @@ class ClusterCore:
         self.failures = parts.failures
         self.nodes: dict[int, BrokerNode] = {}
         self.endpoints: dict[int, BrokerEndpoint] = {}
-        # All brokers share one group coordinator, so that a group outlives its broker, as in Kafka. The metadata
-        # determines which broker responds for a group.
-        self._runtime = BrokerRuntime(parts.clock, (parts.groups,), parts.failures.append)
 
     async def start(self) -> None:
         """Start all brokers."""
         self._stop_listening = self.parts.metadata.on_change(self._metadata_changed)
-        self._runtime.start("group coordinator, expiry")
         try:
             for node_id in range(1, self.size + 1):
                 await self.start_node(node_id)
@@ -66,7 +59,6 @@ class ClusterCore:
         """Stop all brokers."""
         for node_id in tuple(self.nodes):
             await self.stop_node(node_id)
-        await self._runtime.stop()
         self._stop_listening()
 
     async def start_node(self, node_id: int) -> None:
@@ -77,7 +69,7 @@ class ClusterCore:
             )
         known = self.endpoints.get(node_id)
         first_choice = self._port + node_id - 1 if self._port else 0
-        node = BrokerNode(node_id, self.parts, self._runtime.touch)
+        node = BrokerNode(node_id, self.parts)
         self.endpoints[node_id] = await node.start(LOOPBACK, known.port if known else first_choice)
         self.nodes[node_id] = node
 
@@ -124,7 +116,6 @@ class ClusterCore:
     def _metadata_changed(self, _image: MetadataImage, delta: MetadataDelta) -> None:
         for topic in delta.deleted:
             self.parts.logs.delete_topic(topic.topic_id)
-        self.parts.groups.metadata_changed(delta)
 
 
 def cluster_network(given: Network | None, security: BrokerSecurity, settings: BrokerSettings) -> Network:
@@ -155,13 +146,6 @@ def cluster_parts(
     scram = ScramCredentials()
     scram.add_users(security, partial(random.Random(seed).randbytes, _SALT_BYTES))
     metadata = ClusterMetadata(random.Random(seed), features=profile.finalized_features())
-    group_configs = GroupConfigs(settings, metadata)
-    logs = LogStore()
-    topics = internal_topics(settings, metadata)
-    updates_per_snapshot = settings.share_updates_per_snapshot
-    share_coordinator = ShareCoordinator(topics[SHARE_STATE_TOPIC], logs, updates_per_snapshot, clock.wall_ms)
-    share_state = LocalPersister(share_coordinator)
-    groups = GroupLogs(topics[GROUP_TOPIC], logs, clock.wall_ms)
     return ClusterParts(
         network=network,
         clock=clock,
@@ -169,12 +153,11 @@ def cluster_parts(
         profile=profile,
         seed=seed,
         metadata=metadata,
-        logs=logs,
-        share_state=share_state,
-        share_coordinator=share_coordinator,
-        groups=GroupCoordinator(metadata, share_state, group_configs, settings.group_max_size, groups, profile),
-        internal_topics=topics,
-        group_configs=group_configs,
+        logs=LogStore(),
+        history=DeliveryHistory(),
+        directory=CoordinatorDirectory(),
+        internal_topics=internal_topics(settings, metadata),
+        group_configs=GroupConfigs(settings, metadata),
         faults=Faults(),
         failures=[],
         security=security,

@@ -66,7 +66,8 @@ class GroupView:
 
     def lag(self) -> int | None:
         """Return how many records the group has not finished; None if that is unknown."""
-        initialized = self.parts.groups.initialized_partitions(self.group_id)
+        group = self.parts.directory.group_now(self.group_id)
+        initialized = {} if group is None else group.state_partitions.initialized
         lags = [self._lag_in(topic_id, number) for topic_id, numbers in initialized.items() for number in numbers]
         known = [lag for lag in lags if lag is not None]
         return sum(known) if lags and len(known) == len(lags) else None
@@ -78,7 +79,7 @@ class GroupView:
 
     def members(self) -> list[str]:
         """Return the ids of the members."""
-        group = self.parts.groups.groups.get(self.group_id)
+        group = self.parts.directory.group_now(self.group_id)
         return [] if group is None else sorted(group.members)
 
     def report(self) -> str:
@@ -87,7 +88,7 @@ class GroupView:
         return "\n".join([*lines, f"  lag: {self.lag_shown()}", f"  members: {', '.join(self.members()) or 'none'}"])
 
     def _runs(self, outcome: DeliveryOutcome) -> list[Ended]:
-        return [run for run in self.parts.share_state.history.of(self.group_id) if run.outcome is outcome]
+        return [run for run in self.parts.history.of(self.group_id) if run.outcome is outcome]
 
     def _records(self, run: Ended) -> list[EndedDelivery]:
         return [
@@ -116,7 +117,7 @@ class GroupView:
 
     def _lag_in(self, topic_id: UUID, partition: int) -> int | None:
         log = self.parts.logs.get(topic_id, partition)
-        state = self.parts.share_state.summary(self.group_id, topic_id, partition)
+        state = self.parts.directory.state_now((self.group_id, topic_id, partition))
         if state is not None and state.start_offset != UNINITIALIZED_OFFSET:
             return log.high_watermark - state.start_offset - state.delivery_complete_count
         from_the_start = self.parts.group_configs(self.group_id).auto_offset_reset == "earliest"

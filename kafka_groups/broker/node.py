@@ -8,9 +8,7 @@ from attrs import frozen
 from kafka_groups.broker.api.context import ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.configs.groups import GroupConfigs
-from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
-from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.log.store import LogStore
@@ -21,11 +19,14 @@ from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
 from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.appending import append_batch
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.coordinators import Coordinators, CoordinatorsParts
+from kafka_groups.broker.runtime.directory import CoordinatorDirectory
 from kafka_groups.broker.runtime.expiry import BrokerRuntime
-from kafka_groups.broker.runtime.persister import LocalPersister
 from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.runtime.timers import BrokerTimers
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.server import BrokerServer
+from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.config.broker import BrokerSettings
@@ -46,10 +47,9 @@ class ClusterParts:
     seed: int
     metadata: ClusterMetadata
     logs: LogStore
-    share_state: LocalPersister
-    share_coordinator: ShareCoordinator
+    history: DeliveryHistory
+    directory: CoordinatorDirectory
     internal_topics: Mapping[str, InternalTopic]
-    groups: GroupCoordinator
     group_configs: GroupConfigs
     faults: Faults
     failures: list[BaseException]
@@ -63,16 +63,17 @@ class BrokerNode:
     Args:
         node_id: Its node id.
         parts: The parts that it shares with the other brokers.
-        on_request_done: Called after every request, on behalf of the shared parts.
     """
 
-    def __init__(self, node_id: int, parts: ClusterParts, on_request_done: Callable[[], None]) -> None:
+    def __init__(self, node_id: int, parts: ClusterParts) -> None:
         self.node_id = node_id
-        self._on_request_done = on_request_done
         self._parts = parts
-        self._services = _services(node_id, parts)
+        self._timers = BrokerTimers(parts.failures.append)
+        self._coordinators = Coordinators(node_id, _coordinators_parts(parts), self._timers.later)
+        self._services = _services(node_id, parts, self._coordinators)
         self._server = BrokerServer(self._services, HANDLERS, parts.faults)
-        self._runtime = BrokerRuntime(parts.clock, (_ShareLocks(self._services),), parts.failures.append)
+        expiring = (_ShareLocks(self._services), self._coordinators)
+        self._runtime = BrokerRuntime(parts.clock, expiring, parts.failures.append)
         self._server.on_failure = parts.failures.append
         self._server.on_request_done = self._request_done
         self._server.on_connection_closed = self._connection_closed
@@ -95,6 +96,7 @@ class BrokerNode:
         listener = await self._server.start(self._parts.network, host, port)
         endpoint = BrokerEndpoint(self.node_id, listener.host, listener.port)
         self._stop_listening = self._parts.metadata.on_change(self._metadata_changed)
+        self._coordinators.start(self._parts.metadata.image)
         self._parts.metadata.register_broker(endpoint)
         self._runtime.start(f"broker {self.node_id}, expiry")
         return endpoint
@@ -103,6 +105,8 @@ class BrokerNode:
         """Leave the cluster, break all connections and drop everything that is only in memory."""
         self._parts.metadata.unregister_broker(self.node_id)
         self._stop_listening()
+        self._coordinators.stop()
+        self._timers.stop()
         self._services.purgatory.close()
         await self._server.stop()
         await self._runtime.stop()
@@ -115,7 +119,9 @@ class BrokerNode:
         """
         return append_batch(self._services, topic, partition, batch, self._parts.clock.wall_ms())
 
-    def _metadata_changed(self, _image: MetadataImage, delta: MetadataDelta) -> None:
+    def _metadata_changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        self._coordinators.metadata_changed(image, delta)
+        self._runtime.touch()
         # Fetches that wait for a partition must check again: it was deleted, its leader moved, or it exists now.
         for partition in (*delta.lost_partitions(), *delta.new_partitions()):
             self._services.purgatory.notify(partition)
@@ -123,7 +129,6 @@ class BrokerNode:
 
     def _request_done(self) -> None:
         self._runtime.touch()
-        self._on_request_done()
 
     def _connection_closed(self, info: ConnectionInfo) -> None:
         """End the share sessions of a connection."""
@@ -147,24 +152,38 @@ def _notify(services: BrokerServices, changed: Iterable[SharePartitionKey]) -> N
         services.purgatory.notify(share_partition)
 
 
-def _services(node_id: int, parts: ClusterParts) -> BrokerServices:
+def _coordinators_parts(parts: ClusterParts) -> CoordinatorsParts:
+    return CoordinatorsParts(
+        parts.metadata,
+        parts.logs,
+        parts.settings,
+        parts.profile,
+        parts.group_configs,
+        parts.internal_topics,
+        parts.directory,
+        parts.history,
+        parts.clock,
+    )
+
+
+def _services(node_id: int, parts: ClusterParts, coordinators: Coordinators) -> BrokerServices:
     return BrokerServices(
         node_id=node_id,
         clock=parts.clock,
         rng=random.Random(f"{parts.seed}/{node_id}"),
         metadata=parts.metadata,
         logs=parts.logs,
-        groups=parts.groups,
+        groups=coordinators.groups,
         share=SharePartitionLeader(
             node_id,
             parts.metadata,
             parts.logs,
-            parts.share_state,
+            coordinators.persister,
             group_config=parts.group_configs,
             max_sessions=parts.settings.max_share_sessions,
         ),
-        share_state=parts.share_state,
-        share_coordinator=parts.share_coordinator,
+        persister=coordinators.persister,
+        share_coordinator=coordinators.share,
         internal_topics=parts.internal_topics,
         purgatory=Purgatory(parts.clock),
         settings=parts.settings,

@@ -268,7 +268,7 @@ class ObservedGroup:
         self._may_block()
         clock, changed = self._parts.clock, WakeUp()
         deadline_ms = clock.now_ms() + round(timeout_s * 1000)
-        stop_listening = self._on_loop(lambda: self._parts.share_state.history.on_change(changed.set))
+        stop_listening = self._on_loop(lambda: self._parts.history.on_change(changed.set))
         try:
             while not self._on_loop(wait.is_over):
                 remaining_s = (deadline_ms - clock.now_ms()) / 1000
@@ -281,7 +281,7 @@ class ObservedGroup:
 
     async def _wait(self, wait: _Wait, timeout_s: float) -> None:
         changed = asyncio.Event()
-        stop_listening = self._parts.share_state.history.on_change(changed.set)
+        stop_listening = self._parts.history.on_change(changed.set)
         try:
             async with asyncio.timeout(timeout_s):
                 while not wait.is_over():

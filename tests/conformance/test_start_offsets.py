@@ -52,6 +52,7 @@ async def alter(target: Target, group_id: str, *topics: tuple[str, Offsets]) -> 
 
 async def altered(target: Target, group_id: str, topic: Topic, offsets: Offsets) -> None:
     """Alter, as soon as the coordinators are there."""
+    await target.cluster.coordinator_address(group_id)
     await until(lambda: alter(target, group_id, (topic.name, offsets)), lambda it: it.error_code is NONE)
 
 

@@ -8,7 +8,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.log.store import LogStore
@@ -16,7 +15,8 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.config.broker import broker_settings
 from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, InvalidRequestError
 from kafka_groups.protocol.messages.share_state import StateBatch
-from tests.support.share_state import cluster_of_one, share_coordinator
+from tests.support.share_state import ShareStates as SharedStates
+from tests.support.share_state import cluster_of
 
 TOPIC = UUID(int=7)
 OFFSETS = 12
@@ -69,13 +69,13 @@ class Model:
 
 class ShareStates(RuleBasedStateMachine):
     metadata: ClusterMetadata
-    coordinator: ShareCoordinator
+    coordinator: SharedStates
 
     @initialize()
     def begin(self) -> None:
-        self.metadata, self.logs = cluster_of_one(), LogStore()
+        self.metadata, self.logs = cluster_of(1), LogStore()
         self.models: dict[StateKey, Model] = {}
-        self.coordinator = share_coordinator(self.metadata, self.logs, SETTINGS)
+        self.coordinator = SharedStates(self.metadata, self.logs, SETTINGS)
 
     @rule(key=keys, state_epoch=epochs, start=offsets)
     def initialises(self, key: StateKey, state_epoch: int, start: int) -> None:
@@ -127,7 +127,7 @@ class ShareStates(RuleBasedStateMachine):
 
     @rule()
     def is_loaded_anew(self) -> None:
-        self.coordinator = share_coordinator(self.metadata, self.logs, SETTINGS)
+        self.coordinator = SharedStates(self.metadata, self.logs, SETTINGS)
 
     @invariant()
     def states_are_those_of_the_model(self) -> None:

@@ -7,6 +7,7 @@ coordinator fences or does not know them they join again at epoch 0 with the sam
 from collections import deque
 from collections.abc import Sequence
 from typing import TypeAlias
+from uuid import UUID
 
 import pytest
 from attrs import define, field
@@ -14,20 +15,23 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kafka_groups.broker.coordinators.groups.group_logs import GroupLogs
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.internal_topic import internal_topics
-from kafka_groups.broker.log.store import LogStore
-from kafka_groups.broker.metadata.placement import GROUP_TOPIC
-from kafka_groups.config.broker import ShareGroupConfig, broker_settings
-from kafka_groups.errors import BrokerError, FencedMemberEpochError, GroupIdNotFoundError, UnknownMemberIdError
+from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
+from kafka_groups.broker.log.internal_log import InternalLog
+from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.errors import (
+    BrokerError,
+    CoordinatorNotAvailableError,
+    FencedMemberEpochError,
+    GroupIdNotFoundError,
+    UnknownMemberIdError,
+)
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from kafka_groups.types import TopicIdPartition
 from tests.support.group_journal import MemoryJournal
 from tests.support.share_groups import GROUP, Coordination, assigned
-from tests.support.share_state import cluster_of_one
 
 MEMBERS = ("a", "b", "c", "d", "e")
 TOPICS = ("orders", "bills", "parcels")
@@ -39,22 +43,22 @@ subscriptions = st.lists(st.sampled_from(TOPICS), min_size=1, unique=True).map(t
 members = st.sampled_from(MEMBERS)
 
 
-SETTINGS = broker_settings({"offsets.topic.num.partitions": 1})
-
-
 class FullJournal(MemoryJournal):
     """A journal that also gives every record to whoever follows it, and to the log of a topic."""
 
     def __init__(self) -> None:
         super().__init__()
         self.unread: deque[GroupRecord] = deque()
-        self.logs = GroupLogs(internal_topics(SETTINGS, cluster_of_one())[GROUP_TOPIC], LogStore(), lambda: 0)
+        self.log: InternalLog[GroupRecord] = InternalLog(StoredGroupRecords())
 
     def append(self, records: Sequence[GroupRecord]) -> None:
         """Add records."""
         super().append(records)
         self.unread.extend(records)
-        self.logs.append(records)
+        if records:
+            self.log.append_records(records, 0, 0)
+        if self.log.record_count > 3 * len(self) + 10:
+            self.log.compact()
 
 
 @define
@@ -80,6 +84,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
             self.coordination.topics.create(name, 2)
         self.clients: dict[str, Client] = {}
         self.last_epoch = 0
+        self.has_failed = False
 
     # ---------------------------------------------------------------------------------------- members
 
@@ -178,16 +183,28 @@ class ShareGroupMachine(RuleBasedStateMachine):
     @rule()
     def fail_over(self) -> None:
         """Another coordinator takes over from the compacted log."""
+        self.coordination.tell()
         before = dict(self.coordination.coordinator.groups)
         self.coordination.fail_over()
         assert self.coordination.coordinator.groups == before
 
+    @rule(fails=st.booleans())
+    def share_coordinator_fails_or_works(self, fails: bool) -> None:
+        """The share coordinator cannot be reached, or can again."""
+        self.has_failed |= fails
+        self.coordination.share_states.error = CoordinatorNotAvailableError() if fails else None
+
     @precondition(lambda self: self.group is not None and not self.group.members)
     @rule()
     def delete_group(self) -> None:
-        """Delete the empty group."""
+        """Delete the empty group, or fail to."""
+        states, had_state = self.coordination.share_states, bool(self.existing_states())
+        if states.error is not None and had_state:
+            with pytest.raises(CoordinatorNotAvailableError):
+                self.coordination.coordinator.delete_group(GROUP)
+            return
         self.coordination.coordinator.delete_group(GROUP)
-        assert self.coordination.share_states.start_offsets == {}
+        assert self.existing_states() == set()
         self.last_epoch = 0
 
     # -------------------------------------------------------------------------------------- outcomes
@@ -195,9 +212,10 @@ class ShareGroupMachine(RuleBasedStateMachine):
     @rule()
     def become_quiet(self) -> None:
         """Without further changes, members and target assignment converge."""
+        self.coordination.share_states.error = None
         for member in sorted(self.stray_members()):
             self.coordination.leave(member)
-        for _ in range(3):
+        for _ in range(4):
             self.coordination.advance(INTERVAL_MS)
             for member in sorted(self.clients):
                 self.beat(member, lost=False)
@@ -208,6 +226,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
         group = self.coordination.group
         assert set(group.members) == set(self.clients)
         assert group.assignment_epoch == group.epoch
+        assert not group.state_partitions.deleting
         assert {current.member_epoch for current in group.current.values()} == {group.epoch}
         assert {member: current.partitions for member, current in group.current.items()} == group.target
         subscribed = {name for client in self.clients.values() for name in client.topics}
@@ -223,7 +242,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
         for record in self.journal:
             from_compacted.replay(record)
         from_logs = self.new_shard()
-        for record in self.journal.logs:
+        for _offset, record in self.journal.log.records():
             from_logs.replay(record)
         for shard in (self.replica, from_compacted, from_logs):
             assert shard.groups == self.coordination.coordinator.groups
@@ -247,13 +266,15 @@ class ShareGroupMachine(RuleBasedStateMachine):
             assert group.current.keys() == member_ids
             assert group.target.keys() <= member_ids
             assert not group.state_partitions.initializing
-            assert not group.state_partitions.deleting
+            assert self.has_failed or not group.state_partitions.deleting
 
     @invariant()
     def share_state_is_that_of_the_initialised_partitions(self) -> None:
         initialized = self.coordination.coordinator.initialized_partitions(GROUP)
         expected = {(GROUP, topic_id, p) for topic_id, partitions in initialized.items() for p in partitions}
-        assert self.coordination.share_states.start_offsets.keys() == expected
+        assert {key for key in expected if self.exists(key)} <= self.existing_states()
+        if not self.has_failed:
+            assert {key for key in expected if self.exists(key)} == self.existing_states()
 
     # --------------------------------------------------------------------------------------- insides
 
@@ -263,6 +284,13 @@ class ShareGroupMachine(RuleBasedStateMachine):
     @property
     def group(self) -> ShareGroup | None:
         return self.coordination.coordinator.groups.get(GROUP)
+
+    def exists(self, key: tuple[str, UUID, int]) -> bool:
+        return self.coordination.topics.topic_by_id(key[1]) is not None
+
+    def existing_states(self) -> set[tuple[str, UUID, int]]:
+        """The states of topics that exist. The share coordinator deletes others by itself."""
+        return {key for key in self.coordination.share_states.start_offsets if self.exists(key)}
 
     def is_member(self, member: str) -> bool:
         return self.group is not None and member in self.group.members

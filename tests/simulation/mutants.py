@@ -7,9 +7,9 @@ from typing import Any
 import attrs
 import pytest
 
-from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.runs import Run
+from kafka_groups.broker.runtime.persister import SharePersister
 from kafka_groups.broker.share_partitions import acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.record_state import RecordEvent
@@ -80,7 +80,7 @@ def delivery_count_stands_still(patch: Patch) -> None:
 
 def nothing_is_persisted(patch: Patch) -> None:
     """A new leader knows nothing of what was acknowledged."""
-    patch.setattr(ShareCoordinator, "write", lambda *_arguments: None)
+    patch.setattr(SharePersister, "write", lambda *_arguments: None)
 
 
 def states_change_without_records(patch: Patch) -> None:

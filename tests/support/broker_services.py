@@ -61,7 +61,7 @@ class HandlerBroker:
             logs=self.logs,
             groups=_UNUSED,
             share=_UNUSED,
-            share_state=_UNUSED,
+            persister=_UNUSED,
             share_coordinator=_UNUSED,
             internal_topics={},
             purgatory=Purgatory(self.clock),

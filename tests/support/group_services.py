@@ -6,18 +6,13 @@ from typing import Any
 from attrs import evolve
 
 from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
-from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
-from kafka_groups.broker.coordinators.internal_topic import internal_topics
-from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.persister import LocalPersister
 from kafka_groups.broker.runtime.purgatory import Purgatory
-from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
+from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.protocol.codec import RequestHeader
-from tests.support.group_journal import MemoryJournal
-from tests.support.share_state import share_coordinator
+from tests.support.coordinators import Cluster
 
 
 class StoppedClock:
@@ -35,29 +30,30 @@ class StoppedClock:
         return self.time_ms
 
 
-def group_context(*, features: dict[str, int] | None = None, brokers: int = 1) -> RequestContext:
+def group_context(
+    *, features: dict[str, int] | None = None, brokers: int = 1, has_internal_topics: bool = True
+) -> RequestContext:
     """The context of a request to broker 0, with a coordinator that does not batch assignments."""
     metadata = ClusterMetadata(random.Random(1), features={"share.version": 1} if features is None else features)
     for node_id in range(brokers):
         metadata.register_broker(BrokerEndpoint(node_id, f"host{node_id}", 9092 + node_id))
-    logs = LogStore()
-    coordinator = share_coordinator(metadata, logs)
-    share_state = LocalPersister(coordinator)
     clock = StoppedClock()
+    cluster = Cluster(metadata, settings=BrokerSettings(), clock=clock)
+    for topic in cluster.parts.internal_topics.values() if has_internal_topics else ():
+        topic.ensured()
     not_used: Any = None
+    coordinators = cluster.brokers[0]
     services = BrokerServices(
         node_id=0,
         clock=clock,
         rng=random.Random(1),
         metadata=metadata,
-        logs=logs,
-        groups=GroupCoordinator(
-            metadata, share_state, lambda _: ShareGroupConfig(assignment_interval_ms=0), 200, MemoryJournal()
-        ),
+        logs=cluster.parts.logs,
+        groups=coordinators.groups,
         share=not_used,
-        share_state=share_state,
-        share_coordinator=coordinator,
-        internal_topics=internal_topics(BrokerSettings(), metadata),
+        persister=coordinators.persister,
+        share_coordinator=coordinators.share,
+        internal_topics=cluster.parts.internal_topics,
         purgatory=Purgatory(clock),
         settings=BrokerSettings(),
     )

@@ -1,20 +1,30 @@
 """A share-group coordinator with made-up topics, driven by hand."""
 
+from collections.abc import Collection, Mapping
+from typing import TypeVar
 from uuid import UUID
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator, MemberClient
+from kafka_groups.broker.coordinators.groups.effects import DeleteShareState, InitializeShareState
+from kafka_groups.broker.coordinators.groups.records import GroupRecord
+from kafka_groups.broker.coordinators.groups.sessions import MemberKey
+from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.metadata.delta import MetadataDelta
-from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.coordinators.groups.share.members import MemberClient
+from kafka_groups.broker.coordinators.groups.share.responses import describe_group
+from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.messages.share_group_describe import DescribedGroup
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
 from tests.support.group_journal import MemoryJournal
+
+T = TypeVar("T")
 
 CLIENT = MemberClient("test-client", "/127.0.0.1")
 GROUP = "group"
@@ -60,24 +70,110 @@ class Topics:
 
 
 class ShareStates:
-    """A share coordinator that remembers start offsets."""
+    """A share coordinator that remembers start offsets.
+
+    Attributes:
+        error: With which it answers, if it is to fail.
+        unanswered: What it was asked while `answers` was off.
+    """
 
     def __init__(self) -> None:
         self.start_offsets: dict[tuple[str, UUID, int], int] = {}
+        self.error: BrokerError | None = None
+        self.answers = True
+        self.unanswered: list[InitializeShareState | DeleteShareState] = []
 
-    def initialize(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
-        """Create the state of a share-partition."""
-        assert state_epoch >= 0
-        self.start_offsets.setdefault((group_id, topic_id, partition), start_offset)
+    def perform(self, effect: InitializeShareState | DeleteShareState) -> None:
+        """Do what is asked, unless it is to fail."""
+        if self.error is not None:
+            return
+        if isinstance(effect, DeleteShareState):
+            for topic_id, partitions in effect.partitions.items():
+                for partition in partitions:
+                    self.start_offsets.pop((effect.group_id, topic_id, partition), None)
+            return
+        assert effect.state_epoch >= 0
+        for (topic_id, partition), offset in effect.start_offsets.items():
+            key = (effect.group_id, topic_id, partition)
+            self.start_offsets[key] = offset if effect.restarts else self.start_offsets.get(key, offset)
 
-    def restart(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
-        """Begin the state of a share-partition afresh."""
-        assert state_epoch >= 0
-        self.start_offsets[group_id, topic_id, partition] = start_offset
 
-    def delete(self, group_id: str, topic_id: UUID, partition: int) -> None:
-        """Delete the state of a share-partition."""
-        self.start_offsets.pop((group_id, topic_id, partition), None)
+class Coordinator:
+    """A shard of the group coordinator whose effects are performed at once."""
+
+    def __init__(self, shard: GroupShard, topics: Topics, share_states: ShareStates, journal: MemoryJournal) -> None:
+        self.shard = shard
+        self._topics = topics
+        self._share_states = share_states
+        self._journal = journal
+        self._answers: dict[int, object] = {}
+
+    @property
+    def groups(self) -> Mapping[str, ShareGroup]:
+        """The groups by id."""
+        return self.shard.groups
+
+    def commit(self, result: Result[T, GroupRecord]) -> T:
+        """Store and replay the records, perform the effects, and return the response."""
+        self._journal.append(result.records)
+        for record in result.records:
+            self.shard.replay(record)
+        for effect in result.effects:
+            self._perform(effect)
+        if result.parked is None:
+            return result.response
+        answer: T | BrokerError = self._answers.pop(result.parked)  # type: ignore[assignment]
+        if isinstance(answer, BrokerError):
+            raise answer
+        return answer
+
+    def _perform(self, effect: Effect) -> None:
+        if isinstance(effect, Reply):
+            self._answers[effect.token] = effect.outcome
+            return
+        assert isinstance(effect, InitializeShareState | DeleteShareState)
+        if not self._share_states.answers:
+            self._share_states.unanswered.append(effect)
+            return
+        self._share_states.perform(effect)
+        self.commit(self.shard.share_state_settled(effect, self._share_states.error))
+
+    def load(self, now_ms: int) -> None:
+        """Replay the journal and begin."""
+        for record in self._journal:
+            self.shard.replay(record)
+        self.commit(self.shard.loaded(now_ms))
+
+    def describe(self, group_id: str) -> DescribedGroup:
+        """A group as ShareGroupDescribe shows it."""
+        return describe_group(self.shard.group(group_id), self._topics)
+
+    def initialized_partitions(self, group_id: str) -> Mapping[UUID, frozenset[int]]:
+        """The share-partitions that have state."""
+        group = self.shard.groups.get(group_id)
+        return {} if group is None else group.state_partitions.initialized
+
+    def delete_group(self, group_id: str) -> None:
+        """Delete a group and its share state."""
+        self.commit(self.shard.delete_group(group_id))
+
+    def alter_start_offsets(
+        self, group_id: str, offsets: Mapping[tuple[UUID, int], int], names: Mapping[UUID, str]
+    ) -> None:
+        """Give share-partitions other start offsets."""
+        self.commit(self.shard.alter_start_offsets(group_id, offsets, names))
+
+    def delete_start_offsets(self, group_id: str, topic_ids: Collection[UUID]) -> frozenset[UUID]:
+        """Forget the start offsets of topics."""
+        return self.commit(self.shard.delete_start_offsets(group_id, topic_ids))
+
+    def next_deadline_ms(self) -> int | None:
+        """When the next session times out."""
+        return self.shard.next_deadline_ms()
+
+    def expire(self, now_ms: int) -> tuple[MemberKey, ...]:
+        """End the sessions that timed out."""
+        return self.commit(self.shard.expire(now_ms))
 
 
 class Coordination:
@@ -106,10 +202,9 @@ class Coordination:
         self.now_ms = 1_000_000
         self.coordinator = self._new_coordinator()
 
-    def _new_coordinator(self) -> GroupCoordinator:
-        return GroupCoordinator(
-            self.topics, self.share_states, lambda _: self.config, self.max_size, self.journal, self.profile
-        )
+    def _new_coordinator(self) -> Coordinator:
+        shard = GroupShard(self.topics, lambda _: self.config, self.max_size, self.profile)
+        return Coordinator(shard, self.topics, self.share_states, self.journal)
 
     @property
     def group(self) -> ShareGroup:
@@ -134,7 +229,7 @@ class Coordination:
             rack_id=rack_id,
             subscribed_topic_names=topics,
         )
-        return self.coordinator.heartbeat(request, client, self.now_ms)
+        return self.coordinator.commit(self.coordinator.shard.heartbeat(request, client, self.now_ms))
 
     def join(self, member_id: str, *topics: str) -> ShareGroupHeartbeatResponse:
         """Join, and heartbeat once more, when the share-partitions are initialised."""
@@ -147,10 +242,12 @@ class Coordination:
 
     def delete_and_tell(self, topic: str) -> None:
         """Delete a topic, and tell the coordinator, which else finds out with the next heartbeat."""
-        known = self.topics.topic(topic)
-        assert known is not None
         self.topics.delete(topic)
-        self.coordinator.metadata_changed(MetadataDelta(1, deleted=(TopicMetadata(topic, known.topic_id, ()),)))
+        self.tell()
+
+    def tell(self) -> None:
+        """Tell the coordinator that topics were deleted, if they were."""
+        self.coordinator.commit(self.coordinator.shard.metadata_changed(self.now_ms))
 
     def advance(self, duration_ms: int) -> None:
         """Let time pass."""

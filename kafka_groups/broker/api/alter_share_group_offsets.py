@@ -31,12 +31,12 @@ _Wanted = dict[str, list[AlterShareGroupOffsetsRequestPartition]]
 async def handle(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> AlterShareGroupOffsetsResponse:
     """Return one result for each partition. A topic that is listed twice is one topic, and the last offset counts."""
     try:
-        return _alter(request, context.services)
+        return await _alter(request, context.services)
     except BrokerError as error:
         return AlterShareGroupOffsetsResponse(error_code=code_of(error), error_message=str(error))
 
 
-def _alter(request: AlterShareGroupOffsetsRequest, services: BrokerServices) -> AlterShareGroupOffsetsResponse:
+async def _alter(request: AlterShareGroupOffsetsRequest, services: BrokerServices) -> AlterShareGroupOffsetsResponse:
     check_share_groups_enabled(services)
     if not request.group_id:
         raise InvalidGroupIdError
@@ -48,7 +48,7 @@ def _alter(request: AlterShareGroupOffsetsRequest, services: BrokerServices) -> 
     offsets = _offsets(request.group_id, wanted, topics)
     names = {topic.topic_id: name for name, topic in topics.items()}
     if topics:
-        services.groups.alter_start_offsets(request.group_id, offsets, names)
+        await services.groups.alter_start_offsets(request.group_id, offsets, names)
     return AlterShareGroupOffsetsResponse(
         responses=tuple(_result(name, partitions, topics.get(name)) for name, partitions in wanted.items())
     )

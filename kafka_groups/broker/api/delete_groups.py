@@ -5,7 +5,6 @@ Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. As in Ka
 
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.requests.group_coordination import check_coordinator
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.delete_groups import (
     DeletableGroupResult,
@@ -18,14 +17,13 @@ __all__ = ["handle"]
 
 async def handle(request: DeleteGroupsRequest, context: RequestContext) -> DeleteGroupsResponse:
     """Return one result for each group. A group that is listed twice is deleted once."""
-    results = tuple(_delete(group_id, context) for group_id in dict.fromkeys(request.groups_names))
-    return DeleteGroupsResponse(results=results)
+    results = [await _delete(group_id, context) for group_id in dict.fromkeys(request.groups_names)]
+    return DeleteGroupsResponse(results=tuple(results))
 
 
-def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
+async def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
     try:
-        check_coordinator(context.services, group_id)
-        context.services.groups.delete_group(group_id)
+        await context.services.groups.delete_group(group_id)
     except BrokerError as error:
         return DeletableGroupResult(group_id=group_id, error_code=code_of(error))
     return DeletableGroupResult(group_id=group_id)

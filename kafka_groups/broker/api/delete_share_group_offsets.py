@@ -25,19 +25,19 @@ __all__ = ["handle"]
 async def handle(request: DeleteShareGroupOffsetsRequest, context: RequestContext) -> DeleteShareGroupOffsetsResponse:
     """Return one result for each topic."""
     try:
-        return _delete(request, context.services)
+        return await _delete(request, context.services)
     except BrokerError as error:
         return DeleteShareGroupOffsetsResponse(error_code=code_of(error), error_message=str(error))
 
 
-def _delete(request: DeleteShareGroupOffsetsRequest, services: BrokerServices) -> DeleteShareGroupOffsetsResponse:
+async def _delete(request: DeleteShareGroupOffsetsRequest, services: BrokerServices) -> DeleteShareGroupOffsetsResponse:
     check_share_groups_enabled(services)
     if not request.group_id:
         raise InvalidGroupIdError
     check_coordinator(services, request.group_id)
     topics = {each.topic_name: services.metadata.topic(each.topic_name) for each in request.topics}
     ids = {name: topic.topic_id for name, topic in topics.items() if topic is not None}
-    deleted = services.groups.delete_start_offsets(request.group_id, ids.values())
+    deleted = await services.groups.delete_start_offsets(request.group_id, ids.values())
     done = [_success(name, id_) for name, id_ in ids.items() if id_ in deleted]
     failed = [each.topic_name for each in request.topics if ids.get(each.topic_name) not in deleted]
     unknown = [_failure(name, _NO_TOPIC) for name in failed if name not in ids]

@@ -7,6 +7,7 @@ UNKNOWN_TOPIC_OR_PARTITION.
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_settled
+from kafka_groups.broker.runtime.outcome import Outcome
 from kafka_groups.protocol.messages.delete_share_group_state import (
     DeleteShareGroupStateRequest,
     DeleteShareGroupStateResponse,
@@ -20,9 +21,11 @@ async def handle(request: DeleteShareGroupStateRequest, context: RequestContext)
     """Return one result for each share-partition."""
     services = context.services
 
-    def delete(key: StateKey, _partition: DeleteShareStatePartition) -> None:
+    async def delete(key: StateKey, _partition: DeleteShareStatePartition) -> None:
         check_share_coordinator(services, key)
         check_existing(services, key)
-        services.share_coordinator.delete(key)
+        outcome: Outcome[None] = Outcome()
+        services.share_coordinator.delete(key, outcome)
+        await outcome.wait()
 
-    return DeleteShareGroupStateResponse(results=each_settled(request, delete))
+    return DeleteShareGroupStateResponse(results=await each_settled(request, delete))

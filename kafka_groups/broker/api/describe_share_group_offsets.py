@@ -17,6 +17,7 @@ from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
     DescribeShareGroupOffsetsResponse,
     DescribeShareGroupOffsetsResponseGroup,
     DescribeShareGroupOffsetsResponsePartition,
@@ -34,58 +35,59 @@ async def handle(
 ) -> DescribeShareGroupOffsetsResponse:
     """Return one result for each group."""
     return DescribeShareGroupOffsetsResponse(
-        groups=tuple(_describe_or_refuse(group, context.services) for group in request.groups)
+        groups=tuple([await _describe_or_refuse(group, context.services) for group in request.groups])
     )
 
 
-def _describe_or_refuse(
+async def _describe_or_refuse(
     group: DescribeShareGroupOffsetsRequestGroup, services: BrokerServices
 ) -> DescribeShareGroupOffsetsResponseGroup:
     try:
         check_share_groups_enabled(services)
         check_coordinator(services, group.group_id)
+        if group.topics is None:
+            topics = await _all_topics(group.group_id, services)
+        else:
+            topics = [await _named_topic(group.group_id, named, services) for named in group.topics]
     except BrokerError as error:
         return DescribeShareGroupOffsetsResponseGroup(
             group_id=group.group_id, error_code=code_of(error), error_message=str(error)
         )
-    topics = _all_topics(group.group_id, services) if group.topics is None else _named_topics(group, services)
     return DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id, topics=tuple(topics))
 
 
-def _all_topics(group_id: str, services: BrokerServices) -> Iterable[DescribeShareGroupOffsetsResponseTopic]:
-    for topic_id, partitions in services.groups.initialized_partitions(group_id).items():
-        topic = services.metadata.topic_by_id(topic_id)
-        if topic is not None:
-            yield _topic(group_id, topic, sorted(partitions), services)
+async def _all_topics(group_id: str, services: BrokerServices) -> list[DescribeShareGroupOffsetsResponseTopic]:
+    initialized = await services.groups.initialized_partitions(group_id)
+    topics = ((services.metadata.topic_by_id(id_), sorted(partitions)) for id_, partitions in initialized.items())
+    return [await _topic(group_id, topic, partitions, services) for topic, partitions in topics if topic is not None]
 
 
-def _named_topics(
-    group: DescribeShareGroupOffsetsRequestGroup, services: BrokerServices
-) -> Iterable[DescribeShareGroupOffsetsResponseTopic]:
-    for named in group.topics or ():
-        topic = services.metadata.topic(named.topic_name)
-        if topic is None:
-            unknown = tuple(_unknown_partition(partition) for partition in named.partitions)
-            yield DescribeShareGroupOffsetsResponseTopic(topic_name=named.topic_name, partitions=unknown)
-        else:
-            yield _topic(group.group_id, topic, named.partitions, services)
+async def _named_topic(
+    group_id: str, named: DescribeShareGroupOffsetsRequestTopic, services: BrokerServices
+) -> DescribeShareGroupOffsetsResponseTopic:
+    topic = services.metadata.topic(named.topic_name)
+    if topic is not None:
+        return await _topic(group_id, topic, named.partitions, services)
+    unknown = tuple(_unknown_partition(partition) for partition in named.partitions)
+    return DescribeShareGroupOffsetsResponseTopic(topic_name=named.topic_name, partitions=unknown)
 
 
-def _topic(
+async def _topic(
     group_id: str, topic: TopicMetadata, partitions: Iterable[int], services: BrokerServices
 ) -> DescribeShareGroupOffsetsResponseTopic:
+    described = [await _partition(group_id, topic.topic_id, partition, services) for partition in partitions]
     return DescribeShareGroupOffsetsResponseTopic(
-        topic_name=topic.name,
-        topic_id=topic.topic_id,
-        partitions=tuple(_partition(group_id, topic.topic_id, partition, services) for partition in partitions),
+        topic_name=topic.name, topic_id=topic.topic_id, partitions=tuple(described)
     )
 
 
-def _partition(
+async def _partition(
     group_id: str, topic_id: UUID, partition: int, services: BrokerServices
 ) -> DescribeShareGroupOffsetsResponsePartition:
-    state = services.share_state.summary(group_id, topic_id, partition)
-    if state is None or services.metadata.partition(topic_id, partition) is None:
+    if services.metadata.partition(topic_id, partition) is None:
+        return _unknown_partition(partition)
+    state = await services.persister.summarize((group_id, topic_id, partition))
+    if state is None:
         return _unknown_partition(partition)
     end_offset = services.logs.get(topic_id, partition).high_watermark
     return DescribeShareGroupOffsetsResponsePartition(

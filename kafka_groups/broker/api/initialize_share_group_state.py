@@ -7,6 +7,7 @@ INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION, FENCED_STATE_E
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_settled
+from kafka_groups.broker.runtime.outcome import Outcome
 from kafka_groups.protocol.messages.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
     InitializeShareGroupStateResponse,
@@ -22,9 +23,11 @@ async def handle(
     """Return one result for each share-partition."""
     services = context.services
 
-    def initialize(key: StateKey, partition: InitializeShareStatePartition) -> None:
+    async def initialize(key: StateKey, partition: InitializeShareStatePartition) -> None:
         check_share_coordinator(services, key)
         check_existing(services, key)
-        services.share_coordinator.initialize(key, partition.state_epoch, partition.start_offset)
+        outcome: Outcome[None] = Outcome()
+        services.share_coordinator.initialize(key, partition.state_epoch, partition.start_offset, outcome)
+        await outcome.wait()
 
-    return InitializeShareGroupStateResponse(results=each_settled(request, initialize))
+    return InitializeShareGroupStateResponse(results=await each_settled(request, initialize))

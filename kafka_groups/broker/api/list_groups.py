@@ -1,13 +1,14 @@
 """ListGroups (key 16), v0-v5: lists the groups that this broker coordinates, filtered by state (v4) and type (v5).
 
 All groups are share groups. Filters ignore case. An unknown state or type matches no group.
-Errors: none.
+Error: COORDINATOR_LOAD_IN_PROGRESS (some groups are still being read).
 """
 
 from collections.abc import Iterable
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.requests.group_coordination import coordinates
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 __all__ = ["handle"]
@@ -18,11 +19,13 @@ _SHARE = "share"
 
 async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
     """Return the groups that match both filters. An empty filter matches all groups."""
-    services = context.services
+    try:
+        known = sorted(context.services.groups.groups(), key=lambda group: group.group_id)
+    except BrokerError as error:
+        return ListGroupsResponse(error_code=code_of(error))
     groups = (
-        ListedGroup(group_id=group_id, protocol_type=_SHARE, group_state=group.state, group_type=_SHARE)
-        for group_id, group in sorted(services.groups.groups.items())
-        if coordinates(services, group_id)
+        ListedGroup(group_id=group.group_id, protocol_type=_SHARE, group_state=group.state, group_type=_SHARE)
+        for group in known
     )
     states, types = _lowered(request.states_filter), _lowered(request.types_filter)
     return ListGroupsResponse(

@@ -8,13 +8,15 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.requests.share_state import check_known, check_share_coordinator, state_key
+from kafka_groups.broker.requests.share_state import check_known, check_share_coordinator, each_answered
+from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.share_coordinator import StateRead
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.read_share_group_state import (
     ReadShareGroupStateRequest,
     ReadShareGroupStateResponse,
+    ReadShareStatePartition,
     ReadShareStatePartitionResult,
-    ReadShareStateTopic,
     ReadShareStateTopicResult,
 )
 
@@ -23,29 +25,27 @@ __all__ = ["handle"]
 
 async def handle(request: ReadShareGroupStateRequest, context: RequestContext) -> ReadShareGroupStateResponse:
     """Return the state of each share-partition."""
-    topics = request.topics if request.group_id else ()
+
+    async def read(key: StateKey, partition: ReadShareStatePartition) -> ReadShareStatePartitionResult:
+        try:
+            return await _read(key, partition.leader_epoch, context.services)
+        except BrokerError as error:
+            return ReadShareStatePartitionResult(partition=key[2], error_code=code_of(error), error_message=str(error))
+
+    by_topic = await each_answered(request, read)
     return ReadShareGroupStateResponse(
-        results=tuple(_topic(request.group_id, topic, context.services) for topic in topics)
+        results=tuple(
+            ReadShareStateTopicResult(topic_id=topic_id, partitions=results) for topic_id, results in by_topic
+        )
     )
 
 
-def _topic(group_id: str, topic: ReadShareStateTopic, services: BrokerServices) -> ReadShareStateTopicResult:
-    return ReadShareStateTopicResult(
-        topic_id=topic.topic_id,
-        partitions=tuple(
-            _read_or_refuse(state_key(group_id, topic.topic_id, partition.partition), partition.leader_epoch, services)
-            for partition in topic.partitions
-        ),
-    )
-
-
-def _read_or_refuse(key: StateKey, leader_epoch: int, services: BrokerServices) -> ReadShareStatePartitionResult:
-    try:
-        check_share_coordinator(services, key)
-        check_known(services, key)
-        state = services.share_coordinator.read(key, leader_epoch)
-    except BrokerError as error:
-        return ReadShareStatePartitionResult(partition=key[2], error_code=code_of(error), error_message=str(error))
+async def _read(key: StateKey, leader_epoch: int, services: BrokerServices) -> ReadShareStatePartitionResult:
+    check_share_coordinator(services, key)
+    await check_known(services, key)
+    outcome: Outcome[StateRead] = Outcome()
+    services.share_coordinator.read(key, leader_epoch, outcome)
+    state = await outcome.wait()
     return ReadShareStatePartitionResult(
         partition=key[2],
         state_epoch=state.state_epoch,

@@ -8,13 +8,14 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, state_key
+from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_answered
+from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.share_coordinator import StateRead
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.read_share_group_state_summary import (
     ReadShareGroupStateSummaryRequest,
     ReadShareGroupStateSummaryResponse,
     ReadShareStateSummaryPartitionResult,
-    ReadShareStateSummaryTopic,
     ReadShareStateSummaryTopicResult,
 )
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
@@ -26,33 +27,29 @@ async def handle(
     request: ReadShareGroupStateSummaryRequest, context: RequestContext
 ) -> ReadShareGroupStateSummaryResponse:
     """Return the summary of each share-partition."""
-    topics = request.topics if request.group_id else ()
+
+    async def summary(key: StateKey, _partition: object) -> ReadShareStateSummaryPartitionResult:
+        try:
+            return await _summary(key, context.services)
+        except BrokerError as error:
+            return ReadShareStateSummaryPartitionResult(
+                partition=key[2], error_code=code_of(error), error_message=str(error)
+            )
+
+    by_topic = await each_answered(request, summary)
     return ReadShareGroupStateSummaryResponse(
-        results=tuple(_topic(request.group_id, topic, context.services) for topic in topics)
-    )
-
-
-def _topic(
-    group_id: str, topic: ReadShareStateSummaryTopic, services: BrokerServices
-) -> ReadShareStateSummaryTopicResult:
-    return ReadShareStateSummaryTopicResult(
-        topic_id=topic.topic_id,
-        partitions=tuple(
-            _summary_or_refusal(state_key(group_id, topic.topic_id, partition.partition), services)
-            for partition in topic.partitions
-        ),
-    )
-
-
-def _summary_or_refusal(key: StateKey, services: BrokerServices) -> ReadShareStateSummaryPartitionResult:
-    try:
-        check_share_coordinator(services, key)
-        check_existing(services, key)
-    except BrokerError as error:
-        return ReadShareStateSummaryPartitionResult(
-            partition=key[2], error_code=code_of(error), error_message=str(error)
+        results=tuple(
+            ReadShareStateSummaryTopicResult(topic_id=topic_id, partitions=results) for topic_id, results in by_topic
         )
-    state = services.share_coordinator.state(key)
+    )
+
+
+async def _summary(key: StateKey, services: BrokerServices) -> ReadShareStateSummaryPartitionResult:
+    check_share_coordinator(services, key)
+    check_existing(services, key)
+    outcome: Outcome[StateRead | None] = Outcome()
+    services.share_coordinator.summarize(key, outcome)
+    state = await outcome.wait()
     if state is None:
         return ReadShareStateSummaryPartitionResult(partition=key[2], start_offset=UNINITIALIZED_OFFSET)
     return ReadShareStateSummaryPartitionResult(

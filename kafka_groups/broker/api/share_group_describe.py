@@ -9,7 +9,7 @@ from attrs import evolve
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.authorized_operations import GROUP_OPERATIONS
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
+from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.errors import BrokerError, InvalidGroupIdError
 from kafka_groups.protocol.messages.share_group_describe import (
     DescribedGroup,
@@ -22,15 +22,15 @@ __all__ = ["handle"]
 
 async def handle(request: ShareGroupDescribeRequest, context: RequestContext) -> ShareGroupDescribeResponse:
     """Return one description for each requested group, even if the request lists a group twice."""
-    groups = tuple(_describe_or_refuse(group_id, context) for group_id in request.group_ids)
+    groups = tuple([await _describe_or_refuse(group_id, context) for group_id in request.group_ids])
     if request.include_authorized_operations:
         groups = tuple(_with_operations(group) for group in groups)
     return ShareGroupDescribeResponse(groups=groups)
 
 
-def _describe_or_refuse(group_id: str, context: RequestContext) -> DescribedGroup:
+async def _describe_or_refuse(group_id: str, context: RequestContext) -> DescribedGroup:
     try:
-        return _describe(group_id, context)
+        return await _describe(group_id, context)
     except BrokerError as error:
         return DescribedGroup(
             error_code=code_of(error),
@@ -43,12 +43,11 @@ def _describe_or_refuse(group_id: str, context: RequestContext) -> DescribedGrou
         )
 
 
-def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
     check_share_groups_enabled(context.services)
     if not group_id:
         raise InvalidGroupIdError
-    check_coordinator(context.services, group_id)
-    return context.services.groups.describe(group_id)
+    return await context.services.groups.describe(group_id)
 
 
 def _with_operations(group: DescribedGroup) -> DescribedGroup:

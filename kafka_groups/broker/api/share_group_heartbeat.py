@@ -6,9 +6,9 @@ member is not joining), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_R
 """
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.groups.coordinator import MemberClient
+from kafka_groups.broker.coordinators.groups.share.members import MemberClient
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
+from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -21,15 +21,14 @@ __all__ = ["handle"]
 async def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -> ShareGroupHeartbeatResponse:
     """Return the member's epoch and, if it changed or the member may have lost it, its assignment."""
     try:
-        return _heartbeat(request, context)
+        return await _heartbeat(request, context)
     except BrokerError as error:
         return ShareGroupHeartbeatResponse(
             error_code=code_of(error), error_message=str(error), member_epoch=0, heartbeat_interval_ms=0
         )
 
 
-def _heartbeat(request: ShareGroupHeartbeatRequest, context: RequestContext) -> ShareGroupHeartbeatResponse:
+async def _heartbeat(request: ShareGroupHeartbeatRequest, context: RequestContext) -> ShareGroupHeartbeatResponse:
     check_share_groups_enabled(context.services)
-    check_coordinator(context.services, request.group_id)
     client = MemberClient(context.header.client_id or "", context.connection.host)
-    return context.services.groups.heartbeat(request, client, context.now_ms)
+    return await context.services.groups.heartbeat(request, client)

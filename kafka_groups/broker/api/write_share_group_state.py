@@ -8,6 +8,7 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.share_state import check_known, check_share_coordinator, each_settled
+from kafka_groups.broker.runtime.outcome import Outcome
 from kafka_groups.protocol.messages.write_share_group_state import (
     WriteShareGroupStateRequest,
     WriteShareGroupStateResponse,
@@ -21,12 +22,14 @@ async def handle(request: WriteShareGroupStateRequest, context: RequestContext) 
     """Return one result for each share-partition."""
     services = context.services
 
-    def write(key: StateKey, partition: WriteShareStatePartition) -> None:
+    async def write(key: StateKey, partition: WriteShareStatePartition) -> None:
         check_share_coordinator(services, key)
-        check_known(services, key)
-        services.share_coordinator.write(key, _change(partition))
+        await check_known(services, key)
+        outcome: Outcome[None] = Outcome()
+        services.share_coordinator.write(key, _change(partition), outcome)
+        await outcome.wait()
 
-    return WriteShareGroupStateResponse(results=each_settled(request, write))
+    return WriteShareGroupStateResponse(results=await each_settled(request, write))
 
 
 def _change(partition: WriteShareStatePartition) -> StateWrite:

@@ -4,19 +4,39 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-__all__ = ["Result"]
+__all__ = ["Effect", "Reply", "Result"]
 
 Response_co = TypeVar("Response_co", covariant=True)
 Record_co = TypeVar("Record_co", covariant=True)
 
 
 @frozen
-class Result(Generic[Response_co, Record_co]):
-    """A response, and the records that have to be stored before it is sent.
+class Effect:
+    """What an operation wants from the rest of the world, as a value. It is performed once the records are stored."""
 
-    The caller must append the records to the log and then replay them in order. Only then may it send the response. The
-    operation itself does not change any hard state.
+
+@frozen
+class Reply(Effect):
+    """The response to a request that an earlier operation parked, or the error."""
+
+    token: int
+    outcome: object
+
+
+@frozen
+class Result(Generic[Response_co, Record_co]):
+    """A response, and what has to happen before and after it is sent.
+
+    Attributes:
+        response: The response, unless the request is parked.
+        records: They are appended to the log and then replayed in order, before the response is sent. The operation
+            itself does not change any hard state.
+        effects: What happens then. Those that must happen follow from the hard state, so that the next coordinator can
+            find out what is outstanding.
+        parked: If given, the request gets its response from a later operation, with a `Reply` of this token.
     """
 
     response: Response_co
     records: tuple[Record_co, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    parked: int | None = None

@@ -7,18 +7,20 @@ from typing import Generic, Protocol, TypeVar
 
 from attrs import frozen
 
-from kafka_groups.broker.log.batches import BatchInfo, OffsetAndTimestamp, ReadResult
-from kafka_groups.broker.log.partition_log import PartitionLog
+from kafka_groups.broker.log.batches import AppendResult, AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
+from kafka_groups.broker.log.partition_log import DEFAULT_RULES, PartitionLog
 from kafka_groups.errors import MalformedRecordError, UnknownRecordTypeError
 from kafka_groups.protocol.record_batch import iter_batches, parse_header
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 
 __all__ = ["InternalLog", "RecordCodec"]
 
-_SLICE_BYTES = 1_048_576
-"""How much of a log is decoded at a time."""
+_SLICE_BYTES = 65_536
+"""How many bytes of a log are decoded at a time."""
+_SLICE_RECORDS = 500
+"""How many records that are not bytes are returned at a time."""
 _MOST_UNWRITTEN = 10_000
-"""Records are kept as objects until someone reads the log, but never more than these."""
+"""Records are kept as objects until someone reads the log, but hardly more than these."""
 
 
 R = TypeVar("R", bound="_Record")
@@ -100,9 +102,31 @@ class InternalLog(PartitionLog, Generic[R]):
         self._unwritten.append(_Unwritten(base_offset, tuple(records), leader_epoch, wall_ms))
         self._unwritten_count += len(records)
         self.end_offset += len(records)
-        if self._unwritten_count > _MOST_UNWRITTEN:
-            self._write()
+        while self._unwritten_count > _MOST_UNWRITTEN:
+            self._write_first()  # a few with each append, so that none takes long
         return base_offset
+
+    @property
+    def committed_offset(self) -> int:
+        """The offset before which no record will be lost. In memory that is the end of the log."""
+        return self.end_offset
+
+    def append(
+        self,
+        records: bytes | memoryview | None,
+        leader_epoch: int,
+        wall_ms: int,
+        *,
+        rules: AppendRules = DEFAULT_RULES,
+    ) -> AppendResult:
+        """As `PartitionLog.append`."""
+        self._write()
+        return super().append(records, leader_epoch, wall_ms, rules=rules)
+
+    def append_as_is(self, records: bytes | memoryview) -> None:
+        """As `PartitionLog.append_as_is`."""
+        self._write()
+        super().append_as_is(records)
 
     def delete_records(self, before_offset: int) -> int:
         """As `PartitionLog.delete_records`. Records that nobody has read are dropped as they are."""
@@ -169,25 +193,26 @@ class InternalLog(PartitionLog, Generic[R]):
         self._write()
         return super().max_timestamp()
 
-    def decoded(self, offset: int, max_bytes: int) -> tuple[list[tuple[int, R]], int]:
-        """Return records from an offset on, each with its offset, and the offset after them.
+    def slice(self, offset: int) -> tuple[list[tuple[int, R]], int]:
+        """Return the next few records from an offset on, each with its offset, and the offset after them.
 
-        They are those of the first batch, and of further ones within `max_bytes`. As in Kafka, records of unknown types
-        are left out.
+        As in Kafka, records of unknown types are left out.
 
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
             MalformedRecordError: A record is not what its type says.
         """
+        if self._unwritten and offset >= self._first_unwritten:
+            return self._objects(offset)
         found: list[tuple[int, R]] = []
         next_offset = offset
-        for batch in iter_batches(self.read(offset, max_bytes).records):
+        for batch in iter_batches(super().read(offset, _SLICE_BYTES).records):
             for record in batch.records():
                 if record.offset >= offset:
                     with suppress(UnknownRecordTypeError):
                         found.append((record.offset, self._decoded(record.key, record.value)))
             next_offset = batch.header.next_offset
-        return found, self.end_offset if next_offset == offset else next_offset
+        return found, self._first_unwritten if next_offset == offset else next_offset
 
     def records(self) -> Iterator[tuple[int, R]]:
         """Return all records, each with its offset. They are read slice by slice.
@@ -197,10 +222,24 @@ class InternalLog(PartitionLog, Generic[R]):
         """
         offset = self.log_start_offset
         while offset < self.end_offset:
-            found, offset = self.decoded(offset, _SLICE_BYTES)
+            found, offset = self.slice(offset)
             yield from found
 
     # ------------------------------------------------------------------------------------------ insides
+
+    @property
+    def _first_unwritten(self) -> int:
+        return self._unwritten[0].base_offset if self._unwritten else self.end_offset
+
+    def _objects(self, offset: int) -> tuple[list[tuple[int, R]], int]:
+        found: list[tuple[int, R]] = []
+        for unwritten in self._unwritten:
+            if len(found) >= _SLICE_RECORDS:
+                return found, unwritten.base_offset
+            for place, record in enumerate(unwritten.records, unwritten.base_offset):
+                if place >= offset:
+                    found.append((place, record))
+        return found, self.end_offset
 
     def _each_record(self) -> Iterator[_Unwritten[R]]:
         for info, data in zip(self._infos, self._data, strict=True):
@@ -220,12 +259,15 @@ class InternalLog(PartitionLog, Generic[R]):
 
     def _write(self) -> None:
         while self._unwritten:
-            unwritten = self._unwritten.popleft()
-            self._unwritten_count -= len(unwritten.records)
-            self._written_count += len(unwritten.records)
-            data = self._bytes_of(unwritten)
-            info = BatchInfo.of(parse_header(data), unwritten.base_offset, unwritten.leader_epoch, unwritten.wall_ms)
-            self._add_at_its_place(info, data)
+            self._write_first()
+
+    def _write_first(self) -> None:
+        unwritten = self._unwritten.popleft()
+        self._unwritten_count -= len(unwritten.records)
+        self._written_count += len(unwritten.records)
+        data = self._bytes_of(unwritten)
+        info = BatchInfo.of(parse_header(data), unwritten.base_offset, unwritten.leader_epoch, unwritten.wall_ms)
+        self._add_at_its_place(info, data)
 
     def _add_at_its_place(self, info: BatchInfo, data: bytes) -> None:
         end_offset = self.end_offset

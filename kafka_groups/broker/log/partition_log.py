@@ -21,14 +21,14 @@ from kafka_groups.protocol.record_batch import (
     with_log_append_time,
 )
 
-__all__ = ["HIGH_WATERMARK", "NO_TIMESTAMP", "PartitionLog"]
+__all__ = ["DEFAULT_RULES", "HIGH_WATERMARK", "NO_TIMESTAMP", "PartitionLog"]
 
 HIGH_WATERMARK = -1
 """Offset in DeleteRecords that means the end of the log."""
 NO_TIMESTAMP = -1
 
 _LEADERS_PART = struct.Struct(">qii")  # base offset, length, leader epoch: the fields before the magic
-_DEFAULT_RULES = AppendRules()
+DEFAULT_RULES = AppendRules()
 
 
 class PartitionLog:
@@ -70,7 +70,7 @@ class PartitionLog:
         leader_epoch: int,
         wall_ms: int,
         *,
-        rules: AppendRules = _DEFAULT_RULES,
+        rules: AppendRules = DEFAULT_RULES,
     ) -> AppendResult:
         """Append the batch that a producer sent. A batch that it sent before gets the same result as then.
 

@@ -1,26 +1,21 @@
 """Checks that all handlers of group requests make first."""
 
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.errors import NotCoordinatorError, UnsupportedVersionError
+from kafka_groups.errors import UnsupportedVersionError
 
-__all__ = ["check_coordinator", "check_share_groups_enabled", "coordinates"]
+__all__ = ["check_coordinator", "check_share_groups_enabled"]
 
 _SHARE_FEATURE = "share.version"
 
 
-def coordinates(services: BrokerServices, group_id: str) -> bool:
-    """Return whether this broker coordinates a group."""
-    return services.metadata.coordinator_of(group_id) == services.node_id
-
-
 def check_coordinator(services: BrokerServices, group_id: str) -> None:
-    """Raise an error if another broker coordinates the group.
+    """Raise an error if this broker cannot answer for a group.
 
     Raises:
-        NotCoordinatorError: Another broker coordinates the group.
+        NotCoordinatorError: Another broker coordinates the group, or `__consumer_offsets` does not exist yet.
+        CoordinatorLoadInProgressError: The group's records are still being read.
     """
-    if not coordinates(services, group_id):
-        raise NotCoordinatorError
+    services.groups.runtime.check(services.groups.runtime.index_of(group_id))
 
 
 def check_share_groups_enabled(services: BrokerServices) -> None:

@@ -15,11 +15,11 @@ from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.net.clock import Clock
 
 if TYPE_CHECKING:
-    from kafka_groups.broker.coordinators.groups.coordinator import GroupCoordinator
     from kafka_groups.broker.coordinators.internal_topic import InternalTopic
-    from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
     from kafka_groups.broker.log.store import LogStore
-    from kafka_groups.broker.runtime.persister import LocalPersister
+    from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
+    from kafka_groups.broker.runtime.persister import SharePersister
+    from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
     from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
     from kafka_groups.config.broker import BrokerSettings
 
@@ -28,7 +28,7 @@ __all__ = ["BrokerServices"]
 
 @frozen
 class BrokerServices:
-    """The parts of one broker. `metadata`, `logs`, and the two of share state belong to the whole cluster."""
+    """The parts of one broker. `metadata` and `logs` belong to the whole cluster."""
 
     node_id: int
     clock: Clock
@@ -37,7 +37,7 @@ class BrokerServices:
     logs: "LogStore"
     groups: "GroupCoordinator"
     share: "SharePartitionLeader"
-    share_state: "LocalPersister"
+    persister: "SharePersister"
     share_coordinator: "ShareCoordinator"
     internal_topics: Mapping[str, "InternalTopic"]
     purgatory: Purgatory

@@ -1,81 +1,112 @@
-"""How the brokers of a cluster reach the share coordinator: by a call, because they share it (KIP-932, "Persister").
+"""How a broker reaches the share coordinators of its cluster (KIP-932, "Persister").
 
 A leader reads a share-partition's state when it starts to lead it, and writes every change of hard state before it
 applies the change. Acquisitions are not hard state: after a change of leader those records are available again, with
-the delivery count that was last persisted.
+the delivery count that was last persisted. The group coordinator has states created and deleted.
 """
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.share_state.coordinator import ShareCoordinator
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
+from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.runtime.coordinator_runtime import Done
+from kafka_groups.broker.runtime.directory import CoordinatorDirectory
+from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator, StateRead
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.broker.share_partitions.persisted_state import (
-    PersistedState,
-    PersisterStateBatch,
-    StateSummary,
-    StateUpdate,
-)
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
-from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, StateBatch
+from kafka_groups.errors import (
+    BrokerError,
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    NotCoordinatorError,
+)
+from kafka_groups.protocol.messages.share_state import StateBatch
 
-__all__ = ["LocalPersister"]
+__all__ = ["SharePersister"]
 
-_FIRST_STATE_EPOCH = 0
+T = TypeVar("T")
+
+_RETRIABLE = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
+_FIRST_BACK_OFF_MS = 50
+_MOST_TRIES = 6
+
+Later = Callable[[int, Callable[[], None]], None]
+"""Calls a function after so many milliseconds, unless the broker has stopped by then."""
 
 
-class LocalPersister:
-    """The state of all share-partitions of a cluster, for their leaders and for the group coordinator.
+@frozen
+class _Question:
+    """A request to the coordinator of a key."""
+
+    key: StateKey
+    ask: Callable[[ShareCoordinator, Done[object]], None]
+    done: Done[object]
+
+
+class SharePersister:
+    """The states of all share-partitions, for one broker.
 
     Args:
-        coordinator: The share coordinator.
-
-    Attributes:
-        history: The deliveries that ended, which nothing here reads: for tests.
+        topic: The topic of the states. It is created with the first use.
+        directory: Knows the coordinators.
+        history: Takes the deliveries that ended, for tests.
+        later: Calls a function after some time.
     """
 
-    def __init__(self, coordinator: ShareCoordinator) -> None:
-        self.history = DeliveryHistory()
-        self._coordinator = coordinator
+    def __init__(
+        self, topic: InternalTopic, directory: CoordinatorDirectory, history: DeliveryHistory, later: Later
+    ) -> None:
+        self.history = history
+        self._topic = topic
+        self._directory = directory
+        self._later = later
 
     def __repr__(self) -> str:
-        return f"<LocalPersister to {self._coordinator!r}>"
+        return f"<SharePersister to {self._topic.name}>"
 
-    def initialize(
-        self,
-        group_id: str,
-        topic_id: UUID,
-        partition: int,
-        start_offset: int = UNINITIALIZED_OFFSET,
-        *,
-        state_epoch: int = _FIRST_STATE_EPOCH,
-    ) -> None:
+    # ------------------------------------------------------------------------- for the group coordinator
+
+    def create(self, key: StateKey, state_epoch: int, start_offset: int, done: Done[None]) -> None:
         """Create the state of a share-partition, unless it has one.
 
         Kafka's coordinator would begin an existing state afresh, so a repeated request could un-accept records. Here
         the group coordinator may ask twice.
 
         Args:
-            group_id: The share group.
-            topic_id: The topic's id.
-            partition: The partition's number.
-            start_offset: Where delivery starts. -1 means the group's `share.auto.offset.reset`.
+            key: The share-partition.
             state_epoch: Epoch of the state.
+            start_offset: Where delivery starts. -1 means the group's `share.auto.offset.reset`.
+            done: Takes None, or the error.
+        """
+        self._ask(key, lambda coordinator, end: coordinator.create(key, state_epoch, start_offset, end), done)
+
+    def restart(self, key: StateKey, state_epoch: int, start_offset: int, done: Done[None]) -> None:
+        """Begin the state of a share-partition afresh, or create it. The arguments are those of `create`."""
+        self._ask(key, lambda coordinator, end: coordinator.initialize(key, state_epoch, start_offset, end), done)
+
+    def delete(self, key: StateKey, done: Done[None]) -> None:
+        """Delete the state of a share-partition, if it has one."""
+        self._ask(key, lambda coordinator, end: coordinator.delete(key, end), done)
+
+    async def summarize(self, key: StateKey) -> StateRead | None:
+        """Return the state of a share-partition without its batches, or None if there is none.
 
         Raises:
-            BrokerError: As for `ShareCoordinator.initialize`.
+            BrokerError: The coordinator does not answer.
         """
-        key = (group_id, topic_id, partition)
-        if self._coordinator.state(key) is None:
-            self._coordinator.initialize(key, state_epoch, start_offset)
+        outcome: Outcome[StateRead | None] = Outcome()
+        self._ask(key, lambda coordinator, end: coordinator.summarize(key, end), outcome)
+        return await outcome.wait()
 
-    def restart(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
-        """Begin the state of a share-partition afresh, or create it. The arguments are those of `initialize`.
-
-        Raises:
-            BrokerError: As for `ShareCoordinator.initialize`.
-        """
-        self._coordinator.initialize((group_id, topic_id, partition), state_epoch, start_offset)
+    # ------------------------------------------------------------------------- for share-partition leaders
 
     def read(self, group_id: str, topic_id: UUID, partition: int, leader_epoch: int) -> PersistedState:
         """Return the state for a leader with the given epoch. Fences leaders with older epochs.
@@ -83,7 +114,10 @@ class LocalPersister:
         Raises:
             BrokerError: As for `ShareCoordinator.read`.
         """
-        state = self._coordinator.read((group_id, topic_id, partition), leader_epoch)
+        key = (group_id, topic_id, partition)
+        outcome: Outcome[StateRead] = Outcome()
+        self._coordinator_of(key).read(key, leader_epoch, outcome)
+        state = outcome.now()
         batches = (
             PersisterStateBatch(
                 each.first_offset, each.last_offset, RecordState(each.delivery_state), each.delivery_count
@@ -100,6 +134,7 @@ class LocalPersister:
         Raises:
             BrokerError: As for `ShareCoordinator.write`.
         """
+        key = (group_id, topic_id, partition)
         batches = tuple(
             StateBatch(
                 first_offset=each.first_offset,
@@ -112,15 +147,33 @@ class LocalPersister:
         change = StateWrite(
             update.state_epoch, update.leader_epoch, update.start_offset, update.delivery_complete_count, batches
         )
-        self._coordinator.write((group_id, topic_id, partition), change)
+        outcome: Outcome[None] = Outcome()
+        self._coordinator_of(key).write(key, change, outcome)
+        outcome.now()
 
-    def delete(self, group_id: str, topic_id: UUID, partition: int) -> None:
-        """Delete the state of a share-partition, if it has one."""
-        self._coordinator.delete((group_id, topic_id, partition))
+    # -------------------------------------------------------------------------------------------- insides
 
-    def summary(self, group_id: str, topic_id: UUID, partition: int) -> StateSummary | None:
-        """Return epochs, start offset and delivery complete count, or None if the share-partition has no state."""
-        state = self._coordinator.state((group_id, topic_id, partition))
-        if state is None:
-            return None
-        return StateSummary(state.state_epoch, state.leader_epoch, state.start_offset, state.delivery_complete_count)
+    def _ask(self, key: StateKey, ask: Callable[[ShareCoordinator, Done[T]], None], done: Done[T]) -> None:
+        self._try(_Question(key, ask, done), 1)  # type: ignore[arg-type]  # T is only in its pair of functions
+
+    def _try(self, question: _Question, number: int) -> None:
+        answered = partial(self._answered, question, number)
+        try:
+            coordinator = self._coordinator_of(question.key)
+        except BrokerError as error:
+            answered(error)
+            return
+        question.ask(coordinator, answered)
+
+    def _answered(self, question: _Question, number: int, outcome: object) -> None:
+        if isinstance(outcome, _RETRIABLE) and number < _MOST_TRIES:
+            back_off_ms = _FIRST_BACK_OFF_MS * 2 ** (number - 1)
+            self._later(back_off_ms, partial(self._try, question, number + 1))
+        else:
+            question.done(outcome)
+
+    def _coordinator_of(self, key: StateKey) -> ShareCoordinator:
+        found = self._directory.share_coordinator(key, self._topic.ensured())
+        if found is None:
+            raise CoordinatorNotAvailableError
+        return found

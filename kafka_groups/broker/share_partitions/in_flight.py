@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from kafka_groups.broker.deadlines import Deadlines
 from kafka_groups.broker.runs import OffsetRange, Run, Runs
-from kafka_groups.broker.share_partitions.deadlines import Deadlines
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordState
 
 __all__ = ["InFlight", "InFlightState"]

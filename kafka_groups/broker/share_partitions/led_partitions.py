@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
+from kafka_groups.broker.deadlines import Deadlines
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import leader_of
-from kafka_groups.broker.share_partitions.deadlines import Deadlines
 from kafka_groups.broker.share_partitions.logs import Logs, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate

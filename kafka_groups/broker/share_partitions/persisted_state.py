@@ -4,7 +4,7 @@ from attrs import frozen
 
 from kafka_groups.broker.share_partitions.record_state import RecordState
 
-__all__ = ["PersistedState", "PersisterStateBatch", "StateSummary", "StateUpdate"]
+__all__ = ["PersistedState", "PersisterStateBatch", "StateUpdate"]
 
 
 @frozen
@@ -46,13 +46,3 @@ class PersistedState:
     start_offset: int
     delivery_complete_count: int
     batches: tuple[PersisterStateBatch, ...]
-
-
-@frozen
-class StateSummary:
-    """The state without its batches. Offset and count are -1 if unknown."""
-
-    state_epoch: int
-    leader_epoch: int
-    start_offset: int
-    delivery_complete_count: int

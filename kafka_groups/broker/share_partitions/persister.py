@@ -10,7 +10,7 @@ __all__ = ["Persister"]
 
 
 class Persister(Protocol):
-    """Keeps the state of share-partitions (KIP-932, "Share-group persister"). `LocalPersister` implements this."""
+    """Keeps the state of share-partitions (KIP-932, "Share-group persister"). `SharePersister` implements this."""
 
     @property
     def history(self) -> DeliveryHistory:

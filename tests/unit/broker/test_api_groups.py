@@ -4,7 +4,8 @@ import pytest
 
 from kafka_groups.broker.api import delete_groups, list_groups, share_group_describe, share_group_heartbeat
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.groups.coordinator import MemberClient
+from kafka_groups.broker.coordinators.groups.share.members import MemberClient
+from kafka_groups.errors import NotCoordinatorError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest
 from kafka_groups.protocol.messages.list_groups import ListedGroup, ListGroupsRequest
@@ -131,14 +132,19 @@ class TestListGroups:
     async def test_every_group_is_listed_by_its_coordinator_alone(self) -> None:
         context = group_context(brokers=2)
         metadata, groups = context.services.metadata, context.services.groups
+        led = {name for name in map(str, range(10)) if metadata.coordinator_of(name) == 0}
         for group_id in map(str, range(10)):
             request = ShareGroupHeartbeatRequest(
                 group_id=group_id, member_id="a", member_epoch=0, subscribed_topic_names=("orders",)
             )
-            groups.heartbeat(request, MemberClient("c", "/h"), 0)
+            if group_id in led:
+                await groups.heartbeat(request, MemberClient("c", "/h"))
+                continue
+            with pytest.raises(NotCoordinatorError):
+                await groups.heartbeat(request, MemberClient("c", "/h"))
         response = await list_groups.handle(ListGroupsRequest(), context)
         listed = {group.group_id for group in response.groups}
-        assert listed == {name for name in groups.groups if metadata.coordinator_of(name) == 0}
+        assert listed == led
         assert 0 < len(listed) < 10
 
 
@@ -160,10 +166,10 @@ class TestDeleteGroups:
         orders = context.services.metadata.topic("orders")
         assert orders is not None
         await heartbeat(context, "a", 0, "orders")
-        assert context.services.share_state.summary("group", orders.topic_id, 0) is not None
+        assert await context.services.persister.summarize(("group", orders.topic_id, 0)) is not None
         await heartbeat(context, "a", -1)
         await delete_groups.handle(DeleteGroupsRequest(groups_names=("group",)), context)
-        assert context.services.share_state.summary("group", orders.topic_id, 0) is None
+        assert await context.services.persister.summarize(("group", orders.topic_id, 0)) is None
 
     async def test_other_coordinator(self) -> None:
         context = group_context(brokers=3)

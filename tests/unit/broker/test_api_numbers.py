@@ -14,6 +14,7 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from tests.support.number_requests import (
@@ -39,6 +40,7 @@ async def place_in(cluster: EmbeddedCluster, client: RawClient) -> Place:
     cluster.create_topic("other")
     cluster.alter_group_configs("g", {"share.auto.offset.reset": "earliest"})
     cluster.produce("t", [b"value"] * 3, partition=0)
+    await client.ask(FindCoordinatorRequest(coordinator_keys=("g",)))
     for epoch in (0, 1):
         join = ShareGroupHeartbeatRequest(
             group_id="g", member_id="ann", member_epoch=epoch, subscribed_topic_names=("t",)

@@ -12,6 +12,7 @@ from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_groups.protocol.messages.share_acknowledge import (
     AcknowledgementBatch,
@@ -48,7 +49,10 @@ class Bench:
         await self.cluster.start_async()
         self.topic = self.cluster.create_topic("t", 1)
         self.cluster.alter_group_configs("g", {"share.auto.offset.reset": "earliest"})
-        coordinator = await self.connect(self.cluster.metadata.coordinator_of("g"))
+        first = await self.connect()
+        [found] = (await self.ask(first, FindCoordinatorRequest(coordinator_keys=("g",)), 4)).coordinators
+        first.close()
+        coordinator = await self.connect(found.node_id)
         await self.ask(coordinator, ShareGroupHeartbeatRequest(
             group_id="g", member_id="m0", member_epoch=0, rack_id=None, subscribed_topic_names=("t",),
         ), 1)  # fmt: skip

@@ -82,7 +82,7 @@ def services_of(sim: Simulation) -> BrokerServices:
     unused: Any = None
     return BrokerServices(
         node_id=1, clock=sim.clock, rng=sim.rng, metadata=ClusterMetadata(random.Random(0)), logs=unused,
-        groups=unused, share=unused, share_state=unused, share_coordinator=unused, internal_topics={},
+        groups=unused, share=unused, persister=unused, share_coordinator=unused, internal_topics={},
         purgatory=Purgatory(sim.clock), settings=broker_settings(),
     )  # fmt: skip
 

@@ -1,17 +1,24 @@
 """One shard of the group coordinator: groups by id, and the operations on them.
 
-An operation is `(state, request, now_ms) → Result(response, records)`. It validates first and then creates records.
-Only `replay` changes the groups themselves. An operation may directly change only soft state, which is lost when the
-coordinator moves: session deadlines, and the time at which a target assignment was last computed.
+An operation is `(state, request, now_ms) → Result(response, records, effects)`. It validates first and then creates
+records. Only `replay` changes the groups themselves. An operation may directly change only soft state, which is lost
+when the coordinator moves: session deadlines, and the time at which a target assignment was last computed.
 """
 
-from collections.abc import Callable, Collection, Mapping, Set
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from itertools import count
 from types import MappingProxyType
 from uuid import UUID
 
+from kafka_groups.broker.coordinators.groups.effects import (
+    DeleteShareState,
+    InitializeShareState,
+    ShareStateEffect,
+)
 from kafka_groups.broker.coordinators.groups.records import GroupEpoch, GroupRecord, TopicPartitions
 from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
-from kafka_groups.broker.coordinators.groups.share import operations
+from kafka_groups.broker.coordinators.groups.share import operations, state_partitions
 from kafka_groups.broker.coordinators.groups.share.draft import Draft
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.members import (
@@ -22,16 +29,12 @@ from kafka_groups.broker.coordinators.groups.share.members import (
     validate,
 )
 from kafka_groups.broker.coordinators.groups.share.responses import heartbeat_response, leave_response
-from kafka_groups.broker.coordinators.groups.share.state_partitions import (
-    drop_deleted_topics,
-    finish_deletion,
-    finish_initialization,
-)
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
-from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.coordinators.result import Effect, Reply, Result
+from kafka_groups.broker.coordinators.shard import LogUpkeep
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.broker import ShareGroupConfig
-from kafka_groups.errors import GroupIdNotFoundError
+from kafka_groups.errors import BrokerError, GroupIdNotFoundError
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -40,6 +43,9 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
 )
 
 __all__ = ["GroupShard"]
+
+_SPARE_RECORDS = 1_000
+"""So many records more than two for each that is needed may stand in the log before it is compacted."""
 
 
 class GroupShard:
@@ -66,6 +72,9 @@ class GroupShard:
         self._groups: dict[str, ShareGroup] = {}
         self._sessions = SessionTable()
         self._target_computed_ms: dict[str, int] = {}
+        self._tokens = count(1)
+        self._deletions: Counter[str] = Counter()  # under way, by group
+        self._needed_records = 0
 
     def __repr__(self) -> str:
         return f"<GroupShard: {len(self._groups)} groups, {len(self._sessions)} sessions>"
@@ -86,15 +95,9 @@ class GroupShard:
             raise GroupIdNotFoundError(f"Group {group_id} not found.")
         return group
 
-    def groups_with_state_of(self, topic_ids: Set[UUID]) -> list[str]:
-        """Return the groups that have share state of one of these topics, in the order in which they were created."""
-        if not topic_ids:
-            return []
-        return [each for each, group in self._groups.items() if topic_ids & group.state_partitions.topic_names.keys()]
-
     # --------------------------------------------------------------------------------------- hard state
 
-    def replay(self, record: GroupRecord) -> None:
+    def replay(self, record: GroupRecord, offset: int = 0) -> None:
         """Apply a record to the state. The order of records with different keys does not matter."""
         group = self._groups.setdefault(record.group_id, ShareGroup(record.group_id))
         group.replay(record)
@@ -102,11 +105,21 @@ class GroupShard:
             del self._groups[record.group_id]
             self._target_computed_ms.pop(record.group_id, None)
 
-    def start_sessions(self, now_ms: int) -> None:
-        """Start a new session for every member, after the hard state was loaded."""
+    def loaded(self, now_ms: int, wall_ms: int = 0) -> Result[None, GroupRecord]:
+        """Start a new session for every member, and return what of share states is outstanding."""
         for group in self._groups.values():
             for member_id in group.members:
                 self._extend_session(group.group_id, member_id, now_ms)
+        forgotten = self.metadata_changed(now_ms, wall_ms)
+        effects = [effect for group in self._groups.values() for effect in self._outstanding(group)]
+        return Result(None, forgotten.records, tuple(effects))
+
+    def tidy(self, log: LogUpkeep, wall_ms: int) -> tuple[GroupRecord, ...]:
+        """Compact the log when more than half of its records are not needed."""
+        if log.record_count > _SPARE_RECORDS + 2 * self._needed_records:
+            log.compact()
+            self._needed_records = log.record_count
+        return ()
 
     # --------------------------------------------------------------------------------------- operations
 
@@ -149,53 +162,72 @@ class GroupShard:
         return Result(tuple(expired), tuple(record for draft in drafts.values() for record in draft.records))
 
     def delete_group(self, group_id: str) -> Result[None, GroupRecord]:
-        """Delete a group. Its share state must be deleted first.
+        """Delete a group. If it has share state, that is deleted first.
 
         Raises:
             GroupIdNotFoundError: The group does not exist.
             NonEmptyGroupError: The group has members.
         """
-        draft = Draft(self.group(group_id))
-        operations.delete_group(draft)
-        return Result(None, tuple(draft.records))
+        draft = self._current(group_id)
+        deleting = operations.delete_group(draft)
+        if not deleting:
+            return Result(None, tuple(draft.records))
+        token = next(self._tokens)
+        effect = self._deletion(draft, deleting, deletes_group=True, token=token)
+        return Result(None, tuple(draft.records), (effect,), token)
 
-    def begin_restart(
-        self, group_id: str, partitions: TopicPartitions, names: Mapping[UUID, str]
-    ) -> Result[int, GroupRecord]:
-        """Start to give share-partitions other start offsets. Returns the epoch of their states.
+    def alter_start_offsets(
+        self, group_id: str, start_offsets: Mapping[tuple[UUID, int], int], names: Mapping[UUID, str]
+    ) -> Result[None, GroupRecord]:
+        """Begin the states of share-partitions afresh, with these start offsets. A group that does not exist is made.
+
+        Args:
+            group_id: The group.
+            start_offsets: Start offset by topic id and partition, which all exist.
+            names: The names of the topics.
 
         Raises:
             NonEmptyGroupError: The group has members.
         """
         known = self._groups.get(group_id)
         draft = Draft(known or self._new_group(group_id))
-        operations.begin_restart(draft, partitions, names, is_new=known is None)
-        return Result(draft.group.epoch, tuple(draft.records))
+        operations.begin_restart(draft, _by_topic(start_offsets), names, is_new=known is None)
+        token = next(self._tokens)
+        effect = InitializeShareState(group_id, draft.group.epoch, start_offsets, restarts=True, token=token)
+        return Result(None, tuple(draft.records), (effect,), token)
 
-    def forget_topics(self, group_id: str, topic_ids: Collection[UUID]) -> Result[TopicPartitions, GroupRecord]:
-        """Forget the start offsets of topics. Returns the share-partitions whose state must be deleted.
+    def delete_start_offsets(self, group_id: str, topic_ids: Collection[UUID]) -> Result[frozenset[UUID], GroupRecord]:
+        """Delete the states of all share-partitions of topics. Returns the topics that had some.
 
         Raises:
             GroupIdNotFoundError: The group does not exist.
             NonEmptyGroupError: The group has members.
         """
-        draft = Draft(self.group(group_id))
-        return Result(operations.forget_topics(draft, topic_ids), tuple(draft.records))
+        draft = self._current(group_id)
+        deleting = operations.forget_topics(draft, topic_ids)
+        if not deleting:
+            return Result(frozenset(), tuple(draft.records))
+        token = next(self._tokens)
+        return Result(deleting, tuple(draft.records), (self._deletion(draft, deleting, token=token),), token)
 
-    def drop_deleted_topics(self, group_id: str) -> Result[None, GroupRecord]:
-        """Start to delete the share state of topics that no longer exist."""
-        draft = Draft(self.group(group_id))
-        drop_deleted_topics(draft, self._topics)
-        return Result(None, tuple(draft.records))
+    def metadata_changed(self, now_ms: int, wall_ms: int = 0) -> Result[None, GroupRecord]:
+        """Forget the state of topics that no longer exist, group by group in the order in which they were created.
 
-    def share_state_settled(self, group_id: str) -> Result[None, GroupRecord]:
-        """Record that the share coordinator has finished all initialisations and deletions."""
-        draft = Draft(self.group(group_id))
-        if draft.group.state_partitions.initializing:
-            finish_initialization(draft)
-        if draft.group.state_partitions.deleting:
-            finish_deletion(draft)
-        return Result(None, tuple(draft.records))
+        New topics and new partitions are noticed with a member's next heartbeat, as in Kafka.
+        """
+        drafts = [Draft(group) for group in self._groups.values() if self._has_deleted_topics(group)]
+        for draft in drafts:
+            state_partitions.drop_deleted_topics(draft, self._topics)
+        return Result(None, tuple(record for draft in drafts for record in draft.records))
+
+    def share_state_settled(self, effect: ShareStateEffect, error: BrokerError | None) -> Result[None, GroupRecord]:
+        """Take note of how an effect ended, and answer the request that waits for it."""
+        draft = Draft(self._groups.get(effect.group_id) or ShareGroup(effect.group_id))
+        if isinstance(effect, InitializeShareState):
+            effects = self._initialized(draft, effect, error)
+        else:
+            effects = self._deleted(draft, effect, error)
+        return Result(None, tuple(draft.records), effects)
 
     # ------------------------------------------------------------------------------------------ insides
 
@@ -209,7 +241,8 @@ class GroupShard:
         if result.computed_target:
             self._target_computed_ms[group.group_id] = now_ms
         self._sessions.extend(MemberKey(group.group_id, request.member_id), now_ms + config.session_timeout_ms)
-        return Result(heartbeat_response(request, result, config), tuple(draft.records))
+        effects = (*self._initializations(draft, result.initializing), *self._unfinished_deletion(draft))
+        return Result(heartbeat_response(request, result, config), tuple(draft.records), effects)
 
     def _new_group(self, group_id: str) -> ShareGroup:
         # The first member increases the epoch by one.
@@ -235,3 +268,80 @@ class GroupShard:
     def _extend_session(self, group_id: str, member_id: str, now_ms: int) -> None:
         deadline_ms = now_ms + self._config_of(group_id).session_timeout_ms
         self._sessions.extend(MemberKey(group_id, member_id), deadline_ms)
+
+    # ------------------------------------------------------------------------------------------ share state
+
+    def _has_deleted_topics(self, group: ShareGroup) -> bool:
+        return any(self._topics.topic_by_id(topic_id) is None for topic_id in group.state_partitions.topic_names)
+
+    def _outstanding(self, group: ShareGroup) -> tuple[Effect, ...]:
+        """Return what of a group's share state is not settled, apart from topics that no longer exist."""
+        draft, known = Draft(group), group.state_partitions
+        existing = {id_: numbers for id_, numbers in known.initializing.items() if self._topics.topic_by_id(id_)}
+        return (*self._initializations(draft, existing), *self._unfinished_deletion(draft))
+
+    def _initializations(self, draft: Draft, partitions: TopicPartitions) -> tuple[Effect, ...]:
+        if not partitions:
+            return ()
+        group = draft.group
+        offsets = state_partitions.first_offsets(group.state_partitions, partitions)
+        return (InitializeShareState(group.group_id, group.epoch, offsets),)
+
+    def _unfinished_deletion(self, draft: Draft) -> tuple[Effect, ...]:
+        """Return the deletion of states that was begun, unless it is under way."""
+        topic_ids = draft.group.state_partitions.deleting.keys()
+        if not topic_ids or self._deletions[draft.group.group_id]:
+            return ()
+        return (self._deletion(draft, topic_ids),)
+
+    def _deletion(
+        self, draft: Draft, topic_ids: Collection[UUID], *, deletes_group: bool = False, token: int | None = None
+    ) -> DeleteShareState:
+        """Return the deletion of states. The log does not tell which partitions have some: then all are meant."""
+        group_id, known = draft.group.group_id, draft.group.state_partitions.deleting
+        topics = [(topic_id, self._topics.topic_by_id(topic_id)) for topic_id in topic_ids]
+        partitions = {id_: known[id_] or frozenset(range(topic.num_partitions)) for id_, topic in topics if topic}
+        self._deletions[group_id] += 1
+        return DeleteShareState(group_id, partitions, deletes_group=deletes_group, token=token)
+
+    def _current(self, group_id: str) -> Draft:
+        """Return a draft of a group without topics that no longer exist."""
+        draft = Draft(self.group(group_id))
+        state_partitions.drop_deleted_topics(draft, self._topics)
+        return draft
+
+    def _initialized(self, draft: Draft, effect: InitializeShareState, error: BrokerError | None) -> tuple[Effect, ...]:
+        partitions = _by_topic(effect.start_offsets)
+        if error is None:
+            state_partitions.finish_initialization(draft, partitions)
+        else:
+            state_partitions.give_up_initialization(draft, partitions)
+        return _answer(effect.token, error)
+
+    def _deleted(self, draft: Draft, effect: DeleteShareState, error: BrokerError | None) -> tuple[Effect, ...]:
+        self._deletions[effect.group_id] -= 1
+        self._deletions += Counter()  # without zeros
+        if error is not None:
+            return _answer(effect.token, error)  # the next heartbeat or request tries again
+        state_partitions.finish_deletion(draft, effect.partitions)
+        if not effect.deletes_group:
+            return _answer(effect.token, frozenset(effect.partitions))
+        state_partitions.drop_deleted_topics(draft, self._topics)
+        try:
+            deleting = operations.delete_group(draft)
+        except BrokerError as joined_meanwhile:
+            return _answer(effect.token, joined_meanwhile)
+        if not deleting:
+            return _answer(effect.token, None)
+        return (self._deletion(draft, deleting, deletes_group=True, token=effect.token),)
+
+
+def _by_topic(partitions: Collection[tuple[UUID, int]]) -> dict[UUID, frozenset[int]]:
+    numbers: dict[UUID, set[int]] = {}
+    for topic_id, partition in partitions:
+        numbers.setdefault(topic_id, set()).add(partition)
+    return {topic_id: frozenset(of_topic) for topic_id, of_topic in numbers.items()}
+
+
+def _answer(token: int | None, outcome: object) -> tuple[Effect, ...]:
+    return () if token is None else (Reply(token, outcome),)

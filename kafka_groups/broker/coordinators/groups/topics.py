@@ -1,9 +1,9 @@
-"""The coordinator's view of the cluster's topics and of the share coordinator."""
+"""The coordinator's view of the cluster's topics."""
 
 from typing import Protocol
 from uuid import UUID
 
-__all__ = ["ShareState", "TopicImage", "TopicsImage"]
+__all__ = ["TopicImage", "TopicsImage"]
 
 
 class TopicImage(Protocol):
@@ -34,28 +34,4 @@ class TopicsImage(Protocol):
 
     def topic_by_id(self, topic_id: UUID) -> TopicImage | None:
         """Return the topic with that id."""
-        ...
-
-
-class ShareState(Protocol):
-    """The part of the share coordinator that the group coordinator uses. `LocalPersister` implements this."""
-
-    def initialize(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
-        """Create the state of a share-partition, unless it already has one.
-
-        Args:
-            group_id: The share group.
-            topic_id: The topic's id.
-            partition: The partition's number.
-            start_offset: Where delivery starts. -1 means the group's `share.auto.offset.reset`.
-            state_epoch: Epoch of the state: the group's epoch.
-        """
-        ...
-
-    def restart(self, group_id: str, topic_id: UUID, partition: int, start_offset: int, *, state_epoch: int) -> None:
-        """Begin the state of a share-partition afresh, or create it. The arguments are those of `initialize`."""
-        ...
-
-    def delete(self, group_id: str, topic_id: UUID, partition: int) -> None:
-        """Delete the state of a share-partition, if it has one."""
         ...

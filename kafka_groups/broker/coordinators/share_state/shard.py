@@ -4,11 +4,13 @@ An operation validates first and then returns records. Only `replay` changes the
 changes directly is soft: how many updates have followed the last snapshot of a state.
 """
 
-from typing import Any
+from typing import Any, Protocol
+from uuid import UUID
 
 from attrs import frozen
 
 from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.coordinators.shard import LogUpkeep
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
 from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, InvalidRequestError
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
@@ -25,6 +27,16 @@ __all__ = ["ShareStateShard", "StateWrite", "no_state"]
 _FIRST_LEADER_EPOCH = 0
 _SPARE_RECORDS = 1_000
 """So many records more than two for each state may stand in the log before a state gets a snapshot out of turn."""
+_PRUNED_AT_ONCE = 2_000
+"""Records that are not needed any more are deleted when there are so many of them."""
+
+
+class ExistingTopics(Protocol):
+    """The topics of the cluster. `ClusterMetadata` implements this."""
+
+    def topic_by_id(self, topic_id: UUID) -> object | None:
+        """Return the topic with that id."""
+        ...
 
 
 @frozen
@@ -50,11 +62,13 @@ class ShareStateShard:
     """The states of some share-partitions.
 
     Args:
+        topics: The topics that exist. States of others are deleted.
         updates_per_snapshot: How many updates of a state follow a snapshot
             (`share.coordinator.snapshot.update.records.per.snapshot`).
     """
 
-    def __init__(self, updates_per_snapshot: int) -> None:
+    def __init__(self, topics: ExistingTopics, updates_per_snapshot: int) -> None:
+        self._topics = topics
         self._updates_per_snapshot = updates_per_snapshot
         self._states: dict[StateKey, SharePartitionState] = {}
         self._updates: dict[StateKey, int] = {}
@@ -89,6 +103,29 @@ class ShareStateShard:
         elif isinstance(value, ShareUpdateValue) and key in self._states:
             self._states[key].take_update(value)
             self._updates[key] = self._updates.get(key, 0) + 1
+
+    def loaded(self, now_ms: int, wall_ms: int) -> Result[None, CoordinatorRecord]:
+        """Delete the states of topics that were deleted in the meantime."""
+        return self.metadata_changed(now_ms, wall_ms)
+
+    def next_deadline_ms(self) -> int | None:
+        """Return None: nothing expires."""
+        return None
+
+    def expire(self, now_ms: int) -> Result[None, CoordinatorRecord]:
+        """Do nothing: nothing expires."""
+        return Result(None)
+
+    def tidy(self, log: LogUpkeep, wall_ms: int) -> tuple[CoordinatorRecord, ...]:
+        """Delete records that no state needs, and return a snapshot if one state needs too many of them.
+
+        Kafka does both by timers. Here the number of records decides, so a log has a bound that no rate of changes
+        exceeds, and an idle coordinator has nothing to do.
+        """
+        needed = self.first_needed_offset(log.end_offset)
+        if needed >= log.log_start_offset + _PRUNED_AT_ONCE:
+            log.delete_records(needed)
+        return self._refreshed(log.end_offset - needed, wall_ms)
 
     # ----------------------------------------------------------------------------------------- operations
 
@@ -150,22 +187,22 @@ class ShareStateShard:
             return Result(None)
         return Result(None, (CoordinatorRecord(_snapshot_key(key), None),))
 
-    def refresh(self, end_offset: int, wall_ms: int) -> Result[None, CoordinatorRecord]:
-        """Write a snapshot of the state whose last one is oldest, if that keeps too many records in the log.
+    def metadata_changed(self, now_ms: int, wall_ms: int) -> Result[None, CoordinatorRecord]:
+        """Delete the states of topics that no longer exist."""
+        topic_ids = {key[1] for key in self._states}
+        gone = {topic_id for topic_id in topic_ids if self._topics.topic_by_id(topic_id) is None}
+        keys = (key for key in self._states if key[1] in gone)
+        return Result(None, tuple(CoordinatorRecord(_snapshot_key(key), None) for key in keys))
 
-        Kafka does so by a timer. Here the number of records decides, so a log has a bound that no rate of changes
-        exceeds, and an idle coordinator has nothing to do.
-        """
-        if end_offset - self.first_needed_offset(end_offset) <= _SPARE_RECORDS + 2 * len(self._states):
-            return Result(None)
+    # ------------------------------------------------------------------------------------------- insides
+
+    def _refreshed(self, needed_records: int, wall_ms: int) -> tuple[CoordinatorRecord, ...]:
+        if needed_records <= _SPARE_RECORDS + 2 * len(self._states):
+            return ()
         key = next(iter(self._snapshots))
         state = self._states[key]
         self._updates.pop(key, None)
-        return Result(
-            None, (CoordinatorRecord(_snapshot_key(key), _snapshot(state, state.create_timestamp_ms, wall_ms)),)
-        )
-
-    # ------------------------------------------------------------------------------------------- insides
+        return (CoordinatorRecord(_snapshot_key(key), _snapshot(state, state.create_timestamp_ms, wall_ms)),)
 
     def _known(self, key: StateKey) -> SharePartitionState:
         state = self._states.get(key)

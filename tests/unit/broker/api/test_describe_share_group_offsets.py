@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.broker.api import describe_share_group_offsets
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.groups.coordinator import MemberClient
+from kafka_groups.broker.coordinators.groups.share.members import MemberClient
 from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
@@ -23,14 +23,14 @@ Asked = dict[str, tuple[int, ...]]
 
 
 @pytest.fixture
-def context() -> RequestContext:
+async def context() -> RequestContext:
     made = group_context()
     made.services.metadata.create_topic("orders", 2)
     made.services.metadata.create_topic("other", 1)
     request = ShareGroupHeartbeatRequest(
         group_id="group", member_id="a", member_epoch=0, subscribed_topic_names=("orders",)
     )
-    made.services.groups.heartbeat(request, MemberClient("c", "/h"), 0)
+    await made.services.groups.heartbeat(request, MemberClient("c", "/h"))
     return made
 
 
@@ -83,8 +83,8 @@ async def test_topic_ids(context: RequestContext) -> None:
 async def test_lag(context: RequestContext, start_offset: int, complete: int, lag: int) -> None:
     topic_id = orders_id(context)
     context.services.logs.get(topic_id, 0).append(build_batch([NewRecord(b"x")] * 10), 0, 0)
-    context.services.share_state.read("group", topic_id, 0, 3)
-    context.services.share_state.write("group", topic_id, 0, StateUpdate(9, 3, start_offset, complete, ()))
+    context.services.persister.read("group", topic_id, 0, 3)
+    context.services.persister.write("group", topic_id, 0, StateUpdate(9, 3, start_offset, complete, ()))
     assert await offsets(context, {"orders": (0,)}) == {"orders": [(0, start_offset, 3, lag)]}
 
 

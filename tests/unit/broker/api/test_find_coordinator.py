@@ -20,7 +20,7 @@ TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 @pytest.fixture
 def context() -> RequestContext:
-    return group_context(brokers=3)
+    return group_context(brokers=3, has_internal_topics=False)
 
 
 async def find(context: RequestContext, key_type: int, *keys: str, version: int = 6) -> tuple[Coordinator, ...]:

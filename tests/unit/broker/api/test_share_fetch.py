@@ -70,7 +70,8 @@ class ShareBroker(HandlerBroker):
         share = SharePartitionLeader(
             0, self.metadata, self.services.logs, state, group_config=lambda _group: config, max_sessions=max_sessions
         )
-        self.services = attrs.evolve(self.services, share=share, share_state=state)
+        self.state = state
+        self.services = attrs.evolve(self.services, share=share)
 
     def produce(self, count: int = 1, partition: int = 0) -> None:
         for _ in range(count):
@@ -179,7 +180,7 @@ async def test_without_the_feature_nothing_is_served() -> None:
 async def test_errors_of_partitions() -> None:
     broker = ShareBroker(3, brokers=2)
     moved = broker.metadata.move_leader(TopicPartition("t", 1), 1)
-    broker.services.share_state.delete("g", broker.topic_id("t"), 2)
+    broker.state.delete("g", broker.topic_id("t"), 2)
     broker.produce()
     response = await broker.ask(broker.fetch_request(0, (0, 1, 2, 9)))
     data = partitions(response)

@@ -59,11 +59,22 @@ def test_each_question_about_bytes_sees_all_records() -> None:
     assert (newest.offset, newest.timestamp_ms) == (2, 1_002)
 
 
-def test_records_are_decoded_batch_by_batch() -> None:
-    log = log_of(2, 1, 1)
-    assert log.decoded(1, 1) == ([(1, record(1))], 2)
-    assert log.decoded(2, LARGE) == ([(2, record(2)), (3, record(3))], 4)
-    assert log.decoded(4, LARGE) == ([], 4)
+@pytest.mark.parametrize("read_up_to", [0, 900, 1_500])
+def test_records_come_in_small_slices_whether_they_are_bytes_or_not(read_up_to: int) -> None:
+    log = log_of(*[3] * (read_up_to // 3))
+    log.read(0, LARGE)
+    for _ in range((1_500 - read_up_to) // 3):
+        first = log.end_offset
+        log.append_records([record(first + index) for index in range(3)], 3, 1_000 + first)
+    found: list[tuple[int, CoordinatorRecord]] = []
+    offset, most = 1, 0
+    while offset < log.end_offset:
+        some, offset = log.slice(offset)
+        most = max(most, len(some))
+        found += some
+    assert found == [(each, record(each)) for each in range(1, 1_500)]
+    assert most < 1_000
+    assert log.slice(1_500) == ([], 1_500)
 
 
 @pytest.mark.parametrize("is_read_first", [False, True])
@@ -74,16 +85,16 @@ def test_deleted_records_are_gone_whether_they_were_bytes_or_not(*, is_read_firs
         log.append_records([record(5)], 3, 0)
     assert log.delete_records(3) == 3
     assert len(log) == (3 if is_read_first else 2)
-    assert [offset for offset, _ in log.decoded(3, LARGE)[0]] == list(range(3, log.end_offset))
+    assert [offset for offset, _ in log.records()] == list(range(3, log.end_offset))
 
 
 def test_records_of_unknown_types_are_left_out_and_records_without_key_refused() -> None:
     log = log_of()
     log.append(build_batch([NewRecord(key=b"\x00\x63", value=b"?")]), 0, 0)
-    assert log.decoded(0, LARGE) == ([], 1)
+    assert log.slice(0) == ([], 1)
     log.append(build_batch([NewRecord(value=b"?")]), 0, 0)
     with pytest.raises(MalformedRecordError, match="no key"):
-        log.decoded(1, LARGE)
+        log.slice(1)
 
 
 def test_records_never_wait_without_bound() -> None:
@@ -110,12 +121,11 @@ def test_compaction_keeps_the_last_record_of_each_key_with_its_offset(*, is_read
             log.read(0, LARGE)
     log.compact()
     assert (log.record_count, log.log_start_offset, log.end_offset) == (2, 0, 5)
-    kept, end = log.decoded(0, LARGE)
+    kept = list(log.records())
     assert [(offset, getattr(each.value, "start_offset", None)) for offset, each in kept] == [(2, 3), (3, 4)]
-    assert end == 4
-    assert log.decoded(4, LARGE) == ([], 5)
+    assert log.slice(4) == ([], 5)
     found = log.offset_for_timestamp(1_003)
     assert found is not None
     assert (found.offset, found.timestamp_ms, found.leader_epoch) == (3, 1_003, 3)
     log.append_records([record(5)], 4, 2_000)
-    assert log.decoded(4, LARGE) == ([(5, record(5))], 6)
+    assert list(log.records())[-1] == (5, record(5))

@@ -4,12 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.runtime.persister import LocalPersister
-from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch, StateSummary, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, InvalidRequestError
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
-from tests.support.share_state import persister, share_coordinator
+from tests.support.share_state import Persisted, ShareStates, persister
 
 GROUP, TOPIC, PARTITION = "g", UUID(int=7), 0
 ACKED, AVAILABLE, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.AVAILABLE, RecordState.ARCHIVED
@@ -21,7 +20,7 @@ def update(
     return StateUpdate(state_epoch, leader_epoch, start, complete, batches)
 
 
-def initialized(start_offset: int = 0) -> LocalPersister:
+def initialized(start_offset: int = 0) -> Persisted:
     made = persister()
     made.initialize(GROUP, TOPIC, PARTITION, start_offset)
     return made
@@ -37,7 +36,7 @@ def test_what_was_not_initialised_can_be_neither_read_nor_written() -> None:
 
 
 def test_a_fresh_state_has_no_count() -> None:
-    assert initialized(UNINITIALIZED_OFFSET).summary(GROUP, TOPIC, PARTITION) == StateSummary(0, 0, -1, -1)
+    assert initialized(UNINITIALIZED_OFFSET).summary(GROUP, TOPIC, PARTITION) == (0, 0, -1, -1)
 
 
 def test_initialising_again_changes_nothing() -> None:
@@ -48,8 +47,8 @@ def test_initialising_again_changes_nothing() -> None:
 
 
 def test_a_newer_state_epoch_starts_anew_and_fences_the_old_one() -> None:
-    coordinator = share_coordinator()
-    states = LocalPersister(coordinator)
+    coordinator = ShareStates()
+    states = Persisted(coordinator)
     states.initialize(GROUP, TOPIC, PARTITION, 0)
     states.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(0, 9, ACKED, 1), complete=10))
     coordinator.initialize((GROUP, TOPIC, PARTITION), 2, 3)
@@ -89,7 +88,7 @@ def test_an_older_leader_is_fenced_once_a_newer_one_has_read_and_changes_nothing
     with pytest.raises(FencedLeaderEpochError):
         states.read(GROUP, TOPIC, PARTITION, 2)
     states.write(GROUP, TOPIC, PARTITION, update(leader_epoch=3, complete=1))
-    assert states.summary(GROUP, TOPIC, PARTITION) == StateSummary(0, 3, 0, 1)
+    assert states.summary(GROUP, TOPIC, PARTITION) == (0, 3, 0, 1)
     assert states.read(GROUP, TOPIC, PARTITION, 3).batches == ()
 
 

@@ -8,7 +8,6 @@ import pytest
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
-from kafka_groups.broker.runtime.persister import LocalPersister
 from kafka_groups.broker.share_partitions.fetching import (
     FetchedPartition,
     FetchRequested,
@@ -36,7 +35,7 @@ from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.types import TopicIdPartition, TopicPartition
-from tests.support.share_state import share_coordinator
+from tests.support.share_state import Persisted, ShareStates
 from tests.unit.broker.share_partitions.scenes import acked
 
 ACCEPT, RELEASE, RENEW = 1, 2, 4
@@ -62,8 +61,8 @@ class Cluster:
         for node_id in (0, 1):
             self.metadata.register_broker(BrokerEndpoint(node_id, "host", 9092 + node_id))
         self.topic_id = self.metadata.create_topic("t", partitions, 1).topic_id
-        self.coordinator = share_coordinator()
-        self.logs, self.state = LogStore(), LocalPersister(self.coordinator)
+        self.coordinator = ShareStates()
+        self.logs, self.state = LogStore(), Persisted(self.coordinator)
         self.leaders = [self.new_leader(0), self.new_leader(1)]
         for partition in range(partitions):
             self.move(partition, 0)
@@ -141,7 +140,7 @@ class Cluster:
     def start_offset(self, partition: int = 0) -> int:
         summary = self.state.summary("g", self.topic_id, partition)
         assert summary is not None
-        return summary.start_offset
+        return summary[2]
 
 
 def acquired(fetched: Mapping[TopicIdPartition, FetchedPartition]) -> dict[int, list[tuple[int, int, int]]]:
@@ -394,7 +393,7 @@ def test_what_compaction_took_before_the_first_batch_is_archived() -> None:
     assert cluster.fetch() == {0: [(20, 24, 1)]}
     summary = cluster.state.summary("g", cluster.topic_id, 0)
     assert summary is not None
-    assert summary.delivery_complete_count == 20
+    assert summary[3] == 20
 
 
 # ------------------------------------------------------------------------------------- locks and time

@@ -22,7 +22,11 @@ from kafka_groups.broker.coordinators.groups.share.assignment import (
 from kafka_groups.broker.coordinators.groups.share.draft import Draft
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.members import MemberClient, remove_member, update_member
-from kafka_groups.broker.coordinators.groups.share.state_partitions import begin_initialization, drop_deleted_topics
+from kafka_groups.broker.coordinators.groups.share.state_partitions import (
+    begin_deletion,
+    begin_initialization,
+    drop_deleted_topics,
+)
 from kafka_groups.broker.coordinators.groups.share.subscriptions import bump_group_epoch
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.errors import NonEmptyGroupError
@@ -39,11 +43,13 @@ class HeartbeatResult:
         current: The member's new epoch and assignment.
         send_assignment: Whether the response must contain the assignment.
         computed_target: Whether a new target assignment was computed.
+        initializing: The partitions whose state must be initialised.
     """
 
     current: CurrentAssignment
     send_assignment: bool
     computed_target: bool
+    initializing: TopicPartitions
 
 
 def heartbeat(
@@ -68,13 +74,14 @@ def heartbeat(
     drop_deleted_topics(draft, topics)
     subscription_changed = update_member(draft, request, client)
     bump_group_epoch(draft, topics, membership_changed=subscription_changed)
-    begin_initialization(draft, topics)
+    initializing = begin_initialization(draft, topics)
     compute_target = may_compute_target and needs_target(draft.group)
     if compute_target:
         update_target(draft, topics)
     reconcile(draft, member_id, topics)
     current = draft.group.current[member_id]
-    return HeartbeatResult(current, _must_send_assignment(request, before, current), compute_target)
+    send_assignment = _must_send_assignment(request, before, current)
+    return HeartbeatResult(current, send_assignment, compute_target, initializing)
 
 
 def _must_send_assignment(
@@ -112,24 +119,19 @@ def begin_restart(draft: Draft, partitions: TopicPartitions, names: Mapping[UUID
     state_partitions.begin_restart(draft, partitions, names)
 
 
-def forget_topics(draft: Draft, topic_ids: Collection[UUID]) -> TopicPartitions:
-    """Forget the start offsets of topics, and return the share-partitions whose state must be deleted.
+def forget_topics(draft: Draft, topic_ids: Collection[UUID]) -> frozenset[UUID]:
+    """Start to delete the states of topics, and return the topics that have some.
 
     Raises:
         NonEmptyGroupError: The group has members.
     """
-    group = draft.group
-    if group.members:
+    if draft.group.members:
         raise NonEmptyGroupError("The group is not empty.")
-    known = group.state_partitions
-    deleted = {id_: known.initialized[id_] for id_ in topic_ids if id_ in known.initialized}
-    if deleted:
-        state_partitions.forget_topics(draft, deleted)
-    return deleted
+    return begin_deletion(draft, topic_ids)
 
 
-def delete_group(draft: Draft) -> None:
-    """Delete the group.
+def delete_group(draft: Draft) -> frozenset[UUID]:
+    """Delete the group, or start to delete its share state, which must be gone first, and return the topics of that.
 
     Raises:
         NonEmptyGroupError: The group has members.
@@ -137,6 +139,9 @@ def delete_group(draft: Draft) -> None:
     group: ShareGroup = draft.group
     if group.members:
         raise NonEmptyGroupError(f"Group {group.group_id} is not empty.")
-    draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, None))
-    draft.write(ShareGroupStatePartitionMetadata(group.group_id, None))
-    draft.write(ShareGroupMetadata(group.group_id, None))
+    deleting = begin_deletion(draft, tuple(group.state_partitions.topic_names))
+    if not deleting:
+        draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, None))
+        draft.write(ShareGroupStatePartitionMetadata(group.group_id, None))
+        draft.write(ShareGroupMetadata(group.group_id, None))
+    return deleting

@@ -2,13 +2,14 @@
 
 A share-partition can be assigned only after its state is initialised. This takes two steps, so that the next
 coordinator can continue if one fails in between: a record says that initialisation starts, the share coordinator
-initialises the state, and a second record says that it is done. Deletion works the same way.
+initialises the state, and a second record says that it is done. Deletion works the same way, except for the states of
+deleted topics, which the share coordinator deletes by itself.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from uuid import UUID
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.records import (
     ShareGroupStatePartitionMetadata,
@@ -21,95 +22,104 @@ from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 
 __all__ = [
-    "Initialization",
+    "begin_deletion",
     "begin_initialization",
     "begin_restart",
     "drop_deleted_topics",
     "finish_deletion",
     "finish_initialization",
-    "forget_topics",
-    "pending_initializations",
+    "first_offsets",
+    "give_up_initialization",
     "share_partitions",
 ]
 
 _FIRST_OFFSET = 0
+_NOTHING: frozenset[int] = frozenset()
 
 
-@frozen
-class Initialization:
-    """A share-partition whose state the share coordinator must create."""
+def begin_initialization(draft: Draft, topics: TopicsImage) -> TopicPartitions:
+    """Start to initialise the partitions of subscribed topics that have no state yet, and return them.
 
-    topic_id: UUID
-    partition: int
-    start_offset: int
-
-
-def begin_initialization(draft: Draft, topics: TopicsImage) -> None:
-    """Start to initialise the partitions of subscribed topics that have no state yet."""
+    Partitions whose state is being deleted wait until it is.
+    """
     known = draft.group.state_partitions
     missing: dict[UUID, frozenset[int]] = {}
     names: dict[UUID, str] = {}
     for topic in subscribed_topics(draft.group, topics):
-        has = known.initialized.get(topic.topic_id, frozenset()) | known.initializing.get(topic.topic_id, frozenset())
-        lacks = frozenset(range(topic.num_partitions)) - has
-        if lacks:
+        lacks = frozenset(range(topic.num_partitions)) - _all_of(known, topic.topic_id)
+        if lacks and topic.topic_id not in known.deleting:
             missing[topic.topic_id] = lacks
             names[topic.topic_id] = topic.name
     if missing:
         initializing = _union(known.initializing, missing)
         _write(draft, evolve(known, initializing=initializing, topic_names={**known.topic_names, **names}))
+    return missing
 
 
-def pending_initializations(state: StatePartitions) -> list[Initialization]:
-    """Return the initialisations to request from the share coordinator.
+def first_offsets(known: StatePartitions, partitions: TopicPartitions) -> dict[tuple[UUID, int], int]:
+    """Return where delivery starts in partitions that are being initialised.
 
     A partition that is added to a topic later starts at offset 0, regardless of the group's reset policy, because its
     records were all written after the group subscribed.
     """
-    return [
-        Initialization(topic_id, partition, _FIRST_OFFSET if topic_id in state.initialized else UNINITIALIZED_OFFSET)
-        for topic_id, partition in share_partitions(state.initializing)
-    ]
+    return {
+        (topic_id, partition): _FIRST_OFFSET if topic_id in known.initialized else UNINITIALIZED_OFFSET
+        for topic_id, partition in share_partitions(partitions)
+    }
 
 
-def finish_initialization(draft: Draft) -> None:
-    """Record that the share coordinator has created all states that were being initialised."""
+def finish_initialization(draft: Draft, partitions: TopicPartitions) -> None:
+    """Record that the share coordinator has created states, as far as they were being initialised."""
     known = draft.group.state_partitions
-    _write(draft, evolve(known, initializing={}, initialized=_union(known.initialized, known.initializing)))
+    done = _common(known.initializing, partitions)
+    if done:
+        initializing, initialized = _minus(known.initializing, done), _union(known.initialized, done)
+        _write(draft, evolve(known, initializing=initializing, initialized=initialized))
+
+
+def give_up_initialization(draft: Draft, partitions: TopicPartitions) -> None:
+    """Record that states could not be created. The next heartbeat starts again."""
+    known = draft.group.state_partitions
+    failed = _common(known.initializing, partitions)
+    if failed:
+        _write(draft, _with_names(evolve(known, initializing=_minus(known.initializing, failed))))
 
 
 def begin_restart(draft: Draft, partitions: TopicPartitions, names: Mapping[UUID, str]) -> None:
     """Start to give partitions other start offsets. Those without state get one."""
     known = draft.group.state_partitions
-    missing = {id_: numbers - known.initialized.get(id_, frozenset()) for id_, numbers in partitions.items()}
-    initializing = _union(known.initializing, {id_: numbers for id_, numbers in missing.items() if numbers})
+    missing = _minus(partitions, known.initialized)
+    initializing = _union(known.initializing, missing)
     _write(draft, evolve(known, initializing=initializing, topic_names={**known.topic_names, **names}))
 
 
-def forget_topics(draft: Draft, topic_ids: Collection[UUID]) -> None:
-    """Record that the state of topics is deleted, though the topics exist."""
+def begin_deletion(draft: Draft, topic_ids: Collection[UUID]) -> frozenset[UUID]:
+    """Start to delete the state of topics, and return those that have or may have some.
+
+    Some may be in deletion already: it was not finished, or not heard of.
+    """
     known = draft.group.state_partitions
-    gone = set(topic_ids)
-    names = {id_: name for id_, name in known.topic_names.items() if id_ not in gone}
-    _write(draft, evolve(_without_topics(known, gone), topic_names=names))
+    gone = {id_: all_ for id_ in topic_ids if (all_ := _all_of(known, id_))}
+    if gone:
+        deleting = _union(known.deleting, gone)
+        _write(draft, evolve(_without_topics(known, gone), deleting=deleting))
+    return frozenset(id_ for id_ in topic_ids if id_ in gone or id_ in known.deleting)
+
+
+def finish_deletion(draft: Draft, topic_ids: Collection[UUID]) -> None:
+    """Record that the share coordinator has deleted the state of topics."""
+    known = draft.group.state_partitions
+    if any(topic_id in known.deleting for topic_id in topic_ids):
+        _write(draft, _with_names(evolve(known, deleting=_without(known.deleting, topic_ids))))
 
 
 def drop_deleted_topics(draft: Draft, topics: TopicsImage) -> None:
-    """Start to delete the state of topics that no longer exist."""
+    """Forget topics that no longer exist. The share coordinator deletes their state by itself."""
     known = draft.group.state_partitions
     gone = {topic_id for topic_id in known.topic_names if topics.topic_by_id(topic_id) is None}
-    gone -= known.deleting.keys()
     if gone:
-        state = _union(known.initialized, known.initializing)
-        deleting = {topic_id: partitions for topic_id, partitions in state.items() if topic_id in gone}
-        _write(draft, evolve(_without_topics(known, gone), deleting=_union(known.deleting, deleting)))
-
-
-def finish_deletion(draft: Draft) -> None:
-    """Record that the share coordinator has deleted all states that were being deleted."""
-    known = draft.group.state_partitions
-    names = {id_: name for id_, name in known.topic_names.items() if id_ not in known.deleting}
-    _write(draft, evolve(known, deleting={}, topic_names=names))
+        left = evolve(_without_topics(known, gone), deleting=_without(known.deleting, gone))
+        _write(draft, _with_names(left))
 
 
 def share_partitions(topics: TopicPartitions) -> Iterator[tuple[UUID, int]]:
@@ -123,14 +133,33 @@ def _write(draft: Draft, state: StatePartitions) -> None:
     draft.write(ShareGroupStatePartitionMetadata(draft.group.group_id, state))
 
 
+def _all_of(known: StatePartitions, topic_id: UUID) -> frozenset[int]:
+    return known.initialized.get(topic_id, _NOTHING) | known.initializing.get(topic_id, _NOTHING)
+
+
 def _union(first: TopicPartitions, second: TopicPartitions) -> dict[UUID, frozenset[int]]:
-    nothing: frozenset[int] = frozenset()
-    return {id_: first.get(id_, nothing) | second.get(id_, nothing) for id_ in {**first, **second}}
+    return {id_: first.get(id_, _NOTHING) | second.get(id_, _NOTHING) for id_ in {**first, **second}}
 
 
-def _without_topics(known: StatePartitions, gone: set[UUID]) -> StatePartitions:
+def _minus(topics: TopicPartitions, gone: TopicPartitions) -> dict[UUID, frozenset[int]]:
+    left = {id_: numbers - gone.get(id_, _NOTHING) for id_, numbers in topics.items()}
+    return {id_: numbers for id_, numbers in left.items() if numbers}
+
+
+def _common(first: TopicPartitions, second: TopicPartitions) -> dict[UUID, frozenset[int]]:
+    both = {id_: numbers & second.get(id_, _NOTHING) for id_, numbers in first.items()}
+    return {id_: numbers for id_, numbers in both.items() if numbers}
+
+
+def _without_topics(known: StatePartitions, gone: Collection[UUID]) -> StatePartitions:
     return evolve(known, initializing=_without(known.initializing, gone), initialized=_without(known.initialized, gone))
 
 
-def _without(topics: Mapping[UUID, frozenset[int]], gone: set[UUID]) -> dict[UUID, frozenset[int]]:
+def _without(topics: TopicPartitions, gone: Collection[UUID]) -> dict[UUID, frozenset[int]]:
     return {topic_id: partitions for topic_id, partitions in topics.items() if topic_id not in gone}
+
+
+def _with_names(known: StatePartitions) -> StatePartitions:
+    """Return the state with the names of its topics, and no others."""
+    topics = {**known.initializing, **known.initialized, **known.deleting}
+    return evolve(known, topic_names={id_: name for id_, name in known.topic_names.items() if id_ in topics})

@@ -1,9 +1,12 @@
 """The rules of the share coordinator that the conformance tests cannot reach; the others are there."""
 
+import random
+from typing import cast
 from uuid import UUID
 
 import pytest
 
+from kafka_groups.broker.coordinators.shard import LogUpkeep
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
@@ -15,6 +18,7 @@ from kafka_groups.protocol.coordinator_records.share_group_state import (
 )
 from kafka_groups.protocol.messages.share_state import StateBatch
 from tests.support.golden_records import GROUP, NEWER_LEADER_EPOCH, TOPIC_A, load_records
+from tests.support.share_state import AllTopics, cluster_of_one
 
 TOPIC = UUID(int=7)
 SPARE = 1_000
@@ -28,7 +32,7 @@ class Log:
     """A shard and the records that it has made."""
 
     def __init__(self, updates_per_snapshot: int = 500) -> None:
-        self.shard = ShareStateShard(updates_per_snapshot)
+        self.shard = ShareStateShard(AllTopics(random.Random(1)), updates_per_snapshot)
         self.records: list[CoordinatorRecord] = []
 
     def take(self, records: tuple[CoordinatorRecord, ...]) -> None:
@@ -42,7 +46,17 @@ class Log:
     def write(self, first: int = 0, *, partition: int = 0) -> None:
         batch = StateBatch(first_offset=first, last_offset=first, delivery_state=2, delivery_count=1)
         self.take(self.shard.write(key(partition), StateWrite(0, 0, 0, 1, (batch,)), 20).records)
-        self.take(self.shard.refresh(len(self.records), 30).records)
+        self.take(self.shard.tidy(cast(LogUpkeep, self), 30))
+
+    log_start_offset = 0
+
+    @property
+    def end_offset(self) -> int:
+        return len(self.records)
+
+    def delete_records(self, before_offset: int) -> int:
+        self.deleted_before = before_offset
+        return before_offset
 
     def needed(self) -> int:
         return len(self.records) - self.shard.first_needed_offset(len(self.records))
@@ -106,7 +120,7 @@ def test_a_snapshot_has_the_state_after_the_write_that_made_it(updates_per_snaps
 def test_the_records_of_a_real_kafka_load_into_a_shard() -> None:
     golden = load_records()
     state_key = (GROUP, golden.topic_ids[TOPIC_A], 0)
-    shard = ShareStateShard(5)
+    shard = ShareStateShard(AllTopics(random.Random(1)), 5)
     seen: dict[str, tuple[int, int, tuple[StateBatch, ...]]] = {}
     for golden_record in golden.records:
         if golden_record.stored.topic == SHARE_GROUP_STATE.topic:
@@ -120,3 +134,19 @@ def test_the_records_of_a_real_kafka_load_into_a_shard() -> None:
     assert seen["snapshot instead of a sixth update"][0] == NEWER_LEADER_EPOCH + 2
     assert seen["alter offsets"] == (0, 7, ())
     assert "delete topic" not in seen
+
+
+def test_states_of_deleted_topics_go_and_others_stay() -> None:
+    cluster = cluster_of_one()
+    kept, deleted = cluster.create_topic("kept"), cluster.create_topic("deleted")
+    shard = ShareStateShard(cluster, 5)
+    for topic in (kept, deleted):
+        for record in shard.initialize(("g", topic.topic_id, 0), 0, 0, 10).records:
+            shard.replay(record, 0)
+    assert shard.loaded(0, 20).records == ()
+    cluster.delete_topic("deleted")
+    for record in shard.metadata_changed(0, 20).records:
+        shard.replay(record, 1)
+    assert shard.state(("g", deleted.topic_id, 0)) is None
+    assert shard.state(("g", kept.topic_id, 0)) is not None
+    assert shard.metadata_changed(0, 30).records == ()

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.coordinator import MemberClient
+from kafka_groups.broker.coordinators.groups.share.members import MemberClient
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import (
     FencedMemberEpochError,

@@ -1,4 +1,4 @@
-from kafka_groups.broker.share_partitions.deadlines import Deadlines
+from kafka_groups.broker.deadlines import Deadlines
 
 
 def test_the_earliest_follows_what_is_set_moved_and_taken_away() -> None:

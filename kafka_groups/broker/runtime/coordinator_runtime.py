@@ -1,0 +1,316 @@
+"""Runs the shards of one kind of coordinator on one broker, over the partitions that the broker leads.
+
+A shard is loading, active, or not here. Every operation has the same steps: the shard returns a result, the log takes
+its records, the shard replays them, and when the log has committed them, the request is answered and the effects are
+performed. All of that may have happened when `run` returns: with a log in memory, nothing waits.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from attrs import define, field, frozen
+
+from kafka_groups.broker.coordinators.result import Effect, Reply, Result
+from kafka_groups.broker.coordinators.shard import Shard
+from kafka_groups.broker.deadlines import Deadlines
+from kafka_groups.broker.log.internal_log import InternalLog
+from kafka_groups.broker.metadata.image import MetadataImage
+from kafka_groups.broker.metadata.placement import partition_of_key
+from kafka_groups.errors import (
+    BrokerError,
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    NotCoordinatorError,
+)
+from kafka_groups.net.clock import Clock
+
+__all__ = ["CoordinatorRuntime", "Done", "ShardAddress"]
+
+S = TypeVar("S", bound=Shard[Any])
+T = TypeVar("T")
+
+Done = Callable[[T | BrokerError], None]
+"""Takes a response or an error. It may be called before the function that it was given to returns."""
+
+
+@frozen
+class ShardAddress:
+    """A shard on one broker in one leader epoch. The outcome of an effect of an earlier epoch is dropped."""
+
+    index: int
+    epoch: int
+
+
+@define(eq=False)
+class _Unanswered:
+    """A result that waits until its records are committed."""
+
+    end_offset: int
+    result: Result[Any, Any]
+    done: Done[Any]
+
+
+@define(eq=False)
+class _Led(Generic[S]):
+    """A partition that this broker leads, with its shard."""
+
+    topic_id: UUID
+    address: ShardAddress
+    log: InternalLog[Any]
+    shard: S
+    loaded_up_to: int
+    is_active: bool = False
+    unanswered: deque[_Unanswered] = field(factory=deque)
+    parked: dict[int, Done[Any]] = field(factory=dict)
+
+    def forsake(self) -> Iterator[Done[Any]]:
+        """Return those who wait for an answer, which this shard will not give."""
+        yield from (each.done for each in self.unanswered)
+        yield from self.parked.values()
+        self.unanswered.clear()
+        self.parked.clear()
+
+
+@frozen
+class RuntimeParts(Generic[S]):
+    """What a runtime works with.
+
+    Attributes:
+        topic: Name of the internal topic.
+        open_log: Returns the log of one of its partitions.
+        new_shard: Makes an empty shard.
+        perform: Performs an effect of a shard.
+        clock: The clock of the broker.
+        soon: Calls a function with the next turn of the event loop. A slice of a log is loaded with each turn.
+    """
+
+    topic: str
+    open_log: Callable[[UUID, int], InternalLog[Any]]
+    new_shard: Callable[[], S]
+    perform: Callable[[Effect, ShardAddress], None]
+    clock: Clock
+    soon: Callable[[Callable[[], None]], object]
+
+
+class CoordinatorRuntime(Generic[S]):
+    """The shards of one coordinator on one broker.
+
+    Args:
+        node_id: The broker.
+        parts: What it works with.
+    """
+
+    def __init__(self, node_id: int, parts: RuntimeParts[S]) -> None:
+        self._node_id = node_id
+        self._parts = parts
+        self._partitions = 0
+        self._led: dict[int, _Led[S]] = {}
+        self._loading: deque[_Led[S]] = deque()
+        self._deadlines: Deadlines[int] = Deadlines()
+
+    def __repr__(self) -> str:
+        return f"<CoordinatorRuntime {self._node_id} of {self._parts.topic}: leads {len(self._led)} partitions>"
+
+    # ------------------------------------------------------------------------------------------- leading
+
+    def follow(self, image: MetadataImage) -> None:
+        """Lead the partitions that the broker leads by this image, each in its epoch, and no others."""
+        topic = image.topic(self._parts.topic)
+        leads = [] if topic is None else [each for each in topic.partitions if each.leader_id == self._node_id]
+        self._partitions = 0 if topic is None else topic.num_partitions
+        topic_id = None if topic is None else topic.topic_id
+        wanted = {each.partition: (topic_id, each.leader_epoch) for each in leads}
+        for led in tuple(self._led.values()):
+            if wanted.get(led.address.index) != (led.topic_id, led.address.epoch):
+                self._resign(led)
+        for index, (known_id, epoch) in wanted.items():
+            if index not in self._led and known_id is not None:
+                self._lead(known_id, ShardAddress(index, epoch))
+
+    def topics_deleted(self) -> None:
+        """Let the shards follow a change of the topics."""
+        for led in self._active():
+            now_ms, wall_ms = self._parts.clock.now_ms(), self._parts.clock.wall_ms()
+            self._commit(led, led.shard.metadata_changed(now_ms, wall_ms), _ignore)
+
+    def stop(self, *, answers: bool = True) -> None:
+        """Lead nothing any more. Requests that wait are answered with NOT_COORDINATOR, unless the broker is dead."""
+        for led in tuple(self._led.values()):
+            if not answers:
+                led.unanswered.clear()
+                led.parked.clear()
+            self._resign(led)
+
+    # -------------------------------------------------------------------------------------------- running
+
+    @property
+    def num_partitions(self) -> int:
+        """Number of partitions of the topic, or 0 if it does not exist."""
+        return self._partitions
+
+    def index_of(self, key: str) -> int:
+        """Return the partition that keeps the state of a key, or -1 if the topic does not exist."""
+        return partition_of_key(key, self._partitions) if self._partitions else -1
+
+    def run(
+        self, index: int, operation: Callable[[S], Result[T, Any]], done: Done[T], *, epoch: int | None = None
+    ) -> None:
+        """Run an operation on a shard.
+
+        Args:
+            index: The partition.
+            operation: The operation. A `BrokerError` that it raises is the response.
+            done: Takes the response. CoordinatorLoadInProgressError: the shard is loading. NotCoordinatorError: this
+                broker does not lead the partition, or no longer when the response is due.
+                CoordinatorNotAvailableError: the log refused the records.
+            epoch: The leader epoch that the operation belongs to. In another one it is dropped with
+                NotCoordinatorError.
+        """
+        try:
+            self.check(index)
+            led = self._led[index]
+            if epoch not in (None, led.address.epoch):
+                raise NotCoordinatorError
+            result = operation(led.shard)
+        except BrokerError as error:
+            done(error)
+            return
+        self._commit(led, result, done)
+
+    def check(self, index: int) -> None:
+        """Raise an error if an operation on a shard would be refused.
+
+        Raises:
+            NotCoordinatorError: This broker does not lead the partition.
+            CoordinatorLoadInProgressError: The shard is loading.
+        """
+        led = self._led.get(index)
+        if led is None:
+            raise NotCoordinatorError
+        if not led.is_active:
+            raise CoordinatorLoadInProgressError
+
+    def shards(self) -> list[S]:
+        """Return the active shards.
+
+        Raises:
+            CoordinatorLoadInProgressError: A shard is loading.
+        """
+        if any(not led.is_active for led in self._led.values()):
+            raise CoordinatorLoadInProgressError
+        return [led.shard for led in self._led.values()]
+
+    def active_shard(self, index: int) -> S | None:
+        """Return an active shard, to look at, or None."""
+        led = self._led.get(index)
+        return led.shard if led is not None and led.is_active else None
+
+    def log_committed(self, index: int) -> None:
+        """Reply what has waited for a log that commits late."""
+        led = self._led.get(index)
+        if led is not None:
+            self._answer_committed(led)
+
+    # ----------------------------------------------------------------------------------------- deadlines
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the time at which `expire` has something to do, or None."""
+        return self._deadlines.earliest_ms()
+
+    def expire(self, now_ms: int) -> None:
+        """Expire what is due in the shards."""
+        for index in self._deadlines.due(now_ms):
+            led = self._led[index]
+            self._commit(led, led.shard.expire(now_ms), _ignore)
+
+    # ------------------------------------------------------------------------------------------- loading
+
+    def _lead(self, topic_id: UUID, address: ShardAddress) -> None:
+        log = self._parts.open_log(topic_id, address.index)
+        led = _Led(topic_id, address, log, self._parts.new_shard(), log.log_start_offset)
+        self._led[address.index] = led
+        if led.loaded_up_to >= log.end_offset:
+            self._activate(led)  # nothing to load: the topic is new, or the partition was never used
+            return
+        self._loading.append(led)
+        if len(self._loading) == 1:
+            self._parts.soon(self._load_slice)
+
+    def _load_slice(self) -> None:
+        """Load some records of one partition. Between two slices the broker does other work."""
+        while self._loading and self._loading[0] is not self._led.get(self._loading[0].address.index):
+            self._loading.popleft()  # it has moved away again
+        if not self._loading:
+            return
+        led = self._loading[0]
+        found, led.loaded_up_to = led.log.slice(max(led.loaded_up_to, led.log.log_start_offset))
+        for offset, record in found:
+            led.shard.replay(record, offset)
+        if led.loaded_up_to >= led.log.end_offset:
+            self._loading.popleft()
+            self._activate(led)
+        if self._loading:
+            self._parts.soon(self._load_slice)
+
+    def _activate(self, led: _Led[S]) -> None:
+        led.is_active = True
+        now_ms, wall_ms = self._parts.clock.now_ms(), self._parts.clock.wall_ms()
+        self._commit(led, led.shard.loaded(now_ms, wall_ms), _ignore)
+
+    def _resign(self, led: _Led[S]) -> None:
+        del self._led[led.address.index]
+        self._deadlines.set(led.address.index, None)
+        for done in led.forsake():
+            done(NotCoordinatorError())
+
+    # ---------------------------------------------------------------------------------------- committing
+
+    def _active(self) -> list[_Led[S]]:
+        return [led for led in self._led.values() if led.is_active]
+
+    def _commit(self, led: _Led[S], result: Result[Any, Any], done: Done[Any]) -> None:
+        try:
+            self._append(led, result.records)
+        except BrokerError:
+            self._reload(led)
+            done(CoordinatorNotAvailableError())
+            return
+        self._deadlines.set(led.address.index, led.shard.next_deadline_ms())
+        led.unanswered.append(_Unanswered(led.log.end_offset, result, done))
+        self._answer_committed(led)
+
+    def _append(self, led: _Led[S], records: tuple[Any, ...]) -> None:
+        wall_ms = self._parts.clock.wall_ms() if records else 0
+        while records:
+            offset = led.log.append_records(records, led.address.epoch, wall_ms)
+            for record in records:
+                led.shard.replay(record, offset)
+                offset += 1
+            records = led.shard.tidy(led.log, wall_ms)
+
+    def _reload(self, led: _Led[S]) -> None:
+        """Throw a shard away whose log refused records, and load it again. So nothing needs to be taken back."""
+        self._resign(led)
+        self._lead(led.topic_id, led.address)
+
+    def _answer_committed(self, led: _Led[S]) -> None:
+        while led.unanswered and led.unanswered[0].end_offset <= led.log.committed_offset:
+            each = led.unanswered.popleft()
+            self._complete(led, each.result, each.done)
+
+    def _complete(self, led: _Led[S], result: Result[Any, Any], done: Done[Any]) -> None:
+        if result.parked is None:
+            done(result.response)
+        else:
+            led.parked[result.parked] = done
+        for effect in result.effects:
+            if isinstance(effect, Reply):
+                led.parked.pop(effect.token, _ignore)(effect.outcome)
+            else:
+                self._parts.perform(effect, led.address)
+
+
+def _ignore(_outcome: object) -> None:
+    """Nobody waits for this."""

@@ -1,0 +1,144 @@
+"""The coordinators of one broker, and how they belong together."""
+
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.groups.effects import ShareStateEffect
+from kafka_groups.broker.coordinators.groups.shard import GroupShard
+from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
+from kafka_groups.broker.coordinators.internal_topic import InternalTopic
+from kafka_groups.broker.coordinators.result import Effect
+from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
+from kafka_groups.broker.log.store import LogStore
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.metadata.image import MetadataImage
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC
+from kafka_groups.broker.profile import Profile
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, RuntimeParts, ShardAddress
+from kafka_groups.broker.runtime.directory import CoordinatorDirectory
+from kafka_groups.broker.runtime.effects import ShareStateEffects
+from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
+from kafka_groups.broker.runtime.persister import Later, SharePersister
+from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
+from kafka_groups.broker.share_partitions.history import DeliveryHistory
+from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
+from kafka_groups.errors import BrokerError
+from kafka_groups.net.clock import Clock
+from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
+
+__all__ = ["Coordinators", "CoordinatorsParts"]
+
+
+@frozen
+class CoordinatorsParts:
+    """What the coordinators of all brokers work with."""
+
+    metadata: ClusterMetadata
+    logs: LogStore
+    settings: BrokerSettings
+    profile: Profile
+    group_configs: Callable[[str], ShareGroupConfig]
+    internal_topics: Mapping[str, InternalTopic]
+    directory: CoordinatorDirectory
+    history: DeliveryHistory
+    clock: Clock
+
+
+class Coordinators:
+    """The group coordinator and the share coordinator of one broker, and its persister.
+
+    Args:
+        node_id: The broker.
+        parts: What they work with.
+        later: Calls a function after so many milliseconds, unless the broker has stopped by then.
+
+    Attributes:
+        groups: The group coordinator.
+        share: The share coordinator.
+        persister: The way to the share coordinators of all brokers.
+    """
+
+    def __init__(self, node_id: int, parts: CoordinatorsParts, later: Later) -> None:
+        self._node_id = node_id
+        self._directory = parts.directory
+        self._later = later
+        clock = parts.clock
+        share_runtime: CoordinatorRuntime[ShareStateShard] = CoordinatorRuntime(node_id, self._share_parts(parts))
+        self.share = ShareCoordinator(share_runtime, clock)
+        self.persister = SharePersister(parts.internal_topics[SHARE_STATE_TOPIC], parts.directory, parts.history, later)
+        self._effects = ShareStateEffects(self.persister, self._settle)
+        group_runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(node_id, self._group_parts(parts))
+        self.groups = GroupCoordinator(group_runtime, parts.metadata, clock)
+
+    def __repr__(self) -> str:
+        return f"<Coordinators of broker {self._node_id}: {self.groups!r}, {self.share!r}>"
+
+    def start(self, image: MetadataImage) -> None:
+        """Begin to lead what the broker leads by this image."""
+        self._directory.add(self._node_id, self)
+        self._follow(image)
+
+    def stop(self, *, answers: bool = True) -> None:
+        """Lead nothing any more. Requests that wait are answered with NOT_COORDINATOR, unless the broker is dead."""
+        self._directory.remove(self._node_id)
+        self.groups.runtime.stop(answers=answers)
+        self.share.runtime.stop(answers=answers)
+
+    def metadata_changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        """Follow a change of leaders and topics."""
+        self._follow(image)
+        if delta.deleted:
+            self.share.runtime.topics_deleted()
+            self.groups.runtime.topics_deleted()
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the time at which `expire` has something to do, or None."""
+        return self.groups.runtime.next_deadline_ms()
+
+    def expire(self, now_ms: int) -> None:
+        """Expire what is due."""
+        self.groups.runtime.expire(now_ms)
+
+    def _follow(self, image: MetadataImage) -> None:
+        self.share.runtime.follow(image)
+        self.groups.runtime.follow(image)
+
+    def _settle(self, address: ShardAddress, effect: ShareStateEffect, error: BrokerError | None) -> None:
+        self.groups.runtime.run(
+            address.index, lambda shard: shard.share_state_settled(effect, error), _ignore, epoch=address.epoch
+        )
+
+    def _soon(self, call: Callable[[], None]) -> None:
+        self._later(0, call)
+
+    def _share_parts(self, parts: CoordinatorsParts) -> RuntimeParts[ShareStateShard]:
+        updates_per_snapshot = parts.settings.share_updates_per_snapshot
+        return RuntimeParts(
+            topic=SHARE_STATE_TOPIC,
+            open_log=lambda topic_id, index: parts.logs.internal(topic_id, index, SHARE_GROUP_STATE),
+            new_shard=lambda: ShareStateShard(parts.metadata, updates_per_snapshot),
+            perform=_no_effects,
+            clock=parts.clock,
+            soon=self._soon,
+        )
+
+    def _group_parts(self, parts: CoordinatorsParts) -> RuntimeParts[GroupShard]:
+        max_size, codec = parts.settings.group_max_size, StoredGroupRecords()
+        return RuntimeParts(
+            topic=GROUP_TOPIC,
+            open_log=lambda topic_id, index: parts.logs.internal(topic_id, index, codec),
+            new_shard=lambda: GroupShard(parts.metadata, parts.group_configs, max_size, parts.profile),
+            perform=self._effects.perform,
+            clock=parts.clock,
+            soon=self._soon,
+        )
+
+
+def _no_effects(effect: Effect, _address: ShardAddress) -> None:
+    raise TypeError(f"The share coordinator has no effect {effect!r}.")
+
+
+def _ignore(_outcome: object) -> None:
+    """What the operation has to say, its effects say."""

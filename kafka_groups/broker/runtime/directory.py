@@ -1,0 +1,60 @@
+"""The coordinators of all brokers of a cluster, for its persisters and for tests."""
+
+from typing import Protocol
+
+from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
+from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.broker.metadata.placement import leader_of
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
+from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator, state_partition
+
+__all__ = ["CoordinatorDirectory", "CoordinatorsOfBroker"]
+
+
+class CoordinatorsOfBroker(Protocol):
+    """The coordinators of one broker."""
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        """The group coordinator."""
+        ...
+
+    @property
+    def share(self) -> ShareCoordinator:
+        """The share coordinator."""
+        ...
+
+
+class CoordinatorDirectory:
+    """The coordinators of the brokers that run."""
+
+    def __init__(self) -> None:
+        self._by_node: dict[int, CoordinatorsOfBroker] = {}
+
+    def __repr__(self) -> str:
+        return f"<CoordinatorDirectory of brokers {sorted(self._by_node)}>"
+
+    def add(self, node_id: int, coordinators: CoordinatorsOfBroker) -> None:
+        """Add those of a broker that starts."""
+        self._by_node[node_id] = coordinators
+
+    def remove(self, node_id: int) -> None:
+        """Remove those of a broker that stops."""
+        self._by_node.pop(node_id, None)
+
+    def share_coordinator(self, key: StateKey, topic: TopicMetadata) -> ShareCoordinator | None:
+        """Return the share coordinator that has the state of a share-partition, or None if its broker is down."""
+        led = leader_of(topic, state_partition(key, topic.num_partitions))
+        of_broker = None if led is None else self._by_node.get(led.leader_id)
+        return None if of_broker is None else of_broker.share
+
+    def group_now(self, group_id: str) -> ShareGroup | None:
+        """Return a group if a coordinator has it now. Do not modify it."""
+        found = (each.groups.group_now(group_id) for each in self._by_node.values())
+        return next((group for group in found if group is not None), None)
+
+    def state_now(self, key: StateKey) -> SharePartitionState | None:
+        """Return the state of a share-partition if a coordinator has it now. Do not modify it."""
+        found = (each.share.state_now(key) for each in self._by_node.values())
+        return next((state for state in found if state is not None), None)

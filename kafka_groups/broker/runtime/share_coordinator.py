@@ -1,0 +1,137 @@
+"""The share coordinator of one broker: states in the partitions of `__share_group_state` that the broker leads."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeVar
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
+from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.broker.metadata.placement import partition_of_key, share_state_key
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, Done
+from kafka_groups.net.clock import Clock
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from kafka_groups.protocol.messages.share_state import StateBatch
+
+__all__ = ["ShareCoordinator", "StateRead", "state_partition"]
+
+T = TypeVar("T")
+
+_MOST_KNOWN_KEYS = 10_000
+
+Operation = Callable[[ShareStateShard], Result[T, CoordinatorRecord]]
+
+
+@frozen
+class StateRead:
+    """A state as a leader reads it.
+
+    Attributes:
+        state_epoch: Changes when an administrator resets the state.
+        leader_epoch: Epoch of the last leader that read the state.
+        start_offset: Where delivery starts, or `UNINITIALIZED_OFFSET`.
+        delivery_complete_count: Offsets from there on that are done, or -1 if unknown.
+        batches: The states of offsets. Others are available. Empty in a summary.
+    """
+
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...] = ()
+
+
+@lru_cache(_MOST_KNOWN_KEYS)
+def state_partition(key: StateKey, partitions: int) -> int:
+    """Return the partition that has the state of a share-partition."""
+    return partition_of_key(share_state_key(*key), partitions)
+
+
+class ShareCoordinator:
+    """Operations on the states of share-partitions.
+
+    Each takes a function for its outcome, which may be called at once. The errors are those of the shard, and those of
+    `CoordinatorRuntime.run`.
+
+    Args:
+        runtime: Has the shards.
+        clock: The clock of the broker.
+    """
+
+    def __init__(self, runtime: CoordinatorRuntime[ShareStateShard], clock: Clock) -> None:
+        self.runtime = runtime
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"<ShareCoordinator on {self.runtime!r}>"
+
+    def check(self, key: StateKey) -> None:
+        """Raise an error if this broker cannot answer for a share-partition. See `CoordinatorRuntime.check`."""
+        self.runtime.check(self._index_of(key))
+
+    def initialize(self, key: StateKey, state_epoch: int, start_offset: int, done: Done[None]) -> None:
+        """Create the state of a share-partition, or begin it afresh."""
+        wall_ms = self._clock.wall_ms()
+        self._run(key, lambda shard: shard.initialize(key, state_epoch, start_offset, wall_ms), done)
+
+    def create(self, key: StateKey, state_epoch: int, start_offset: int, done: Done[None]) -> None:
+        """Create the state of a share-partition, unless it has one."""
+        wall_ms = self._clock.wall_ms()
+
+        def create(shard: ShareStateShard) -> Result[None, CoordinatorRecord]:
+            exists = shard.state(key) is not None
+            return Result(None) if exists else shard.initialize(key, state_epoch, start_offset, wall_ms)
+
+        self._run(key, create, done)
+
+    def read(self, key: StateKey, leader_epoch: int, done: Done[StateRead]) -> None:
+        """Return the state of a share-partition for a leader with the given epoch."""
+        wall_ms = self._clock.wall_ms()
+
+        def read(shard: ShareStateShard) -> Result[StateRead, CoordinatorRecord]:
+            result = shard.read(key, leader_epoch, wall_ms)
+            return Result(_read(result.response, with_batches=True), result.records)
+
+        self._run(key, read, done)
+
+    def write(self, key: StateKey, change: StateWrite, done: Done[None]) -> None:
+        """Change the state of a share-partition."""
+        wall_ms = self._clock.wall_ms()
+        self._run(key, lambda shard: shard.write(key, change, wall_ms), done)
+
+    def delete(self, key: StateKey, done: Done[None]) -> None:
+        """Delete the state of a share-partition, if it has one."""
+        self._run(key, lambda shard: shard.delete(key), done)
+
+    def summarize(self, key: StateKey, done: Done[StateRead | None]) -> None:
+        """Return the state of a share-partition without its batches, or None if there is none."""
+
+        def summarize(shard: ShareStateShard) -> Result[StateRead | None, CoordinatorRecord]:
+            state = shard.state(key)
+            return Result(None if state is None else _read(state, with_batches=False))
+
+        self._run(key, summarize, done)
+
+    def state_now(self, key: StateKey) -> SharePartitionState | None:
+        """Return a state of this broker if it is there, to look at: for tests."""
+        shard = self.runtime.active_shard(self._index_of(key))
+        return None if shard is None else shard.state(key)
+
+    def _run(self, key: StateKey, operation: Operation[T], done: Done[T]) -> None:
+        self.runtime.run(self._index_of(key), operation, done)
+
+    def _index_of(self, key: StateKey) -> int:
+        partitions = self.runtime.num_partitions
+        return state_partition(key, partitions) if partitions else -1
+
+
+def _read(state: SharePartitionState, *, with_batches: bool) -> StateRead:
+    return StateRead(
+        state.state_epoch,
+        state.leader_epoch,
+        state.start_offset,
+        state.delivery_complete_count,
+        state.batches if with_batches else (),
+    )
