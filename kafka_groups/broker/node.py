@@ -77,6 +77,7 @@ class BrokerNode:
         self._server.on_failure = parts.failures.append
         self._server.on_request_done = self._request_done
         self._server.on_connection_closed = self._connection_closed
+        self._services.share.on_late_change(self._share_partitions_changed)
         self._stop_listening: Callable[[], None] = lambda: None
 
     def __repr__(self) -> str:
@@ -126,6 +127,10 @@ class BrokerNode:
         for partition in (*delta.lost_partitions(), *delta.new_partitions()):
             self._services.purgatory.notify(partition)
         _notify(self._services, self._services.share.metadata_changed(delta))
+
+    def _share_partitions_changed(self) -> None:
+        _notify(self._services, self._services.share.take_changed())
+        self._runtime.touch()
 
     def _request_done(self) -> None:
         self._runtime.touch()

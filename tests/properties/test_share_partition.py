@@ -16,7 +16,7 @@ from kafka_groups.broker.runs import OffsetRange
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.partition import SharePartition
-from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordState
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, InvalidRecordStateError, InvalidRequestError
@@ -116,10 +116,11 @@ class SharePartitionMachine(RuleBasedStateMachine):
         persisted = self.store.read(KEY.group_id, KEY.partition.topic_id, KEY.partition.partition, self.leader_epoch)
         self.partition = SharePartition(KEY, persisted, self.leader_epoch)
 
-    def commit(self, update: StateUpdate | None) -> None:
-        if update is not None:
+    def commit(self, batches: tuple[PersisterStateBatch, ...]) -> None:
+        if batches:
+            update = self.partition.update((), batches)
             self.store.write(KEY.group_id, KEY.partition.topic_id, KEY.partition.partition, update)
-            self.partition.replay(update)
+            self.partition.apply(batches)
             passed = self.partition.start_offset - update.start_offset
             assert update.delivery_complete_count == self.partition.in_flight.terminal_count + passed
 
@@ -231,7 +232,7 @@ class SharePartitionMachine(RuleBasedStateMachine):
             expected = type(error)
         try:
             acknowledgement = Acknowledgement(member, batches, is_renew_ack=True)
-            self.commit(self.partition.acknowledge(acknowledgement, self.config, self.now_ms))
+            self.commit(self.partition.begin_acknowledge(acknowledgement, self.config, self.now_ms))
         except BrokerError:
             # Which of two faults is told first is not the model's business.
             assert expected is not None

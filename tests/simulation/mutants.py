@@ -53,10 +53,7 @@ def locked_records_are_given_to_others(patch: Patch) -> None:
     def acquire_anything(
         self: SharePartition, member_id: str, batches: Any, wanted: Any, config: Any, now_ms: int
     ) -> Any:
-        self.expire(config, now_ms + 4_000)
-        update = self._give_back(self.in_flight.locked_until(now_ms + 4_000), config)
-        if update is not None:
-            self.replay(update)
+        self.apply(self.expire(config, now_ms + 4_000))
         return acquire(self, member_id, batches, wanted, config, now_ms)
 
     patch.setattr(SharePartition, "acquire", acquire_anything)
@@ -80,7 +77,7 @@ def delivery_count_stands_still(patch: Patch) -> None:
 
 def nothing_is_persisted(patch: Patch) -> None:
     """A new leader knows nothing of what was acknowledged."""
-    patch.setattr(SharePersister, "write", lambda *_arguments: None)
+    patch.setattr(SharePersister, "write", lambda *arguments: arguments[-1](None))
 
 
 def states_change_without_records(patch: Patch) -> None:

@@ -114,11 +114,14 @@ class Persisted:
 
     def read(self, group_id: str, topic_id: UUID, partition: int, leader_epoch: int) -> PersistedState:
         """Read a state."""
-        return self._persister.read(group_id, topic_id, partition, leader_epoch)
+        found: PersistedState = self.states._now(
+            lambda done: self._persister.read(group_id, topic_id, partition, leader_epoch, done)
+        )
+        return found
 
     def write(self, group_id: str, topic_id: UUID, partition: int, update: StateUpdate) -> None:
         """Change a state."""
-        self._persister.write(group_id, topic_id, partition, update)
+        self.states._now(lambda done: self._persister.write(group_id, topic_id, partition, update, done))
 
     def summary(self, group_id: str, topic_id: UUID, partition: int) -> tuple[int, int, int, int] | None:
         """Epochs, start offset and count of a state, or None."""

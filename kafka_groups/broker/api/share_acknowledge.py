@@ -25,6 +25,7 @@ from kafka_groups.broker.requests.share_sessions import (
     notify_changed,
     session_key,
 )
+from kafka_groups.broker.runtime.outcome import Outcome
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.share_acknowledge import (
@@ -50,7 +51,9 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
         return ShareAcknowledgeResponse(error_code=code_of(error), error_message=str(error))
     errors = await _acknowledge(key, request, context)
     if request.share_session_epoch == FINAL_EPOCH:
-        context.services.share.close_session(key, context.now_ms)
+        closed: Outcome[None] = Outcome()
+        context.services.share.close_session(key, context.now_ms, closed)
+        await closed.wait()
     notify_changed(context.services)
     return _response(key, errors, context)
 
@@ -61,9 +64,11 @@ async def _acknowledge(
     listed = listed_partitions(request.topics, context.services)
     acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
     await let_waiting_fetches_check(key.group_id, acknowledgements, context.services)
-    return context.services.share.acknowledge(
-        key, acknowledgements, is_renew_ack=request.is_renew_ack, now_ms=context.now_ms
+    outcomes: Outcome[dict[TopicIdPartition, BrokerError | None]] = Outcome()
+    context.services.share.acknowledge(
+        key, acknowledgements, is_renew_ack=request.is_renew_ack, now_ms=context.now_ms, done=outcomes
     )
+    return await outcomes.wait()
 
 
 def _response(

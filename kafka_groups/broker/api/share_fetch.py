@@ -36,6 +36,7 @@ from kafka_groups.broker.requests.share_sessions import (
     partition_of,
     session_key,
 )
+from kafka_groups.broker.runtime.outcome import Outcome
 from kafka_groups.broker.share_partitions.fetching import (
     FetchedPartition,
     FetchRequested,
@@ -79,9 +80,11 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
         now_ms=context.now_ms,
     )
     fetched = _collected_at_once(fetching, request.max_wait_ms, context)
-    outcomes = services.share.settle(planned)
+    settled: Outcome[dict[TopicIdPartition, BrokerError | None]] = Outcome()
+    services.share.settle(planned, settled)
     if request.share_session_epoch == FINAL_EPOCH:
-        services.share.close_session(fetching.key, context.now_ms)
+        await settled.wait()
+        await _close(fetching, context)
     if notify_changed(services):
         # Fetches that wait for these records come first, as in Kafka, or busy members would starve them.
         await asyncio.sleep(0)
@@ -89,7 +92,13 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
         await _wait_for_bytes(fetching, request.max_wait_ms, context)
         fetched = services.share.collect(fetching, context.now_ms)
     notify_changed(services)
-    return _response(fetching, fetched, outcomes, services)
+    return _response(fetching, fetched, await settled.wait(), services)
+
+
+async def _close(fetching: ShareFetching, context: RequestContext) -> None:
+    closed: Outcome[None] = Outcome()
+    context.services.share.close_session(fetching.key, context.now_ms, closed)
+    await closed.wait()
 
 
 def _begin(request: ShareFetchRequest, context: RequestContext) -> ShareFetching:

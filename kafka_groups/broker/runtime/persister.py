@@ -108,48 +108,21 @@ class SharePersister:
 
     # ------------------------------------------------------------------------- for share-partition leaders
 
-    def read(self, group_id: str, topic_id: UUID, partition: int, leader_epoch: int) -> PersistedState:
-        """Return the state for a leader with the given epoch. Fences leaders with older epochs.
+    def read(
+        self, group_id: str, topic_id: UUID, partition: int, leader_epoch: int, done: Done[PersistedState]
+    ) -> None:
+        """Read the state for a leader with the given epoch. Fences leaders with older epochs."""
 
-        Raises:
-            BrokerError: As for `ShareCoordinator.read`.
-        """
+        def answered(outcome: StateRead | BrokerError) -> None:
+            done(outcome if isinstance(outcome, BrokerError) else _persisted(outcome, leader_epoch))
+
         key = (group_id, topic_id, partition)
-        outcome: Outcome[StateRead] = Outcome()
-        self._coordinator_of(key).read(key, leader_epoch, outcome)
-        state = outcome.now()
-        batches = (
-            PersisterStateBatch(
-                each.first_offset, each.last_offset, RecordState(each.delivery_state), each.delivery_count
-            )
-            for each in state.batches
-        )
-        return PersistedState(
-            state.state_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, tuple(batches)
-        )
+        self._ask(key, lambda coordinator, end: coordinator.read(key, leader_epoch, end), answered)
 
-    def write(self, group_id: str, topic_id: UUID, partition: int, update: StateUpdate) -> None:
-        """Persist a change.
-
-        Raises:
-            BrokerError: As for `ShareCoordinator.write`.
-        """
-        key = (group_id, topic_id, partition)
-        batches = tuple(
-            StateBatch(
-                first_offset=each.first_offset,
-                last_offset=each.last_offset,
-                delivery_state=each.delivery_state,
-                delivery_count=each.delivery_count,
-            )
-            for each in update.batches
-        )
-        change = StateWrite(
-            update.state_epoch, update.leader_epoch, update.start_offset, update.delivery_complete_count, batches
-        )
-        outcome: Outcome[None] = Outcome()
-        self._coordinator_of(key).write(key, change, outcome)
-        outcome.now()
+    def write(self, group_id: str, topic_id: UUID, partition: int, update: StateUpdate, done: Done[None]) -> None:
+        """Persist a change."""
+        key, change = (group_id, topic_id, partition), _change(update)
+        self._ask(key, lambda coordinator, end: coordinator.write(key, change, end), done)
 
     # -------------------------------------------------------------------------------------------- insides
 
@@ -177,3 +150,28 @@ class SharePersister:
         if found is None:
             raise CoordinatorNotAvailableError
         return found
+
+
+def _persisted(state: StateRead, leader_epoch: int) -> PersistedState:
+    batches = (
+        PersisterStateBatch(each.first_offset, each.last_offset, RecordState(each.delivery_state), each.delivery_count)
+        for each in state.batches
+    )
+    return PersistedState(
+        state.state_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, tuple(batches)
+    )
+
+
+def _change(update: StateUpdate) -> StateWrite:
+    batches = tuple(
+        StateBatch(
+            first_offset=each.first_offset,
+            last_offset=each.last_offset,
+            delivery_state=each.delivery_state,
+            delivery_count=each.delivery_count,
+        )
+        for each in update.batches
+    )
+    return StateWrite(
+        update.state_epoch, update.leader_epoch, update.start_offset, update.delivery_complete_count, batches
+    )

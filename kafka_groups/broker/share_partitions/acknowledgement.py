@@ -165,6 +165,8 @@ def _held(run: Run[InFlightState | None], member_id: str, now_ms: int) -> Run[In
     delivery = run.value
     if delivery is None or delivery.state is not RecordState.ACQUIRED:
         raise _not_acquired(run.first)
+    if delivery.is_held:
+        raise InvalidRecordStateError(f"An earlier acknowledgement of offset {run.first} is being written.")
     if delivery.owner != member_id:
         raise InvalidRecordStateError(f"Member is not the owner of offset {run.first}.")
     if delivery.lock_deadline_ms is not None and delivery.lock_deadline_ms <= now_ms:

@@ -22,6 +22,7 @@ class InFlightState:
             None in a terminal state, in which it is not needed.
         owner: The member that has acquired it.
         lock_deadline_ms: Time at which the owner's lock expires.
+        is_held: Whether its new state is being written. Until then nobody may acquire or acknowledge it.
     """
 
     state: RecordState
@@ -29,6 +30,7 @@ class InFlightState:
     batch: OffsetRange | None = None
     owner: str | None = None
     lock_deadline_ms: int | None = None
+    is_held: bool = False
 
 
 class InFlight:
@@ -91,8 +93,8 @@ class InFlight:
         return offset
 
     def held_by(self, member_id: str) -> list[Run[InFlightState]]:
-        """Return the records that a member has acquired."""
-        return [run for run in self._runs if run.value.owner == member_id]
+        """Return the records that a member has acquired and not acknowledged."""
+        return [run for run in self._runs if run.value.owner == member_id and not run.value.is_held]
 
     def locked_until(self, now_ms: int) -> list[Run[InFlightState]]:
         """Return the acquired records whose locks have expired."""

@@ -5,9 +5,8 @@ time is up, and then `collect`. After every call that may let other fetches cont
 result) returns the share-partitions that waiting fetches have to check again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-
-from attrs import frozen
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
@@ -17,7 +16,6 @@ from kafka_groups.broker.share_partitions.fetching import Batches, FetchedPartit
 from kafka_groups.broker.share_partitions.led_partitions import GroupConfigs, LedSharePartitions
 from kafka_groups.broker.share_partitions.logs import Logs
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
-from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.persister import Persister
 from kafka_groups.broker.share_partitions.reading import (
     AcquireFor,
@@ -31,6 +29,8 @@ from kafka_groups.broker.share_partitions.sessions import (
     ShareSessionKey,
     ShareSessions,
 )
+from kafka_groups.broker.share_partitions.settling import Outcomes, PlannedAcknowledgement, Settled
+from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequestError,
@@ -42,21 +42,6 @@ from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, INITIAL_EPOC
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["SharePartitionLeader"]
-
-
-@frozen
-class PlannedAcknowledgement:
-    """Valid acknowledgements of one share-partition.
-
-    Attributes:
-        share_partition: The share-partition.
-        changes: The new states of the records that will not be acquired any more.
-        batches: The acknowledgements as they came.
-    """
-
-    share_partition: SharePartition
-    changes: tuple[PersisterStateBatch, ...]
-    batches: Batches
 
 
 class SharePartitionLeader:
@@ -85,6 +70,10 @@ class SharePartitionLeader:
         self.group_config = group_config
         self.sessions = ShareSessions(max_sessions)
         self._led = LedSharePartitions(node_id, metadata, logs, state, group_config)
+
+    def on_late_change(self, listener: Callable[[], None]) -> None:
+        """Call a function when `take_changed` has something that none of these calls caused."""
+        self._led.on_late_change = listener
 
     def __repr__(self) -> str:
         return (
@@ -146,6 +135,8 @@ class SharePartitionLeader:
         if not self._is_current(fetching):
             return {}
         found = {partition: self._load_or_refuse(fetching, partition, now_ms) for partition in fetching.order}
+        for partition in fetching.order:
+            self._led.forget_failure(SharePartitionKey(fetching.key.group_id, partition))
         readable = [each for each in found.values() if isinstance(each, SharePartition)]
         behind = self._behind(readable)
         acquired = self._acquire_all(fetching, self._able(fetching, readable), now_ms)
@@ -183,12 +174,13 @@ class SharePartitionLeader:
         *,
         is_renew_ack: bool,
         now_ms: int,
-    ) -> dict[TopicIdPartition, BrokerError | None]:
-        """Apply a member's acknowledgements and return the error of each partition, or None for success.
+        done: Settled,
+    ) -> None:
+        """Apply a member's acknowledgements. The outcome is as for `settle`.
 
         The acknowledgements of one partition are applied all together or not at all.
         """
-        return self.settle(self.plan(key, acknowledgements, is_renew_ack=is_renew_ack, now_ms=now_ms))
+        self.settle(self.plan(key, acknowledgements, is_renew_ack=is_renew_ack, now_ms=now_ms), done)
 
     def plan(
         self,
@@ -208,21 +200,36 @@ class SharePartitionLeader:
             for partition, batches in acknowledgements.items()
         }
 
-    def settle(
-        self, planned: Mapping[TopicIdPartition, PlannedAcknowledgement | BrokerError]
-    ) -> dict[TopicIdPartition, BrokerError | None]:
-        """Persist and apply what `plan` returned, and return the error of each partition, or None for success."""
-        return {
-            partition: each if isinstance(each, BrokerError) else self._settle_or_refuse(each)
-            for partition, each in planned.items()
-        }
+    def settle(self, planned: Mapping[TopicIdPartition, PlannedAcknowledgement | BrokerError], done: Settled) -> None:
+        """Write what `plan` returned, and let it take effect.
+
+        Args:
+            planned: The result of `plan`.
+            done: Takes the error of each partition, or None for success, when all of them are known. That may be at
+                once.
+        """
+        outcomes = Outcomes(planned, done)
+        for partition, each in planned.items():
+            if isinstance(each, BrokerError):
+                outcomes.add(partition, each)
+            else:
+                change = StateChange(each.changes, each.batches, partial(outcomes.add, partition))
+                self._led.write(each.share_partition, change)
 
     # ---------------------------------------------------------------------------------------- endings
 
-    def close_session(self, key: ShareSessionKey, now_ms: int) -> None:
-        """Close a session, if it exists, and release the records that its member has acquired."""
-        if self.sessions.get(key) is not None:
-            self._release(self.sessions.close(key), now_ms)
+    def close_session(self, key: ShareSessionKey, now_ms: int, done: Callable[[None], None]) -> None:
+        """Close a session, if it exists, and release the records that its member has acquired.
+
+        Args:
+            key: The group and member.
+            now_ms: Monotonic time.
+            done: Called when the release is written. That may be at once.
+        """
+        if self.sessions.get(key) is None:
+            done(None)
+        else:
+            self._release(self.sessions.close(key), now_ms, done)
 
     def connection_closed(self, connection_id: int, now_ms: int) -> tuple[SharePartitionKey, ...]:
         """Close the sessions that a connection opened. Returns the changes like `take_changed`.
@@ -231,7 +238,7 @@ class SharePartitionLeader:
         loads its share-partitions again, and no longer knows which records were acquired together.
         """
         for session in self.sessions.close_connection(connection_id):
-            self._release(session, now_ms)
+            self._release(session, now_ms, _ignore)
         for group_id in self.sessions.forget_connection(connection_id):
             self._led.drop_group(group_id)
         return self.take_changed()
@@ -276,19 +283,21 @@ class SharePartitionLeader:
             try:
                 self._led.led_epoch(partition)
                 exists = True
-                share_partitions.append(self._load(fetching, partition, now_ms))
+                share_partition = self._load(fetching, partition, now_ms)
             except NotLeaderOrFollowerError:
                 raise
             except BrokerError:
                 continue  # `collect` returns the error
+            if share_partition is not None:
+                share_partitions.append(share_partition)
         return share_partitions if exists else None
 
-    def _load(self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int) -> SharePartition:
+    def _load(self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int) -> SharePartition | None:
         return self._led.load(SharePartitionKey(fetching.key.group_id, partition), fetching.wall_ms, now_ms)
 
     def _load_or_refuse(
         self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int
-    ) -> SharePartition | BrokerError:
+    ) -> SharePartition | BrokerError | None:
         try:
             return self._load(fetching, partition, now_ms)
         except BrokerError as error:
@@ -340,7 +349,7 @@ class SharePartitionLeader:
         acquire = AcquireFor(member.member_id, wanted, self.group_config(member.group_id))
         log = self._led.log_of(share_partition.key.partition)
         try:
-            acquired = acquire_from_log(share_partition, log, most, self._led.commit, acquire, now_ms)
+            acquired = acquire_from_log(share_partition, log, most, self._led.apply, acquire, now_ms)
         except BrokerError as error:
             return FetchedPartition(error=error)
         self._led.reschedule(share_partition)
@@ -358,26 +367,28 @@ class SharePartitionLeader:
             return error
         return PlannedAcknowledgement(share_partition, changes, acknowledgement.batches)
 
-    def _settle_or_refuse(self, planned: PlannedAcknowledgement) -> BrokerError | None:
-        share_partition = planned.share_partition
-        try:
-            self._led.commit(share_partition, share_partition.settle(planned.changes), planned.batches)
-        except BrokerError as error:
-            return error
-        return None
-
-    def _release(self, session: ShareSession, now_ms: int) -> None:
+    def _release(self, session: ShareSession, now_ms: int, done: Callable[[None], None]) -> None:
         """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions."""
-        config = self.group_config(session.key.group_id)
-        for partition in session.partitions:
+        config, member_id = self.group_config(session.key.group_id), session.key.member_id
+        partitions = tuple(session.partitions)
+        outcomes = Outcomes(partitions, lambda _errors: done(None))
+        for partition in partitions:
             try:
                 share_partition = self._led.find(SharePartitionKey(session.key.group_id, partition), now_ms)
-                if share_partition is not None:
-                    self._led.commit(share_partition, share_partition.release(session.key.member_id, config))
-            except BrokerError:
+            except BrokerError as error:
                 # Moved or deleted: the new leader has not delivered anything to this member.
+                outcomes.add(partition, error)
                 continue
+            released = () if share_partition is None else share_partition.release(member_id, config)
+            if share_partition is None or not released:
+                outcomes.add(partition, None)
+            else:
+                self._led.write(share_partition, StateChange(released, done=partial(outcomes.add, partition)))
 
 
 def _share_of(max_bytes: int, partitions: int) -> int:
     return max(max_bytes // max(partitions, 1), 1)
+
+
+def _ignore(_outcome: object) -> None:
+    """The connection is gone: nobody waits."""

@@ -1,27 +1,33 @@
-"""The share-partitions that one broker leads: loaded from the state log on first use, dropped when it stops leading."""
+"""The share-partitions that one broker leads: loaded from their state on first use, dropped when it stops leading."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from uuid import UUID
+
+from attrs import define
 
 from kafka_groups.broker.deadlines import Deadlines
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.share_partitions.logs import Logs, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch
 from kafka_groups.broker.share_partitions.persister import Persister
+from kafka_groups.broker.share_partitions.writing import EndedWrite, StateChange, StateWriter
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import (
     BrokerError,
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
     FencedLeaderEpochError,
     FencedStateEpochError,
+    NotCoordinatorError,
     NotLeaderOrFollowerError,
     OffsetNotAvailableError,
     UnknownServerError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
-from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 from kafka_groups.types import TopicIdPartition
 
@@ -29,6 +35,25 @@ __all__ = ["GroupConfigs", "LedSharePartitions"]
 
 GroupConfigs = Callable[[str], ShareGroupConfig]
 """Returns the effective configuration of a group. Called for every operation, so changes take effect at once."""
+
+_COORDINATOR_IS_AWAY = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
+
+
+@define(eq=False)
+class _Loading:
+    """A share-partition whose state is being read.
+
+    Attributes:
+        leader_epoch: The epoch in which this broker leads the partition.
+        wall_ms: When loading began.
+        is_late: Whether the request that began it has gone on without it.
+        error: Why it failed.
+    """
+
+    leader_epoch: int
+    wall_ms: int
+    is_late: bool = False
+    error: BrokerError | None = None
 
 
 class LedSharePartitions:
@@ -40,17 +65,24 @@ class LedSharePartitions:
         logs: The partitions' logs.
         state: Keeps their states.
         group_config: The groups' configurations.
+
+    Attributes:
+        on_late_change: Called when `take_changed` has something that no call of these methods caused, because a read or
+            a write ended late.
     """
 
     def __init__(
         self, node_id: int, metadata: ClusterMetadata, logs: Logs, state: Persister, group_config: GroupConfigs
     ) -> None:
+        self.on_late_change: Callable[[], None] = lambda: None
         self._node_id = node_id
         self._metadata = metadata
         self._logs = logs
         self._state = state
         self._group_config = group_config
         self._loaded: dict[SharePartitionKey, SharePartition] = {}
+        self._loading: dict[SharePartitionKey, _Loading] = {}
+        self._writers: dict[SharePartitionKey, StateWriter] = {}
         self._deadlines: Deadlines[SharePartitionKey] = Deadlines()
         self._changed: dict[SharePartitionKey, None] = {}
 
@@ -88,7 +120,7 @@ class LedSharePartitions:
         """Return the share-partition if it is loaded, after releasing records whose locks have expired.
 
         Raises:
-            BrokerError: This broker does not lead the partition (see `led_epoch`), or only in an older epoch.
+            BrokerError: This broker does not lead the partition (see `led_epoch`), or only in an older epoch (`write`).
         """
         leader_epoch = self._led_epoch_or_drop(key)
         share_partition = self._loaded.get(key)
@@ -98,41 +130,62 @@ class LedSharePartitions:
             self.drop(key)
             return None
         expired = share_partition.expire(self._group_config(key.group_id), now_ms)
-        self.commit(share_partition, expired)
-        if expired is not None:
+        if expired:
+            self.apply(share_partition, expired)
             self._changed[key] = None
         return share_partition
 
-    def load(self, key: SharePartitionKey, wall_ms: int, now_ms: int) -> SharePartition:
-        """Return the share-partition. Load it from the state log if necessary.
+    def load(self, key: SharePartitionKey, wall_ms: int, now_ms: int) -> SharePartition | None:
+        """Return the share-partition. Read its state if necessary.
 
         Args:
             key: Its key.
             wall_ms: Time since the epoch. `share.auto.offset.reset=by_duration` counts back from it.
             now_ms: Monotonic time.
 
+        Returns:
+            The share-partition, or None if its state is still being read. When that has ended, it counts as changed. An
+            error is raised by the calls after that, until `forget_failure`.
+
         Raises:
-            BrokerError: As for `find`. UnknownServerError if the coordinator has not initialised its state.
+            BrokerError: As for `find`. UnknownServerError if the coordinator has not initialised its state;
+                CoordinatorNotAvailableError if the coordinator could not be reached.
             OffsetNotAvailableError: It begins at a time (`by_duration`), and no record is young enough yet.
         """
         share_partition = self.find(key, now_ms)
-        if share_partition is None:
-            persisted = self._read(key, self.led_epoch(key.partition))
-            if persisted.start_offset == UNINITIALIZED_OFFSET:
-                persisted = self._resolved(key, persisted, wall_ms)
-            share_partition = SharePartition(key, persisted, persisted.leader_epoch)
-            self._loaded[key] = share_partition
-        return share_partition
+        if share_partition is not None:
+            return share_partition
+        loading = self._loading.get(key)
+        if loading is None and key not in self._writers:
+            loading = self._begin_loading(key, wall_ms)
+        if loading is not None and loading.error is not None:
+            raise loading.error
+        return self._loaded.get(key)
+
+    def forget_failure(self, key: SharePartitionKey) -> None:
+        """Forget that a state could not be read, once a client was told. The next use reads it again."""
+        loading = self._loading.get(key)
+        if loading is not None and loading.error is not None:
+            del self._loading[key]
 
     def drop(self, key: SharePartitionKey) -> None:
-        """Drop a share-partition. Members lose the records they acquired, and the next leader loads it again."""
-        if self._loaded.pop(key, None) is not None:
-            self._deadlines.set(key, None)
-            self._changed[key] = None
+        """Drop a share-partition. Members lose the records they acquired, and the next leader loads it again.
+
+        A write that is under way still ends, and is answered.
+        """
+        was_loading = self._loading.pop(key, None) is not None
+        was_loaded = self._loaded.pop(key, None) is not None
+        if not was_loading and not was_loaded:
+            return
+        self._deadlines.set(key, None)
+        self._changed[key] = None
+        writer = self._writers.get(key)
+        if writer is not None and not writer.is_busy:
+            del self._writers[key]
 
     def drop_group(self, group_id: str) -> None:
         """Drop all share-partitions of a group."""
-        for key in [key for key in self._loaded if key.group_id == group_id]:
+        for key in [key for key in (*self._loaded, *self._loading) if key.group_id == group_id]:
             self.drop(key)
 
     def drop_partitions(self, partitions: Sequence[TopicIdPartition]) -> None:
@@ -140,7 +193,7 @@ class LedSharePartitions:
         if not partitions:
             return
         loaded: dict[TopicIdPartition, list[SharePartitionKey]] = {partition: [] for partition in partitions}
-        for key in self._loaded:
+        for key in (*self._loaded, *self._loading):
             if key.partition in loaded:
                 loaded[key.partition].append(key)
         for keys in loaded.values():
@@ -149,38 +202,33 @@ class LedSharePartitions:
 
     # ---------------------------------------------------------------------------------------- changing
 
-    def commit(
-        self,
-        share_partition: SharePartition,
-        update: StateUpdate | None,
-        acknowledged: Sequence[AcknowledgementBatch] = (),
-    ) -> None:
-        """Persist a change and then apply it.
+    def write(self, share_partition: SharePartition, change: StateChange) -> None:
+        """Write a change. It takes effect when it is written.
 
         As in Kafka, waiting fetches check again if the start offset moves, but not if records were merely released.
+        `change.done` gets NotLeaderOrFollowerError if another leader or another state has taken over,
+        UnknownServerError if the state was deleted, and CoordinatorNotAvailableError if the coordinator could not be
+        reached. Only in the last case the share-partition goes on.
+        """
+        if change.batches:
+            self._writer_of(share_partition).add(change)
+        else:
+            change.done(None)
+        self.reschedule(share_partition)
 
-        Args:
-            share_partition: The share-partition that changes.
-            update: The change, or None.
-            acknowledged: The acknowledgements that caused the change.
+    def apply(self, share_partition: SharePartition, batches: tuple[PersisterStateBatch, ...]) -> None:
+        """Let a change take effect, and write it.
 
         Raises:
-            NotLeaderOrFollowerError: Another leader or another state has taken over. Nothing was changed.
-            UnknownServerError: The state was deleted.
+            BrokerError: It was refused at once, and the share-partition was dropped. The errors are those of `write`.
         """
-        key = share_partition.key
-        if update is not None:
-            try:
-                self._state.write(key.group_id, *_parts(key), update)
-            except BrokerError as error:
-                self.drop(key)
-                raise _as_seen_by_clients(error) from error
-            start_offset = share_partition.start_offset
-            share_partition.replay(update)
-            if share_partition.start_offset > start_offset:
-                self._changed[key] = None
-            self._state.history.add(key.group_id, key.partition, update.batches, acknowledged)
-        self.reschedule(share_partition)
+        start_offset, outcome = share_partition.start_offset, list[BrokerError | None]()
+        self.write(share_partition, StateChange(batches, done=outcome.append, is_applied=True))
+        for error in outcome:
+            if error is not None and self._loaded.get(share_partition.key) is not share_partition:
+                raise error
+        if share_partition.start_offset > start_offset:
+            self._changed[share_partition.key] = None
 
     def reschedule(self, share_partition: SharePartition) -> None:
         """Store a share-partition's next deadline. Call this after each operation on it."""
@@ -214,11 +262,66 @@ class LedSharePartitions:
             self.drop(key)
             raise
 
-    def _read(self, key: SharePartitionKey, leader_epoch: int) -> PersistedState:
+    def _begin_loading(self, key: SharePartitionKey, wall_ms: int) -> _Loading | None:
+        loading = self._loading[key] = _Loading(self.led_epoch(key.partition), wall_ms)
+        self._state.read(key.group_id, *_parts(key), loading.leader_epoch, partial(self._read, key, loading))
+        if loading.error is not None:
+            del self._loading[key]
+            raise loading.error
+        loading.is_late = True
+        return self._loading.get(key)
+
+    def _read(self, key: SharePartitionKey, loading: _Loading, outcome: PersistedState | BrokerError) -> None:
+        if self._loading.get(key) is not loading:
+            return  # dropped in the meantime
         try:
-            return self._state.read(key.group_id, *_parts(key), leader_epoch)
+            self._begin(key, loading, outcome)
         except BrokerError as error:
-            raise _as_seen_by_clients(error) from error
+            loading.error = error
+        if loading.is_late:
+            self._changed[key] = None
+            self.on_late_change()
+
+    def _begin(self, key: SharePartitionKey, loading: _Loading, outcome: PersistedState | BrokerError) -> None:
+        if isinstance(outcome, BrokerError):
+            raise _as_seen_by_clients(outcome) from outcome
+        if outcome.start_offset == UNINITIALIZED_OFFSET:
+            outcome = self._resolved(key, outcome, loading.wall_ms)
+        self._loaded[key] = SharePartition(key, outcome, loading.leader_epoch)
+        del self._loading[key]
+
+    def _writer_of(self, share_partition: SharePartition) -> StateWriter:
+        key = share_partition.key
+        writer = self._writers.get(key)
+        if writer is None or writer.share_partition is not share_partition:
+            send = partial(self._state.write, key.group_id, *_parts(key))
+            writer = self._writers[key] = StateWriter(share_partition, send, self._written)
+        return writer
+
+    def _written(self, writer: StateWriter, ended: EndedWrite) -> None:
+        key, error = writer.share_partition.key, ended.error
+        if error is None:
+            for change in ended.changes:
+                self._state.history.add(key.group_id, key.partition, change.batches, change.acknowledged)
+        self._go_on(writer, ended)
+        for change in ended.changes:
+            change.done(None if error is None else _as_seen_by_clients(error))
+        if ended.is_late and self._changed:
+            self.on_late_change()
+
+    def _go_on(self, writer: StateWriter, ended: EndedWrite) -> None:
+        """Go on with a share-partition after a write, or without it."""
+        key = writer.share_partition.key
+        is_loaded = self._loaded.get(key) is writer.share_partition
+        if is_loaded and ended.error is not None and not isinstance(ended.error, _COORDINATOR_IS_AWAY):
+            self.drop(key)
+        elif is_loaded:
+            self.reschedule(writer.share_partition)
+            if ended.moved_start:
+                self._changed[key] = None
+        elif not writer.is_busy and self._writers.get(key) is writer:
+            del self._writers[key]
+            self._changed[key] = None  # a fetch may wait to load it again
 
     def _resolved(self, key: SharePartitionKey, persisted: PersistedState, wall_ms: int) -> PersistedState:
         """Return the state with the start offset of `share.auto.offset.reset`. The first change persists it."""
@@ -244,7 +347,9 @@ def _reset_offset(log: ShareLog, config: ShareGroupConfig, wall_ms: int) -> int:
 
 
 def _as_seen_by_clients(error: BrokerError) -> BrokerError:
-    """Convert an error of the state log to the error that clients receive."""
+    """Convert an error of the share coordinator to the error that clients receive."""
+    if isinstance(error, _COORDINATOR_IS_AWAY):
+        return CoordinatorNotAvailableError()
     if isinstance(error, FencedLeaderEpochError | FencedStateEpochError):
         return NotLeaderOrFollowerError(str(error))
     return UnknownServerError(str(error))

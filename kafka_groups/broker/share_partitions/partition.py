@@ -1,8 +1,7 @@
 """One share-partition: a partition as one share group consumes it, on its leader (KIP-932).
 
-An operation does not change hard state directly. It returns a `StateUpdate`, which the caller writes to the state log
-and then replays. Operations directly change only state that is not persisted: which member has acquired which records,
-and until when.
+An operation does not change hard state. It returns the new states of records, which `StateWriter` writes and applies.
+Operations directly change only state that is not persisted: which member has acquired which records, and until when.
 """
 
 from collections.abc import Iterable, Sequence
@@ -59,7 +58,7 @@ class SharePartition:
         self.state_epoch = persisted.state_epoch
         self.leader_epoch = leader_epoch
         self.in_flight = InFlight(persisted.start_offset)
-        self._set(persisted.batches)
+        self.apply(persisted.batches)
 
     def __repr__(self) -> str:
         return f"<SharePartition {self.key}: {self.in_flight}>"
@@ -124,25 +123,14 @@ class SharePartition:
             for acquisition in acquisitions
         )
 
-    def acknowledge(
+    def begin_acknowledge(
         self, acknowledgement: Acknowledgement, config: ShareGroupConfig, now_ms: int
-    ) -> StateUpdate | None:
-        """Apply a member's acknowledgements, all of them or none, and return the changes to persist.
+    ) -> tuple[PersisterStateBatch, ...]:
+        """Validate a member's acknowledgements, all of them or none, renew locks, and return the changes to persist.
 
         Raises:
             InvalidRequestError: The batches are malformed or beyond the records in flight.
             InvalidRecordStateError: A record is not acquired by this member, or renewing is not enabled.
-        """
-        return self.settle(self.begin_acknowledge(acknowledgement, config, now_ms))
-
-    def begin_acknowledge(
-        self, acknowledgement: Acknowledgement, config: ShareGroupConfig, now_ms: int
-    ) -> tuple[PersisterStateBatch, ...]:
-        """Validate a member's acknowledgements and renew locks; the other records stay acquired until `settle`.
-
-        Raises:
-            InvalidRequestError: As for `acknowledge`.
-            InvalidRecordStateError: As for `acknowledge`.
         """
         check_batches(acknowledgement, renew_enabled=config.renew_acknowledge_enable)
         limits = DeliveryLimits(config.delivery_count_limit)
@@ -151,21 +139,17 @@ class SharePartition:
             self._renew(renewal, now_ms + config.record_lock_duration_ms)
         return plan.changes
 
-    def settle(self, changes: tuple[PersisterStateBatch, ...]) -> StateUpdate | None:
-        """Return the change to persist that follows from `begin_acknowledge`."""
-        return self._update(changes)
-
-    def release(self, member_id: str, config: ShareGroupConfig) -> StateUpdate | None:
+    def release(self, member_id: str, config: ShareGroupConfig) -> tuple[PersisterStateBatch, ...]:
         """Release all records that a member has acquired. Their delivery counts stay (KAFKA-19972)."""
-        return self._give_back(self.in_flight.held_by(member_id), config)
+        return self._given_back(self.in_flight.held_by(member_id), config)
 
-    def expire(self, config: ShareGroupConfig, now_ms: int) -> StateUpdate | None:
+    def expire(self, config: ShareGroupConfig, now_ms: int) -> tuple[PersisterStateBatch, ...]:
         """Release the records whose locks have expired."""
-        return self._give_back(self.in_flight.locked_until(now_ms), config)
+        return self._given_back(self.in_flight.locked_until(now_ms), config)
 
-    def discard(self, ranges: Iterable[OffsetRange]) -> StateUpdate | None:
+    def discard(self, ranges: Iterable[OffsetRange]) -> tuple[PersisterStateBatch, ...]:
         """Archive available offsets without records to deliver (compaction, aborted transactions)."""
-        return self._update(merged([batch for gone in ranges for batch in self._discarded(gone)]))
+        return merged([batch for gone in ranges for batch in self._discarded(gone)])
 
     def move_start(self, log_start_offset: int) -> bool:
         """Follow the start of the log, and return whether the start offset moved.
@@ -178,9 +162,46 @@ class SharePartition:
         self.in_flight.advance_start()
         return moved
 
-    def replay(self, record: StateUpdate) -> None:
-        """Apply a persisted change."""
-        self._set(record.batches)
+    def update(self, applied: Sequence[PersisterStateBatch], others: Sequence[PersisterStateBatch] = ()) -> StateUpdate:
+        """Return changes as they are written: those that have taken effect, and others that have not."""
+        completed = sum(
+            batch.last_offset - batch.first_offset + 1 for batch in others if batch.delivery_state in TERMINAL
+        )
+        return StateUpdate(
+            self.state_epoch,
+            self.leader_epoch,
+            self.in_flight.start_offset,
+            self.in_flight.terminal_count + completed,
+            (*applied, *others),
+        )
+
+    def apply(self, batches: Iterable[PersisterStateBatch]) -> None:
+        """Let a change take effect."""
+        for batch in batches:
+            first = max(batch.first_offset, self.in_flight.start_offset)
+            for run in list(self.in_flight.between(first, batch.last_offset)):
+                self.in_flight.set(run.first, run.last, _delivery(run, batch))
+        self.in_flight.advance_start()
+
+    def hold(self, batches: Iterable[PersisterStateBatch]) -> tuple[Run[InFlightState], ...]:
+        """Keep records from everyone while their change is being written, and return their runs."""
+        held: list[Run[InFlightState]] = []
+        for batch in batches:
+            first = max(batch.first_offset, self.in_flight.start_offset)
+            for run in list(self.in_flight.between(first, batch.last_offset)):
+                if run.value is not None:
+                    held.append(Run(run.first, run.last, run.value))
+                    self.in_flight.set(
+                        run.first, run.last, attrs.evolve(run.value, lock_deadline_ms=None, is_held=True)
+                    )
+        return tuple(held)
+
+    def restore(self, held: Iterable[Run[InFlightState]]) -> None:
+        """Give records back to their owners because their change was refused. Their locks may have expired by now."""
+        for before in held:
+            first = max(before.first, self.in_flight.start_offset)
+            for run in list(self.in_flight.between(first, before.last)):
+                self.in_flight.set(run.first, run.last, before.value)
 
     # ----------------------------------------------------------------------------------------- insides
 
@@ -204,8 +225,10 @@ class SharePartition:
             if run.value is not None:
                 self.in_flight.set(run.first, run.last, attrs.evolve(run.value, lock_deadline_ms=deadline_ms))
 
-    def _give_back(self, runs: Sequence[Run[InFlightState]], config: ShareGroupConfig) -> StateUpdate | None:
-        return self._update(released(runs, DeliveryLimits(config.delivery_count_limit)))
+    def _given_back(
+        self, runs: Sequence[Run[InFlightState]], config: ShareGroupConfig
+    ) -> tuple[PersisterStateBatch, ...]:
+        return released(runs, DeliveryLimits(config.delivery_count_limit))
 
     def _discarded(self, gone: OffsetRange) -> Iterable[PersisterStateBatch]:
         first = max(gone.first, self.in_flight.start_offset)
@@ -214,27 +237,6 @@ class SharePartition:
             if delivery.state is RecordState.AVAILABLE:
                 state = next_state(delivery.state, RecordEvent.DISCARD)
                 yield PersisterStateBatch(run.first, run.last, state, delivery.delivery_count)
-
-    def _update(self, batches: tuple[PersisterStateBatch, ...]) -> StateUpdate | None:
-        if not batches:
-            return None
-        completed = sum(
-            batch.last_offset - batch.first_offset + 1 for batch in batches if batch.delivery_state in TERMINAL
-        )
-        return StateUpdate(
-            self.state_epoch,
-            self.leader_epoch,
-            self.in_flight.start_offset,
-            self.in_flight.terminal_count + completed,
-            batches,
-        )
-
-    def _set(self, batches: Iterable[PersisterStateBatch]) -> None:
-        for batch in batches:
-            first = max(batch.first_offset, self.in_flight.start_offset)
-            for run in list(self.in_flight.between(first, batch.last_offset)):
-                self.in_flight.set(run.first, run.last, _delivery(run, batch))
-        self.in_flight.advance_start()
 
 
 def _delivery(run: Run[InFlightState | None], batch: PersisterStateBatch) -> InFlightState:

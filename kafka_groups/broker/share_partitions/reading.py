@@ -8,13 +8,13 @@ from kafka_groups.broker.runs import OffsetRange
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.logs import LogBatch, LogRead, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition
-from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 
 __all__ = ["NOTHING", "AcquireFor", "Acquired", "MostBytes", "acquire_from_log", "available_bytes", "is_behind"]
 
-Commit = Callable[[SharePartition, StateUpdate | None], None]
+Discard = Callable[[SharePartition, tuple[PersisterStateBatch, ...]], None]
 
 
 @frozen
@@ -82,7 +82,7 @@ def available_bytes(share_partition: SharePartition, log: ShareLog, config: Shar
 
 
 def acquire_from_log(
-    share_partition: SharePartition, log: ShareLog, most: MostBytes, commit: Commit, acquire: AcquireFor, now_ms: int
+    share_partition: SharePartition, log: ShareLog, most: MostBytes, discard: Discard, acquire: AcquireFor, now_ms: int
 ) -> Acquired:
     """Acquire records for a member and return their bytes.
 
@@ -90,7 +90,7 @@ def acquire_from_log(
         share_partition: The share-partition, after releasing expired locks.
         log: Its partition's log.
         most: The limits of the read.
-        commit: Persists and applies a change. Used to archive offsets that the log no longer contains.
+        discard: Applies and persists the archiving of offsets that the log no longer contains.
         acquire: The member, and the number of records.
         now_ms: Monotonic time.
     """
@@ -106,7 +106,7 @@ def acquire_from_log(
     if not batches:
         return NOTHING
     if batches[0].base_offset > fetch_offset:
-        commit(share_partition, share_partition.discard([OffsetRange(fetch_offset, batches[0].base_offset - 1)]))
+        discard(share_partition, share_partition.discard([OffsetRange(fetch_offset, batches[0].base_offset - 1)]))
     ranges = share_partition.acquire(acquire.member_id, batches, acquire.wanted, acquire.config, now_ms)
     return Acquired(_bytes_of(read, ranges), ranges) if ranges else NOTHING
 

@@ -83,8 +83,11 @@ async def test_topic_ids(context: RequestContext) -> None:
 async def test_lag(context: RequestContext, start_offset: int, complete: int, lag: int) -> None:
     topic_id = orders_id(context)
     context.services.logs.get(topic_id, 0).append(build_batch([NewRecord(b"x")] * 10), 0, 0)
-    context.services.persister.read("group", topic_id, 0, 3)
-    context.services.persister.write("group", topic_id, 0, StateUpdate(9, 3, start_offset, complete, ()))
+    outcomes: list[object] = []
+    context.services.persister.read("group", topic_id, 0, 3, outcomes.append)
+    change = StateUpdate(9, 3, start_offset, complete, ())
+    context.services.persister.write("group", topic_id, 0, change, outcomes.append)
+    assert len(outcomes) == 2
     assert await offsets(context, {"orders": (0,)}) == {"orders": [(0, start_offset, 3, lag)]}
 
 

@@ -68,7 +68,12 @@ class ShareBroker(HandlerBroker):
                 self.metadata.move_leader(TopicPartition("t", partition.partition), 0)
         config = ShareGroupConfig(record_lock_duration_ms=LOCK_MS)
         share = SharePartitionLeader(
-            0, self.metadata, self.services.logs, state, group_config=lambda _group: config, max_sessions=max_sessions
+            0,
+            self.metadata,
+            self.services.logs,
+            state.states.coordinators.persister,
+            group_config=lambda _group: config,
+            max_sessions=max_sessions,
         )
         self.state = state
         self.services = attrs.evolve(self.services, share=share)

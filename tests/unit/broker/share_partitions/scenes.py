@@ -7,7 +7,7 @@ from attrs import define, field, frozen
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
@@ -53,10 +53,10 @@ class Scene:
     def __attrs_post_init__(self) -> None:
         self.partition = SharePartition(KEY, PersistedState(0, 3, self.start, 0, ()), leader_epoch=3)
 
-    def commit(self, update: StateUpdate | None) -> None:
-        if update is not None:
-            self.written.append(update)
-            self.partition.replay(update)
+    def commit(self, batches: tuple[PersisterStateBatch, ...]) -> None:
+        if batches:
+            self.written.append(self.partition.update((), batches))
+            self.partition.apply(batches)
 
     def fetch(
         self, member: str = "ann", max_records: int = 500, batch_size: int = 500, *, strict: bool = False
@@ -72,7 +72,7 @@ class Scene:
     def ack(self, *batches: AcknowledgementBatch, member: str = "ann", renew: bool = False) -> None:
         self.expire()
         acknowledgement = Acknowledgement(member, batches, renew)
-        self.commit(self.partition.acknowledge(acknowledgement, self.config, self.now_ms))
+        self.commit(self.partition.begin_acknowledge(acknowledgement, self.config, self.now_ms))
 
     def expire(self) -> None:
         self.commit(self.partition.expire(self.config, self.now_ms))

@@ -8,6 +8,7 @@ import pytest
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.broker.runtime.outcome import Outcome
 from kafka_groups.broker.share_partitions.fetching import (
     FetchedPartition,
     FetchRequested,
@@ -73,7 +74,7 @@ class Cluster:
             node_id,
             self.metadata,
             self.logs,
-            self.state,
+            self.coordinator.coordinators.persister,
             group_config=lambda _group_id: self.config,
             max_sessions=self.max_sessions,
         )
@@ -123,10 +124,25 @@ class Cluster:
         )
         fetching = self.leaders[node_id].begin_fetch(key, requested, connection_id, WALL_MS)
         self.epochs[key] = epoch + 1
-        self.outcomes = self.leaders[node_id].acknowledge(
-            key, requested.acknowledgements, is_renew_ack=renew, now_ms=self.now_ms
-        )
+        self.outcomes = self.acknowledge(key, requested.acknowledgements, node_id, renew=renew)
         return fetching
+
+    def acknowledge(
+        self,
+        key: ShareSessionKey,
+        acks: Mapping[TopicIdPartition, tuple[AcknowledgementBatch, ...]],
+        node_id: int = 0,
+        *,
+        renew: bool = False,
+    ) -> dict[TopicIdPartition, BrokerError | None]:
+        outcome: Outcome[dict[TopicIdPartition, BrokerError | None]] = Outcome()
+        self.leaders[node_id].acknowledge(key, acks, is_renew_ack=renew, now_ms=self.now_ms, done=outcome)
+        return outcome.now()
+
+    def close(self, key: ShareSessionKey) -> None:
+        outcome: Outcome[None] = Outcome()
+        self.leader.close_session(key, self.now_ms, outcome)
+        outcome.now()
 
     def fetch(
         self, key: ShareSessionKey = ANN, limits: ShareFetchLimits | None = None
@@ -135,7 +151,7 @@ class Cluster:
 
     def ack(self, key: ShareSessionKey = ANN, partition: int = 0, *batches: AcknowledgementBatch) -> Exception | None:
         tip = self.tip(partition)
-        return self.leader.acknowledge(key, {tip: batches}, is_renew_ack=True, now_ms=self.now_ms)[tip]
+        return self.acknowledge(key, {tip: batches}, renew=True)[tip]
 
     def start_offset(self, partition: int = 0) -> int:
         summary = self.state.summary("g", self.topic_id, partition)
@@ -167,7 +183,7 @@ def test_a_session_opens_goes_on_and_closes() -> None:
         cluster.begin(epoch=1)
     fetching = cluster.begin(epoch=-1)
     assert fetching.order == ()
-    cluster.leader.close_session(ANN, cluster.now_ms)
+    cluster.close(ANN)
     with pytest.raises(ShareSessionNotFoundError):
         cluster.begin(epoch=-1)
 
@@ -205,7 +221,7 @@ def test_closing_gives_back_what_is_held_and_keeps_the_delivery_count() -> None:
     cluster = Cluster()
     cluster.produce()
     cluster.fetch()
-    cluster.leader.close_session(ANN, cluster.now_ms)
+    cluster.close(ANN)
     assert cluster.leader.take_changed() == ()  # as in Kafka, releasing alone ends no wait
     assert cluster.fetch(BOB) == {0: [(0, 9, 2)]}
 
@@ -393,7 +409,7 @@ def test_what_compaction_took_before_the_first_batch_is_archived() -> None:
     assert cluster.fetch() == {0: [(20, 24, 1)]}
     summary = cluster.state.summary("g", cluster.topic_id, 0)
     assert summary is not None
-    assert summary[3] == 20
+    assert summary[2:] == (20, 0)
 
 
 # ------------------------------------------------------------------------------------- locks and time
@@ -426,11 +442,8 @@ def test_partitions_are_acknowledged_independently() -> None:
     for partition in (0, 1):
         cluster.produce(partition=partition)
     cluster.fetch()
-    outcomes = cluster.leader.acknowledge(
-        ANN,
-        {cluster.tip(0): (acked(0, 99, ACCEPT),), cluster.tip(1): (acked(0, 9, ACCEPT),)},
-        is_renew_ack=False,
-        now_ms=cluster.now_ms,
+    outcomes = cluster.acknowledge(
+        ANN, {cluster.tip(0): (acked(0, 99, ACCEPT),), cluster.tip(1): (acked(0, 9, ACCEPT),)}
     )
     assert isinstance(outcomes[cluster.tip(0)], InvalidRequestError)
     assert outcomes[cluster.tip(1)] is None
@@ -504,9 +517,7 @@ def test_a_leader_that_lost_and_won_reads_the_state_again() -> None:
     cluster.fetch()
     cluster.move(0, 1)
     cluster.leaders[1].collect(cluster.begin(BOB, node_id=1), cluster.now_ms)
-    cluster.leaders[1].acknowledge(
-        BOB, {cluster.tip(): (acked(0, 9, ACCEPT),)}, is_renew_ack=False, now_ms=cluster.now_ms
-    )
+    cluster.acknowledge(BOB, {cluster.tip(): (acked(0, 9, ACCEPT),)}, 1)
     cluster.move(0, 0)
     assert isinstance(cluster.ack(ANN, 0, acked(0, 9, RELEASE)), UnknownTopicOrPartitionError)
     assert cluster.fetch() == {}
@@ -552,7 +563,7 @@ def test_a_state_that_was_initialised_again_is_read_when_the_last_connection_is_
     cluster.produce(2)
     cluster.fetch()
     if closes_first:
-        cluster.leader.close_session(ANN, cluster.now_ms)
+        cluster.close(ANN)
     cluster.leader.connection_closed(1, cluster.now_ms)
     cluster.epochs.clear()
     cluster.coordinator.initialize(("g", cluster.topic_id, 0), 1, 15)

@@ -165,7 +165,7 @@ def test_an_acknowledgement_at_the_deadline_is_too_late_without_any_sweep() -> N
     now_ms = scene.now_ms + LOCK_MS
 
     with pytest.raises(InvalidRecordStateError, match="lock of offset 0 has expired"):
-        scene.partition.acknowledge(Acknowledgement("ann", (acked(0, 0, ACCEPT),)), scene.config, now_ms)
+        scene.partition.begin_acknowledge(Acknowledgement("ann", (acked(0, 0, ACCEPT),)), scene.config, now_ms)
 
 
 def test_expiry_at_the_limit_archives() -> None:
