@@ -310,6 +310,19 @@ class EmbeddedCluster:
         """Stop a broker and wait until it has stopped. For the `with` form."""
         self._own_thread().run(self._core.stop_node(node_id))
 
+    def kill_broker(self, node_id: int, noticed_after_ms: int = 0) -> None:
+        """Kill a broker, as `kill -9` does: connections break without an answer. For the `with` form.
+
+        Args:
+            node_id: The broker.
+            noticed_after_ms: When the other brokers notice. Until then it keeps its partitions, and clients that ask
+                the others are still sent to it.
+
+        Raises:
+            ValueError: The broker is not running, or the time is negative.
+        """
+        self._own_thread().run(self._core.kill_node(node_id, noticed_after_ms))
+
     def start_broker(self, node_id: int) -> None:
         """Restart a broker on its old address and wait until clients can connect. For the `with` form."""
         self._own_thread().run(self._core.start_node(node_id))
@@ -317,6 +330,10 @@ class EmbeddedCluster:
     async def stop_broker_async(self, node_id: int) -> None:
         """Stop a broker. For the `async with` form."""
         await self._core.stop_node(node_id)
+
+    async def kill_broker_async(self, node_id: int, noticed_after_ms: int = 0) -> None:
+        """Kill a broker, as `kill_broker`. For the `async with` form."""
+        await self._core.kill_node(node_id, noticed_after_ms)
 
     async def start_broker_async(self, node_id: int) -> None:
         """Restart a broker on its old address. For the `async with` form."""

@@ -1,6 +1,8 @@
 """The brokers of an embedded cluster on their event loop, and what they share."""
 
+import asyncio
 import random
+import secrets
 from collections.abc import Mapping
 from functools import partial
 from typing import cast
@@ -18,12 +20,17 @@ from kafka_groups.broker.node import BrokerNode, ClusterParts
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.runtime.directory import CoordinatorDirectory
+from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.config.broker import BrokerSettings, share_group_config
+from kafka_groups.config.sasl import Password, SaslSettings
 from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
+from kafka_groups.net.login import Login, login_with
+from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import Network
+from kafka_groups.net.session import Access
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import server_tls_context
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
@@ -32,6 +39,8 @@ __all__ = ["ClusterCore", "cluster_network", "cluster_parts"]
 
 LOOPBACK = "127.0.0.1"
 _SALT_BYTES = 16
+_PEER_HOST = "brokers.internal"
+_PEER_USER = "broker"
 
 
 class ClusterCore:
@@ -44,6 +53,7 @@ class ClusterCore:
         self.failures = parts.failures
         self.nodes: dict[int, BrokerNode] = {}
         self.endpoints: dict[int, BrokerEndpoint] = {}
+        self._unnoticed: dict[int, asyncio.TimerHandle] = {}
 
     async def start(self) -> None:
         """Start all brokers."""
@@ -59,6 +69,8 @@ class ClusterCore:
         """Stop all brokers."""
         for node_id in tuple(self.nodes):
             await self.stop_node(node_id)
+        for node_id in tuple(self._unnoticed):
+            self._notice_death(node_id)
         self._stop_listening()
 
     async def start_node(self, node_id: int) -> None:
@@ -67,18 +79,45 @@ class ClusterCore:
             raise ValueError(
                 f"Cannot start broker {node_id}: it is running or does not exist. Running: {sorted(self.nodes)}."
             )
+        self._notice_death(node_id)
         known = self.endpoints.get(node_id)
         first_choice = self._port + node_id - 1 if self._port else 0
-        node = BrokerNode(node_id, self.parts)
+        node = BrokerNode(node_id, self.parts, has_peers=self.size > 1)
         self.endpoints[node_id] = await node.start(LOOPBACK, known.port if known else first_choice)
         self.nodes[node_id] = node
 
     async def stop_node(self, node_id: int) -> None:
         """Stop one broker."""
+        await self._running(node_id).stop()
+
+    async def kill_node(self, node_id: int, noticed_after_ms: int) -> None:
+        """Kill one broker. Its partitions have no leader that answers until the others notice."""
+        if noticed_after_ms < 0:
+            raise ValueError(f"Invalid noticed_after_ms {noticed_after_ms}: it is a number of milliseconds from 0 on.")
+        await self._running(node_id).kill()
+        metadata = self.parts.metadata
+        for topic in metadata.topics():
+            for partition in topic.partitions if topic.is_internal else ():
+                if partition.leader_id == node_id:
+                    self.parts.logs.drop_uncommitted(topic.topic_id, partition.partition)
+        if noticed_after_ms:
+            notice = partial(self._notice_death, node_id)
+            self._unnoticed[node_id] = asyncio.get_running_loop().call_later(noticed_after_ms / 1000, notice)
+        else:
+            metadata.unregister_broker(node_id)
+
+    def _notice_death(self, node_id: int) -> None:
+        """Let the cluster notice that a broker has died, if it has not yet."""
+        timer = self._unnoticed.pop(node_id, None)
+        if timer is not None:
+            timer.cancel()
+            self.parts.metadata.unregister_broker(node_id)
+
+    def _running(self, node_id: int) -> BrokerNode:
         node = self.nodes.pop(node_id, None)
         if node is None:
             raise ValueError(f"Broker {node_id} is not running. Running brokers: {sorted(self.nodes)}.")
-        await node.stop()
+        return node
 
     def produce(self, topic: str, records: Records) -> list[TopicPartitionOffset]:
         """Append records to a topic, as `EmbeddedCluster.produce`."""
@@ -145,6 +184,7 @@ def cluster_parts(
     """Return what the brokers of a new cluster share."""
     scram = ScramCredentials()
     scram.add_users(security, partial(random.Random(seed).randbytes, _SALT_BYTES))
+    peer_login = _peer_login(security)
     metadata = ClusterMetadata(random.Random(seed), features=profile.finalized_features())
     return ClusterParts(
         network=network,
@@ -156,6 +196,8 @@ def cluster_parts(
         logs=LogStore(),
         history=DeliveryHistory(),
         directory=CoordinatorDirectory(),
+        peer_network=_peer_network(network, settings, login_with(peer_login, clock)),
+        peer_security=_peer_security(peer_login),
         internal_topics=internal_topics(settings, metadata),
         group_configs=GroupConfigs(settings, metadata),
         faults=Faults(),
@@ -163,3 +205,24 @@ def cluster_parts(
         security=security,
         scram=scram,
     )
+
+
+def _peer_network(network: Network, settings: BrokerSettings, login: Login | None) -> PeerNetwork:
+    """Return where brokers listen for each other: in memory if their clients are there, or on loopback."""
+    access = Access(None, login)
+    if isinstance(network, MemoryNetwork):
+        return PeerNetwork(network, _PEER_HOST, access, {})
+    return PeerNetwork(TcpNetwork(max_frame_bytes=settings.socket_request_max_bytes), LOOPBACK, access, {})
+
+
+def _peer_login(security: BrokerSecurity) -> SaslSettings | None:
+    """Return with what brokers authenticate to each other: with a secret, unless anyone may connect."""
+    if not security.mechanisms and security.tls is None:
+        return None
+    return SaslSettings("PLAIN", Password(_PEER_USER, secrets.token_hex(32)))
+
+
+def _peer_security(login: SaslSettings | None) -> BrokerSecurity:
+    if login is None or not isinstance(login.credentials, Password):
+        return BrokerSecurity()
+    return BrokerSecurity(mechanisms=(login.mechanism,), users={login.credentials.username: login.credentials.password})

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Iterable, Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kafka_groups.broker.api.context import ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
@@ -22,6 +22,7 @@ from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.coordinators import Coordinators, CoordinatorsParts
 from kafka_groups.broker.runtime.directory import CoordinatorDirectory
 from kafka_groups.broker.runtime.expiry import BrokerRuntime
+from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.broker.runtime.timers import BrokerTimers
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
@@ -32,8 +33,21 @@ from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
+from kafka_groups.protocol.apis import ApiKey
 
 __all__ = ["BrokerNode", "ClusterParts"]
+
+_PEER_APIS = (
+    ApiKey.API_VERSIONS,
+    ApiKey.SASL_HANDSHAKE,
+    ApiKey.SASL_AUTHENTICATE,
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+)
+_PEER_HANDLERS = {key: HANDLERS[key] for key in _PEER_APIS}
 
 
 @frozen
@@ -49,11 +63,13 @@ class ClusterParts:
     logs: LogStore
     history: DeliveryHistory
     directory: CoordinatorDirectory
+    peer_network: PeerNetwork
     internal_topics: Mapping[str, InternalTopic]
     group_configs: GroupConfigs
     faults: Faults
     failures: list[BaseException]
     security: BrokerSecurity
+    peer_security: BrokerSecurity
     scram: ScramCredentials
 
 
@@ -63,19 +79,25 @@ class BrokerNode:
     Args:
         node_id: Its node id.
         parts: The parts that it shares with the other brokers.
+        has_peers: Whether the cluster has other brokers.
     """
 
-    def __init__(self, node_id: int, parts: ClusterParts) -> None:
+    def __init__(self, node_id: int, parts: ClusterParts, *, has_peers: bool) -> None:
         self.node_id = node_id
         self._parts = parts
+        self._has_peers = has_peers
         self._timers = BrokerTimers(parts.failures.append)
         self._coordinators = Coordinators(node_id, _coordinators_parts(parts), self._timers.later)
         self._services = _services(node_id, parts, self._coordinators)
         self._server = BrokerServer(self._services, HANDLERS, parts.faults)
+        self._peer_server = BrokerServer(
+            evolve(self._services, security=parts.peer_security), _PEER_HANDLERS, parts.faults
+        )
         expiring = (_ShareLocks(self._services), self._coordinators)
         self._runtime = BrokerRuntime(parts.clock, expiring, parts.failures.append)
-        self._server.on_failure = parts.failures.append
-        self._server.on_request_done = self._request_done
+        for server in (self._server, self._peer_server):
+            server.on_failure = parts.failures.append
+            server.on_request_done = self._request_done
         self._server.on_connection_closed = self._connection_closed
         self._services.share.on_late_change(self._share_partitions_changed)
         self._stop_listening: Callable[[], None] = lambda: None
@@ -85,8 +107,13 @@ class BrokerNode:
 
     @property
     def open_connections(self) -> int:
-        """Number of connected clients."""
+        """Number of connected clients. Other brokers do not count."""
         return self._server.open_connections
+
+    @property
+    def peer_connections(self) -> int:
+        """Number of connections from and to other brokers."""
+        return self._peer_server.open_connections + len(self._coordinators.peers)
 
     async def start(self, host: str, port: int) -> BrokerEndpoint:
         """Listen and join the cluster. Port 0 picks a free port.
@@ -95,6 +122,7 @@ class BrokerNode:
             NetworkError: The port is not available.
         """
         listener = await self._server.start(self._parts.network, host, port)
+        await self._listen_to_peers()
         endpoint = BrokerEndpoint(self.node_id, listener.host, listener.port)
         self._stop_listening = self._parts.metadata.on_change(self._metadata_changed)
         self._coordinators.start(self._parts.metadata.image)
@@ -109,7 +137,16 @@ class BrokerNode:
         self._coordinators.stop()
         self._timers.stop()
         self._services.purgatory.close()
-        await self._server.stop()
+        await self._stop_servers()
+        await self._runtime.stop()
+
+    async def kill(self) -> None:
+        """Die: break all connections without an answer, and drop everything. Others notice when it is unregistered."""
+        self._stop_listening()
+        self._coordinators.stop(answers=False)
+        self._timers.stop()
+        await self._stop_servers()
+        self._services.purgatory.close()
         await self._runtime.stop()
 
     def append(self, topic: TopicMetadata, partition: int, batch: bytes) -> AppendResult:
@@ -119,6 +156,18 @@ class BrokerNode:
             BrokerError: As for a Produce request.
         """
         return append_batch(self._services, topic, partition, batch, self._parts.clock.wall_ms())
+
+    async def _listen_to_peers(self) -> None:
+        if not self._has_peers:
+            return
+        peers = self._parts.peer_network
+        listener = await self._peer_server.start(peers.network, peers.host, 0)
+        peers.addresses[self.node_id] = (listener.host, listener.port)
+
+    async def _stop_servers(self) -> None:
+        self._parts.peer_network.addresses.pop(self.node_id, None)
+        await self._peer_server.stop()
+        await self._server.stop()
 
     def _metadata_changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
         self._coordinators.metadata_changed(image, delta)
@@ -168,6 +217,7 @@ def _coordinators_parts(parts: ClusterParts) -> CoordinatorsParts:
         parts.directory,
         parts.history,
         parts.clock,
+        parts.peer_network,
     )
 
 

@@ -7,6 +7,7 @@ import attrs
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
 from kafka_groups.errors import BrokerError
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.apis import ApiKey
@@ -154,6 +155,11 @@ async def test_41_one_slow_broker_does_not_delay_the_others() -> None:
             for partition in range(6):
                 await cluster.produce(topic, [b"first"], partition)
             await consume(consumer, 6)
+            # As in Kafka, acknowledgements wait for the coordinator of their state.
+            states = brokers.metadata.topic(SHARE_STATE_TOPIC)
+            assert states is not None
+            for state in states.partitions:
+                brokers.move_leader(SHARE_STATE_TOPIC, state.partition, 1)
             brokers.faults.slow_down(slow, 3_000)
             loop = asyncio.get_running_loop()
             begin = loop.time()

@@ -22,7 +22,12 @@ CLASSES = (
     "lost heartbeat response",
     "repeated heartbeat",
     "leader moved",
+    "coordinator moved",
     "broker restarted",
+    "broker killed",
+    "late append",
+    "lost append",
+    "refused append",
     "member killed",
     "member slower than its lock",
 )

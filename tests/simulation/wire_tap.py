@@ -29,11 +29,20 @@ Place = tuple[TopicIdPartition, int]
 
 @frozen
 class Lock:
-    """A record is locked."""
+    """A record is locked.
+
+    Attributes:
+        member_id: Who has it.
+        connection: The connection over which it came.
+        deadline_ms: Until when at most.
+        certain_ms: Until when at least. A response that waits until the acknowledgements of its request are written
+            tells of locks that began before.
+    """
 
     member_id: str
     connection: int
     deadline_ms: int
+    certain_ms: int
 
 
 @define
@@ -122,7 +131,7 @@ class WireTap:
             return
         self._acknowledgements(asked, response)
         if isinstance(response, ShareFetchResponse):
-            self._acquisitions(link, asked.request.member_id, response)
+            self._acquisitions(link, asked, response)
         if asked.request.share_session_epoch == -1:
             self._release_all(asked.request.member_id, link.connection)
 
@@ -160,7 +169,8 @@ class WireTap:
         if kind is AcknowledgeType.RENEW:
             deadline_ms = self._clock.now_ms() + self._lock_timeout_ms
             if lock is not None:
-                self.locks[place] = Lock(member_id, lock.connection, deadline_ms)
+                certain_ms = max(lock.certain_ms, asked.sent_ms + self._lock_timeout_ms)
+                self.locks[place] = Lock(member_id, lock.connection, deadline_ms, certain_ms)
             return
         self.locks.pop(place, None)
         if kind is AcknowledgeType.ACCEPT:
@@ -168,13 +178,16 @@ class WireTap:
         elif kind is AcknowledgeType.REJECT:
             self.rejected.add(place)
 
-    def _acquisitions(self, link: Link, member_id: str, response: ShareFetchResponse) -> None:
-        now_ms = self._clock.now_ms()
+    def _acquisitions(self, link: Link, asked: _Asked, response: ShareFetchResponse) -> None:
+        now_ms, member_id = self._clock.now_ms(), asked.request.member_id
+        began_ms = asked.sent_ms if any(True for _ in _acknowledged(asked.request)) else now_ms
         for partition, first, last, count in _acquired(response):
             for offset in range(first, last + 1):
                 place = (partition, offset)
                 self._check_acquisition(place, member_id, count, now_ms)
-                self.locks[place] = Lock(member_id, link.connection, now_ms + self._lock_timeout_ms)
+                self.locks[place] = Lock(
+                    member_id, link.connection, now_ms + self._lock_timeout_ms, began_ms + self._lock_timeout_ms
+                )
                 self.delivery_counts[place] = count
             if count > 1:
                 self._begin_anew.add(link.connection)
@@ -192,7 +205,7 @@ class WireTap:
 
     def _is_held(self, place: Place, lock: Lock, now_ms: int) -> bool:
         is_acknowledged = self.unanswered[place, lock.member_id] > 0
-        return lock.deadline_ms > now_ms and self._is_open(lock.connection) and not is_acknowledged
+        return lock.certain_ms > now_ms and self._is_open(lock.connection) and not is_acknowledged
 
     def is_unanswered(self, place: Place, besides: str = "") -> bool:
         """Whether somebody, other than the member with this id, acknowledged the record and never heard of it again."""

@@ -11,6 +11,12 @@ from uuid import UUID
 from attrs import define, field, frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.metadata.placement import (
+    GROUP_TOPIC,
+    SHARE_STATE_TOPIC,
+    partition_of_key,
+    share_state_key,
+)
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.handshake import negotiate
@@ -21,6 +27,7 @@ from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicIdPartition
 from tests.simulation.member import Member
 from tests.simulation.seeded_faults import PRODUCER, SeededFaults
+from tests.simulation.storage import LateStorage
 from tests.simulation.trace import Trace, Traced
 from tests.simulation.wire_tap import Place, WireTap
 from tests.simulation.witness import Witness
@@ -80,6 +87,7 @@ class World:
     network: MemoryNetwork
     cluster: EmbeddedCluster
     faults: SeededFaults
+    storage: LateStorage
     tap: WireTap
     trace: Trace
     topic_id: UUID
@@ -113,12 +121,14 @@ async def _run(simulation: Simulation, write_event: Callable[[str], object]) -> 
     async with EmbeddedCluster(
         BROKERS, network=network, settings=SETTINGS, clock=simulation.clock, seed=simulation.seed
     ) as cluster:
+        storage = LateStorage(random.Random(simulation.rng.random()), faults.counts)
+        cluster._core.parts.logs.storage = storage
         topic = cluster.create_topic(TOPIC, simulation.rng.choice(PARTITIONS))
         cluster.alter_group_configs(GROUP, GROUP_CONFIGS)
         cluster.metadata.on_change(tap.metadata_changed)
         cluster.metadata.on_change(lambda _image, delta: trace.note(delta))
         faults.arm(cluster)
-        world = World(simulation, network, cluster, faults, tap, trace, topic.topic_id, len(topic.partitions))
+        world = World(simulation, network, cluster, faults, storage, tap, trace, topic.topic_id, len(topic.partitions))
         await _live(world)
         return _report(world, await _quiet_frames(world))
 
@@ -134,6 +144,7 @@ async def _live(world: World) -> None:
     await asyncio.sleep(FAULTY_MS / 1000)
     mischief.cancel()
     world.faults.stop()
+    world.storage.stop()
     world.cluster.faults.clear()
     for member in world.members:
         member.calm_down()
@@ -212,7 +223,7 @@ async def _produce_batch(world: World, partition: int, count: int) -> None:
 
 
 async def _mischief(world: World) -> None:
-    acts = (_slow_broker, _move_leader, _restart_broker, _kill_member)
+    acts = (_slow_broker, _move_leader, _move_coordinator, _restart_broker, _kill_broker, _kill_member)
     while True:
         await asyncio.sleep(world.rng.uniform(5, 25))
         await world.rng.choice(acts)(world)
@@ -227,6 +238,29 @@ async def _move_leader(world: World) -> None:
     partition = world.rng.randrange(world.partitions)
     world.faults.counts["leader moved"] += 1
     world.cluster.move_leader(TOPIC, partition, world.rng.choice(sorted(world.cluster.metadata.brokers)))
+
+
+async def _move_coordinator(world: World) -> None:
+    """Move a partition of an internal topic: that of the group, or one with states of its share-partitions."""
+    image = world.cluster.metadata.image
+    states = [share_state_key(GROUP, world.topic_id, number) for number in range(world.partitions)]
+    topic_name, key = world.rng.choice([(GROUP_TOPIC, GROUP), *((SHARE_STATE_TOPIC, state) for state in states)])
+    topic = image.topic(topic_name)
+    if topic is None:
+        return
+    world.faults.counts["coordinator moved"] += 1
+    node_id = world.rng.choice(sorted(image.brokers))
+    world.cluster.move_leader(topic_name, partition_of_key(key, topic.num_partitions), node_id)
+
+
+async def _kill_broker(world: World) -> None:
+    node_id = world.rng.choice(sorted(world.cluster.metadata.brokers))
+    world.faults.counts["broker killed"] += 1
+    await world.cluster.kill_broker_async(node_id, world.rng.choice((0, 500, 5_000)))
+    try:
+        await asyncio.sleep(world.rng.uniform(0.1, 10))
+    finally:
+        await world.cluster.start_broker_async(node_id)
 
 
 async def _restart_broker(world: World) -> None:

@@ -10,9 +10,12 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.broker.runtime.coordinators import Coordinators, CoordinatorsParts
 from kafka_groups.broker.runtime.directory import CoordinatorDirectory
+from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig, broker_settings
 from kafka_groups.net.clock import Clock
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.session import Access
 from kafka_groups.testing.clock import ManualClock
 
 
@@ -74,6 +77,7 @@ class Cluster:
             CoordinatorDirectory(),
             DeliveryHistory(),
             clock or ManualClock(),
+            PeerNetwork(MemoryNetwork(), "brokers.internal", Access(None), {}),
         )
         self.brokers: dict[int, Coordinators] = {}
         for node_id in metadata.brokers:

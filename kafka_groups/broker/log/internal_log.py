@@ -1,7 +1,7 @@
 """The log of one partition of an internal topic, which its coordinator writes."""
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
@@ -79,6 +79,9 @@ class InternalLog(PartitionLog, Generic[R]):
 
     Args:
         codec: Encodes and decodes the records.
+
+    Attributes:
+        on_committed: Called when `committed_offset` has grown after the call that appended the records.
     """
 
     def __init__(self, codec: RecordCodec[R]) -> None:
@@ -86,6 +89,7 @@ class InternalLog(PartitionLog, Generic[R]):
         self._unwritten: deque[_Unwritten[R]] = deque()
         self._unwritten_count = 0
         self._written_count = 0
+        self.on_committed: Callable[[], None] = lambda: None
         super().__init__()
 
     # ------------------------------------------------------------------------------------------- writing
@@ -110,6 +114,9 @@ class InternalLog(PartitionLog, Generic[R]):
     def committed_offset(self) -> int:
         """The offset before which no record will be lost. In memory that is the end of the log."""
         return self.end_offset
+
+    def drop_uncommitted(self) -> None:
+        """Lose the records that are not committed, because their broker died. In memory there are none."""
 
     def append(
         self,

@@ -6,18 +6,34 @@ from uuid import UUID
 from kafka_groups.broker.log.internal_log import InternalLog, R, RecordCodec
 from kafka_groups.broker.log.partition_log import PartitionLog
 
-__all__ = ["LogStore"]
+__all__ = ["CoordinatorStorage", "LogStore"]
 
 _FIRST_PRODUCER_ID = 1000  # Kafka assigns ids in blocks of 1,000. A first id other than 0 reveals mistakes.
+
+
+class CoordinatorStorage:
+    """How the coordinators' records are kept: in memory, where nothing takes time. A simulation replaces it."""
+
+    def new_log(self, codec: RecordCodec[R]) -> InternalLog[R]:
+        """Return a log for a partition of an internal topic."""
+        return InternalLog(codec)
+
+    def next_slice_ms(self) -> int:
+        """Return how long it takes to read the next records of a log that a coordinator loads."""
+        return 0
 
 
 class LogStore:
     """Partition logs, created on first use, and the producer ids of the cluster.
 
     Check in the cluster's metadata first whether a topic or partition exists.
+
+    Attributes:
+        storage: Makes the logs of internal topics.
     """
 
     def __init__(self) -> None:
+        self.storage = CoordinatorStorage()
         self._logs: dict[UUID, dict[int, PartitionLog]] = {}
         self._next_producer_id = _FIRST_PRODUCER_ID
 
@@ -48,8 +64,14 @@ class LogStore:
         """
         log = self.get(topic_id, partition)
         if not isinstance(log, InternalLog):  # a reader was there first, and found nothing
-            log = self._logs[topic_id][partition] = InternalLog(codec)
+            log = self._logs[topic_id][partition] = self.storage.new_log(codec)
         return log
+
+    def drop_uncommitted(self, topic_id: UUID, partition: int) -> None:
+        """Lose the records of a partition that are not committed, because the broker that wrote them died."""
+        log = self._logs.get(topic_id, {}).get(partition)
+        if isinstance(log, InternalLog):
+            log.drop_uncommitted()
 
     def delete_topic(self, topic_id: UUID) -> None:
         """Drop the logs of a topic, if it has any."""

@@ -7,6 +7,7 @@ performed. All of that may have happened when `run` returns: with a log in memor
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -229,6 +230,7 @@ class CoordinatorRuntime(Generic[S]):
 
     def _lead(self, topic_id: UUID, address: ShardAddress) -> None:
         log = self._parts.open_log(topic_id, address.index)
+        log.on_committed = partial(self.log_committed, address.index)
         led = _Led(topic_id, address, log, self._parts.new_shard(), log.log_start_offset)
         self._led[address.index] = led
         if led.loaded_up_to >= log.end_offset:

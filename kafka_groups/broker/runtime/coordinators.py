@@ -20,6 +20,7 @@ from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, 
 from kafka_groups.broker.runtime.directory import CoordinatorDirectory
 from kafka_groups.broker.runtime.effects import ShareStateEffects
 from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
+from kafka_groups.broker.runtime.peers import PeerNetwork, Peers
 from kafka_groups.broker.runtime.persister import Later, SharePersister
 from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
@@ -44,6 +45,7 @@ class CoordinatorsParts:
     directory: CoordinatorDirectory
     history: DeliveryHistory
     clock: Clock
+    peer_network: PeerNetwork
 
 
 class Coordinators:
@@ -58,16 +60,21 @@ class Coordinators:
         groups: The group coordinator.
         share: The share coordinator.
         persister: The way to the share coordinators of all brokers.
+        peers: The connections to other brokers.
     """
 
     def __init__(self, node_id: int, parts: CoordinatorsParts, later: Later) -> None:
         self._node_id = node_id
         self._directory = parts.directory
+        self._logs = parts.logs
         self._later = later
         clock = parts.clock
         share_runtime: CoordinatorRuntime[ShareStateShard] = CoordinatorRuntime(node_id, self._share_parts(parts))
         self.share = ShareCoordinator(share_runtime, clock)
-        self.persister = SharePersister(parts.internal_topics[SHARE_STATE_TOPIC], parts.directory, parts.history, later)
+        self.peers = Peers(node_id, parts.peer_network)
+        self.persister = SharePersister(
+            node_id, parts.internal_topics[SHARE_STATE_TOPIC], self.share, self.peers, parts.history, later
+        )
         self._effects = ShareStateEffects(self.persister, self._settle)
         group_runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(node_id, self._group_parts(parts))
         self.groups = GroupCoordinator(group_runtime, parts.metadata, clock)
@@ -83,6 +90,7 @@ class Coordinators:
     def stop(self, *, answers: bool = True) -> None:
         """Lead nothing any more. Requests that wait are answered with NOT_COORDINATOR, unless the broker is dead."""
         self._directory.remove(self._node_id)
+        self.peers.stop()
         self.groups.runtime.stop(answers=answers)
         self.share.runtime.stop(answers=answers)
 
@@ -111,7 +119,7 @@ class Coordinators:
         )
 
     def _soon(self, call: Callable[[], None]) -> None:
-        self._later(0, call)
+        self._later(self._logs.storage.next_slice_ms(), call)
 
     def _share_parts(self, parts: CoordinatorsParts) -> RuntimeParts[ShareStateShard]:
         updates_per_snapshot = parts.settings.share_updates_per_snapshot

@@ -1,13 +1,11 @@
-"""The coordinators of all brokers of a cluster, for its persisters and for tests."""
+"""The coordinators of all brokers of a cluster, for tests."""
 
 from typing import Protocol
 
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
-from kafka_groups.broker.metadata.placement import leader_of
-from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
-from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator, state_partition
+from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
 
 __all__ = ["CoordinatorDirectory", "CoordinatorsOfBroker"]
 
@@ -42,12 +40,6 @@ class CoordinatorDirectory:
     def remove(self, node_id: int) -> None:
         """Remove those of a broker that stops."""
         self._by_node.pop(node_id, None)
-
-    def share_coordinator(self, key: StateKey, topic: TopicMetadata) -> ShareCoordinator | None:
-        """Return the share coordinator that has the state of a share-partition, or None if its broker is down."""
-        led = leader_of(topic, state_partition(key, topic.num_partitions))
-        of_broker = None if led is None else self._by_node.get(led.leader_id)
-        return None if of_broker is None else of_broker.share
 
     def group_now(self, group_id: str) -> ShareGroup | None:
         """Return a group if a coordinator has it now. Do not modify it."""

@@ -15,10 +15,13 @@ from attrs import frozen
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.metadata.placement import leader_of
+from kafka_groups.broker.metadata.topics import NO_LEADER
 from kafka_groups.broker.runtime.coordinator_runtime import Done
-from kafka_groups.broker.runtime.directory import CoordinatorDirectory
 from kafka_groups.broker.runtime.outcome import Outcome
-from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator, StateRead
+from kafka_groups.broker.runtime.peers import Peers
+from kafka_groups.broker.runtime.remote_share_coordinator import RemoteShareCoordinator
+from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator, StateRead, state_partition
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
@@ -38,6 +41,9 @@ _RETRIABLE = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotC
 _FIRST_BACK_OFF_MS = 50
 _MOST_TRIES = 6
 
+AnyShareCoordinator = ShareCoordinator | RemoteShareCoordinator
+"""That of this broker, or of another one."""
+
 Later = Callable[[int, Callable[[], None]], None]
 """Calls a function after so many milliseconds, unless the broker has stopped by then."""
 
@@ -47,7 +53,7 @@ class _Question:
     """A request to the coordinator of a key."""
 
     key: StateKey
-    ask: Callable[[ShareCoordinator, Done[object]], None]
+    ask: Callable[[AnyShareCoordinator, Done[object]], None]
     done: Done[object]
 
 
@@ -55,18 +61,28 @@ class SharePersister:
     """The states of all share-partitions, for one broker.
 
     Args:
+        node_id: The broker.
         topic: The topic of the states. It is created with the first use.
-        directory: Knows the coordinators.
+        coordinator: The share coordinator of this broker.
+        peers: The way to other brokers.
         history: Takes the deliveries that ended, for tests.
         later: Calls a function after some time.
     """
 
     def __init__(
-        self, topic: InternalTopic, directory: CoordinatorDirectory, history: DeliveryHistory, later: Later
+        self,
+        node_id: int,
+        topic: InternalTopic,
+        coordinator: ShareCoordinator,
+        peers: Peers,
+        history: DeliveryHistory,
+        later: Later,
     ) -> None:
         self.history = history
+        self._node_id = node_id
         self._topic = topic
-        self._directory = directory
+        self._coordinator = coordinator
+        self._peers = peers
         self._later = later
 
     def __repr__(self) -> str:
@@ -126,7 +142,7 @@ class SharePersister:
 
     # -------------------------------------------------------------------------------------------- insides
 
-    def _ask(self, key: StateKey, ask: Callable[[ShareCoordinator, Done[T]], None], done: Done[T]) -> None:
+    def _ask(self, key: StateKey, ask: Callable[[AnyShareCoordinator, Done[T]], None], done: Done[T]) -> None:
         self._try(_Question(key, ask, done), 1)  # type: ignore[arg-type]  # T is only in its pair of functions
 
     def _try(self, question: _Question, number: int) -> None:
@@ -145,11 +161,14 @@ class SharePersister:
         else:
             question.done(outcome)
 
-    def _coordinator_of(self, key: StateKey) -> ShareCoordinator:
-        found = self._directory.share_coordinator(key, self._topic.ensured())
-        if found is None:
+    def _coordinator_of(self, key: StateKey) -> AnyShareCoordinator:
+        topic = self._topic.ensured()
+        led = leader_of(topic, state_partition(key, topic.num_partitions))
+        if led is None or led.leader_id == NO_LEADER:
             raise CoordinatorNotAvailableError
-        return found
+        if led.leader_id == self._node_id:
+            return self._coordinator
+        return RemoteShareCoordinator(self._peers, led.leader_id)
 
 
 def _persisted(state: StateRead, leader_epoch: int) -> PersistedState:

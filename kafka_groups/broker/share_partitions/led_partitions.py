@@ -36,6 +36,8 @@ __all__ = ["GroupConfigs", "LedSharePartitions"]
 GroupConfigs = Callable[[str], ShareGroupConfig]
 """Returns the effective configuration of a group. Called for every operation, so changes take effect at once."""
 
+_READ_AGAIN_MS = 100
+"""After a failure, fetches that wait cause no more reads than this allows."""
 _COORDINATOR_IS_AWAY = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
 
 
@@ -45,13 +47,15 @@ class _Loading:
 
     Attributes:
         leader_epoch: The epoch in which this broker leads the partition.
-        wall_ms: When loading began.
+        wall_ms: When loading began, as time since the epoch.
+        began_ms: When loading began, as monotonic time.
         is_late: Whether the request that began it has gone on without it.
         error: Why it failed.
     """
 
     leader_epoch: int
     wall_ms: int
+    began_ms: int
     is_late: bool = False
     error: BrokerError | None = None
 
@@ -145,7 +149,7 @@ class LedSharePartitions:
 
         Returns:
             The share-partition, or None if its state is still being read. When that has ended, it counts as changed. An
-            error is raised by the calls after that, until `forget_failure`.
+            error is raised by the calls after that, until `forget_failure`, or until it is time to read again.
 
         Raises:
             BrokerError: As for `find`. UnknownServerError if the coordinator has not initialised its state;
@@ -156,8 +160,10 @@ class LedSharePartitions:
         if share_partition is not None:
             return share_partition
         loading = self._loading.get(key)
+        if loading is not None and loading.error is not None and now_ms >= loading.began_ms + _READ_AGAIN_MS:
+            loading = None
         if loading is None and key not in self._writers:
-            loading = self._begin_loading(key, wall_ms)
+            loading = self._begin_loading(key, wall_ms, now_ms)
         if loading is not None and loading.error is not None:
             raise loading.error
         return self._loaded.get(key)
@@ -262,8 +268,8 @@ class LedSharePartitions:
             self.drop(key)
             raise
 
-    def _begin_loading(self, key: SharePartitionKey, wall_ms: int) -> _Loading | None:
-        loading = self._loading[key] = _Loading(self.led_epoch(key.partition), wall_ms)
+    def _begin_loading(self, key: SharePartitionKey, wall_ms: int, now_ms: int) -> _Loading | None:
+        loading = self._loading[key] = _Loading(self.led_epoch(key.partition), wall_ms, now_ms)
         self._state.read(key.group_id, *_parts(key), loading.leader_epoch, partial(self._read, key, loading))
         if loading.error is not None:
             del self._loading[key]

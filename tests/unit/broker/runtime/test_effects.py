@@ -1,5 +1,6 @@
-"""What the group coordinator has done by the share coordinators of a cluster, one broker of which may be away."""
+"""In which order the group coordinator's wishes are performed, and how it hears of their end."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -7,92 +8,100 @@ import pytest
 
 from kafka_groups.broker.coordinators.groups.effects import DeleteShareState, InitializeShareState, ShareStateEffect
 from kafka_groups.broker.coordinators.result import Reply
-from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, coordinator_of, share_state_key
+from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.runtime.coordinator_runtime import ShardAddress
 from kafka_groups.broker.runtime.effects import ShareStateEffects
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError
-from tests.support.coordinators import Cluster
-from tests.support.share_state import cluster_of
 
 TOPIC = UUID(int=5)
 HERE = ShardAddress(0, 0)
 
 
-class Bench:
-    """The effects of broker 0 in a cluster of two brokers."""
+class SlowPersister:
+    """Answers when a test says so."""
 
     def __init__(self) -> None:
-        self.cluster = Cluster(cluster_of(2))
+        self.asked: list[tuple[str, StateKey, int | None, Callable[[BrokerError | None], None]]] = []
+
+    def create(self, key: StateKey, _epoch: int, offset: int, done: Callable[[BrokerError | None], None]) -> None:
+        self.asked.append(("create", key, offset, done))
+
+    def restart(self, key: StateKey, _epoch: int, offset: int, done: Callable[[BrokerError | None], None]) -> None:
+        self.asked.append(("restart", key, offset, done))
+
+    def delete(self, key: StateKey, done: Callable[[BrokerError | None], None]) -> None:
+        self.asked.append(("delete", key, None, done))
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.persister = SlowPersister()
         self.settled: list[tuple[ShareStateEffect, BrokerError | None]] = []
-        persister = self.cluster.brokers[0].persister
+        persister: Any = self.persister
         self.effects = ShareStateEffects(
             persister, lambda _address, effect, error: self.settled.append((effect, error))
         )
-        self.cluster.parts.internal_topics[SHARE_STATE_TOPIC].ensured()
 
-    def start_offset(self, partition: int) -> int | None:
-        state = self.cluster.parts.directory.state_now(("g", TOPIC, partition))
-        return None if state is None else state.start_offset
+    def perform(self, *effects: ShareStateEffect) -> None:
+        for effect in effects:
+            self.effects.perform(effect, HERE)
 
-    def led_by(self, node_id: int) -> int:
-        """A partition whose state a broker coordinates."""
-        image = self.cluster.parts.metadata.image
-        keys = ((number, share_state_key("g", TOPIC, number)) for number in range(100))
-        return next(number for number, key in keys if coordinator_of(image, key, SHARE_STATE_TOPIC) == node_id)
+    def wishes(self) -> list[tuple[str, str, int, int | None]]:
+        return [(name, key[0], key[2], offset) for name, key, offset, _ in self.persister.asked]
 
-
-def creation(*partitions: int, offset: int = 3, restarts: bool = False) -> InitializeShareState:
-    return InitializeShareState("g", 2, {(TOPIC, each): offset for each in partitions}, restarts=restarts)
+    def answer(self, error: BrokerError | None = None) -> None:
+        self.persister.asked.pop(0)[3](error)
 
 
-def test_states_are_made_wherever_they_belong() -> None:
-    bench = Bench()
-    first, second = bench.led_by(0), bench.led_by(1)
-    effect = creation(first, second)
-    bench.effects.perform(effect, HERE)
+def creation(*partitions: int, group_id: str = "g", restarts: bool = False) -> InitializeShareState:
+    return InitializeShareState(group_id, 2, {(TOPIC, each): 3 for each in partitions}, restarts=restarts)
+
+
+def deletion(*partitions: int) -> DeleteShareState:
+    return DeleteShareState("g", {TOPIC: frozenset(partitions)})
+
+
+def test_an_effect_is_settled_when_all_its_states_are() -> None:
+    bench, effect = Bench(), creation(0, 1)
+    bench.perform(effect)
+    assert bench.wishes() == [("create", "g", 0, 3), ("create", "g", 1, 3)]
+    bench.answer()
+    assert bench.settled == []
+    bench.answer()
     assert bench.settled == [(effect, None)]
-    assert (bench.start_offset(first), bench.start_offset(second)) == (3, 3)
 
 
-def test_a_state_that_exists_is_kept_unless_it_restarts() -> None:
+def test_one_that_fails_is_enough_for_an_error() -> None:
+    bench, error = Bench(), CoordinatorNotAvailableError()
+    bench.perform(creation(0, 1, 2))
+    for each in (None, error, None):
+        bench.answer(each)
+    assert [outcome for _, outcome in bench.settled] == [error]
+
+
+def test_states_begin_afresh_if_that_is_wanted() -> None:
     bench = Bench()
-    for effect in (creation(0, offset=3), creation(0, offset=7)):
-        bench.effects.perform(effect, HERE)
-    assert bench.start_offset(0) == 3
-    bench.effects.perform(creation(0, offset=7, restarts=True), HERE)
-    assert bench.start_offset(0) == 7
+    bench.perform(creation(0, restarts=True))
+    assert bench.wishes() == [("restart", "g", 0, 3)]
 
 
-def test_an_effect_of_nothing_is_settled_too() -> None:
+def test_an_effect_of_nothing_is_settled_at_once() -> None:
     bench = Bench()
-    bench.effects.perform(DeleteShareState("g", {}), HERE)
-    assert len(bench.settled) == 1
+    bench.perform(deletion(), creation())
+    assert len(bench.settled) == 2
 
 
 def test_the_effects_of_a_group_wait_for_each_other_and_not_for_those_of_others() -> None:
     bench = Bench()
-    away = bench.led_by(1)
-    bench.cluster.parts.directory.remove(1)
-    slow, deletion = creation(away), DeleteShareState("g", {TOPIC: frozenset({away})})
-    other = InitializeShareState("h", 2, {})
-    for effect in (slow, deletion, other):
-        bench.effects.perform(effect, HERE)
-    assert bench.settled == [(other, None)]
-    bench.cluster.parts.directory.add(1, bench.cluster.brokers[1])
-    bench.cluster.turns.run()
-    assert bench.settled == [(other, None), (slow, None), (deletion, None)]
-    assert bench.start_offset(away) is None
-
-
-def test_a_coordinator_that_stays_away_is_told_after_some_tries() -> None:
-    bench = Bench()
-    away = bench.led_by(1)
-    bench.cluster.parts.directory.remove(1)
-    bench.effects.perform(creation(bench.led_by(0), away), HERE)
-    bench.cluster.turns.run()
-    [(_effect, error)] = bench.settled
-    assert isinstance(error, CoordinatorNotAvailableError)
-    assert bench.cluster.turns.now_ms == 50 + 100 + 200 + 400 + 800
+    bench.perform(creation(0), deletion(0), creation(7, group_id="h"))
+    assert bench.wishes() == [("create", "g", 0, 3), ("create", "h", 7, 3)]
+    bench.answer(CoordinatorNotAvailableError())
+    assert bench.wishes() == [("create", "h", 7, 3), ("delete", "g", 0, None)]
+    for _ in range(2):
+        bench.answer()
+    assert len(bench.settled) == 3
+    bench.perform(creation(1))
+    assert bench.wishes() == [("create", "g", 1, 3)]
 
 
 def test_other_effects_are_refused() -> None:

@@ -6,7 +6,12 @@ import pytest
 
 from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
-from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, InvalidRequestError
+from kafka_groups.errors import (
+    CoordinatorNotAvailableError,
+    FencedLeaderEpochError,
+    FencedStateEpochError,
+    InvalidRequestError,
+)
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 from tests.support.share_state import Persisted, ShareStates, persister
 
@@ -105,3 +110,30 @@ def test_share_partitions_do_not_mix() -> None:
     states.initialize(GROUP, TOPIC, 1, 3)
     starts = [states.read(group, TOPIC, part, 0).start_offset for group, part in ((GROUP, 0), ("h", 0), (GROUP, 1))]
     assert starts == [1, 2, 3]
+
+
+def test_a_coordinator_that_is_away_is_asked_again_for_a_while() -> None:
+    states = Persisted()
+    metadata, turns = states.states.metadata, states.states.cluster.turns
+    outcomes: list[object] = []
+    metadata.unregister_broker(0)
+    began_ms = turns.now_ms
+    states._persister.create((GROUP, TOPIC, PARTITION), 0, 5, outcomes.append)
+    turns.run()
+    assert [type(each) for each in outcomes] == [CoordinatorNotAvailableError]
+    assert turns.now_ms - began_ms == 50 + 100 + 200 + 400 + 800
+
+
+def test_a_coordinator_that_comes_back_in_time_answers() -> None:
+    states = Persisted()
+    metadata, turns = states.states.metadata, states.states.cluster.turns
+    outcomes: list[object] = []
+    endpoint = metadata.brokers[0]
+    metadata.unregister_broker(0)
+    states._persister.create((GROUP, TOPIC, PARTITION), 0, 5, outcomes.append)
+    for _ in range(2):
+        turns.turn()
+    metadata.register_broker(endpoint)
+    turns.run()
+    assert outcomes == [None]
+    assert states.summary(GROUP, TOPIC, PARTITION) == (0, 0, 5, 0)

@@ -85,8 +85,8 @@ class Bench:
     def count_late_change(self) -> None:
         self.late_changes += 1
 
-    def load(self) -> SharePartition | None:
-        return self.led.load(self.key, 0, 1_000)
+    def load(self, now_ms: int = 1_000) -> SharePartition | None:
+        return self.led.load(self.key, 0, now_ms)
 
     def loaded(self) -> SharePartition:
         assert self.load() is None
@@ -143,6 +143,15 @@ class TestReading:
         bench.led.forget_failure(bench.key)
         assert bench.load() is None
         assert len(bench.persister.reads) == 1
+
+    def test_a_state_that_was_not_there_is_read_again_after_a_while(self, bench: Bench) -> None:
+        assert bench.load() is None
+        bench.persister.reads.pop()(InvalidRequestError("no state"))
+        with pytest.raises(UnknownServerError):
+            bench.load(1_099)
+        assert bench.load(1_100) is None
+        bench.persister.reads.pop()(STATE)
+        assert bench.load(1_100) is not None
 
     def test_what_comes_after_the_leader_moved_is_dropped(self, bench: Bench) -> None:
         assert bench.load() is None
