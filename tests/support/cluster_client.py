@@ -78,7 +78,12 @@ class ClusterClient:
     # ------------------------------------------------------------------------------------------ topics
 
     async def create_topic(
-        self, partitions: int = 1, *, name: str | None = None, configs: Mapping[str, str] = _NO_CONFIGS
+        self,
+        partitions: int = 1,
+        *,
+        name: str | None = None,
+        configs: Mapping[str, str] = _NO_CONFIGS,
+        replicas: int = 1,
     ) -> Topic:
         """Create a topic and wait until every partition has a leader.
 
@@ -88,7 +93,7 @@ class ClusterClient:
         name = name or unique("topic")
         given = {"retention.ms": "-1", **configs}
         wanted = tuple(CreatableTopicConfig(name=key, value=value) for key, value in given.items())
-        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=wanted)
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=replicas, configs=wanted)
         response = await self._any.ask(CreateTopicsRequest(topics=(topic,), timeout_ms=_TIMEOUT_MS))
         assert response.topics[0].error_code is ErrorCode.NONE, response.topics[0]
         return await self._led(name, partitions)
@@ -146,6 +151,25 @@ class ClusterClient:
     async def produce_raw(self, topic: Topic, batch: bytes, partition: int = 0) -> int:
         """Append a batch as it is; returns the first offset that the broker gave it."""
         return await _append(await self._leader_of(topic, partition), topic, batch, partition)
+
+    async def until_replicated(self) -> None:
+        """Wait until every replica of every partition is in sync again."""
+        await until(
+            lambda: self._any.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False)),
+            lambda it: all(
+                set(partition.isr_nodes) == set(partition.replica_nodes)
+                for topic in it.topics
+                for partition in topic.partitions
+            ),
+        )
+
+    async def leader_id_of(self, name: str, partition: int) -> int:
+        """The node id of the broker that leads a partition, as soon as one does."""
+        described = await until(
+            lambda: self.describe_topic(name),
+            lambda it: any(each.partition_index == partition and each.leader_id >= 0 for each in it.partitions),
+        )
+        return next(each.leader_id for each in described.partitions if each.partition_index == partition)
 
     async def _leader_of(self, topic: Topic, partition: int) -> RawClient:
         request = MetadataRequest(topics=(MetadataRequestTopic(name=topic.name),), allow_auto_topic_creation=False)
