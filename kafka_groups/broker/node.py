@@ -91,7 +91,7 @@ class BrokerNode:
         self._services = _services(node_id, parts, self._coordinators)
         self._server = BrokerServer(self._services, HANDLERS, parts.faults)
         self._peer_server = BrokerServer(
-            evolve(self._services, security=parts.peer_security), _PEER_HANDLERS, parts.faults
+            evolve(self._services, security=parts.peer_security), _PEER_HANDLERS, parts.faults, is_for_peers=True
         )
         expiring = (_ShareLocks(self._services), self._coordinators)
         self._runtime = BrokerRuntime(parts.clock, expiring, parts.failures.append)

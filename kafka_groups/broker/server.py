@@ -41,10 +41,19 @@ class BrokerServer:
         services: The services for the handlers.
         handlers: The handlers by API. An API without a handler is not served.
         faults: The fault rules, which are checked for every request.
+        is_for_peers: Whether its clients are the other brokers.
     """
 
-    def __init__(self, services: BrokerServices, handlers: Mapping[ApiKey, Handler], faults: Faults) -> None:
+    def __init__(
+        self,
+        services: BrokerServices,
+        handlers: Mapping[ApiKey, Handler],
+        faults: Faults,
+        *,
+        is_for_peers: bool = False,
+    ) -> None:
         self.services = services
+        self._is_for_peers = is_for_peers
         self.handlers: Mapping[int, Handler] = dict(handlers.items())
         self.served: Mapping[int, VersionRange] = _served(handlers, services.profile)
         self.faults = faults
@@ -94,7 +103,7 @@ class BrokerServer:
     def _accept(self, transport: FrameTransport) -> "_Connection":
         self._connection_count += 1
         host = transport.peer.rpartition(":")[0]
-        info = ConnectionInfo(self._connection_count, f"/{host}", self._authentication())
+        info = ConnectionInfo(self._connection_count, f"/{host}", self._authentication(), self._is_for_peers)
         connection = _Connection(self, transport, info)
         self._connections[connection] = None
         return connection

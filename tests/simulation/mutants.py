@@ -7,12 +7,13 @@ from typing import Any
 import attrs
 import pytest
 
+from kafka_groups.broker.coordinators.share_state import shard
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.runs import Run
 from kafka_groups.broker.runtime.persister import SharePersister
 from kafka_groups.broker.share_partitions import acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
-from kafka_groups.broker.share_partitions.record_state import RecordEvent
+from kafka_groups.broker.share_partitions.record_state import RecordEvent, RecordState
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import ShareUpdateValue
@@ -89,6 +90,25 @@ def states_change_without_records(patch: Patch) -> None:
         return append(self, kept, *rest) if kept else self.end_offset
 
     patch.setattr(InternalLog, "append_records", append_snapshots)
+
+
+def old_leaders_are_not_fenced(patch: Patch) -> None:
+    """A leader that was replaced goes on writing."""
+    patch.setattr(shard, "_check_leader", lambda _state, _leader_epoch: None)
+
+
+def pending_records_are_acquired_again(patch: Patch) -> None:
+    """Records whose acknowledgement is being written are available."""
+    hold = SharePartition.hold
+
+    def give_away(self: SharePartition, batches: Any) -> Any:
+        held = hold(self, batches)
+        for run in held:
+            free = attrs.evolve(run.value, state=RecordState.AVAILABLE, owner=None, lock_deadline_ms=None)
+            self.in_flight.set(run.first, run.last, free)
+        return held
+
+    patch.setattr(SharePartition, "hold", give_away)
 
 
 # -------------------------------------------------------------------------------------------- the client
@@ -182,6 +202,8 @@ MUTANTS: Mapping[str, Plant] = {
         delivery_count_stands_still,
         nothing_is_persisted,
         states_change_without_records,
+        old_leaders_are_not_fenced,
+        pending_records_are_acquired_again,
         failures_are_not_told,
         failures_are_told_as_success,
         stale_deliveries_are_handed_out,

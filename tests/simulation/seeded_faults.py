@@ -26,8 +26,6 @@ CLASSES = (
     "broker restarted",
     "broker killed",
     "late append",
-    "lost append",
-    "refused append",
     "member killed",
     "member slower than its lock",
 )

@@ -13,7 +13,7 @@ from kafka_groups.errors import CoordinatorNotAvailableError
 
 R = TypeVar("R", bound=Any)
 
-_REFUSED, _SLOW = 0.002, 0.05
+_REFUSED, _SLOW = 0.003, 0.2
 """How many appends are refused, and how many are committed seconds later."""
 
 

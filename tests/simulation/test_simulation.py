@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.net.clock import SystemClock
+from tests.simulation.coincidences import COINCIDENCES
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.seeded_faults import CLASSES
 from tests.simulation.trace import Trace
@@ -22,6 +23,7 @@ from tests.simulation.world import Report, run_world
 pytestmark = pytest.mark.simulation
 
 _MUTANT_SEEDS = range(100, 108)
+_SEEDS_FOR_COINCIDENCES, _OFTEN = 200, 20
 _ROOT = Path(__file__).parents[2]
 _OUTSIDE: tuple[tuple[object, str], ...] = (
     (SystemClock, "now_ms"),
@@ -81,6 +83,13 @@ def test_nothing_is_lost_or_doubly_held_whatever_strikes(simulation_seed: int, s
 def test_every_class_of_fault_struck(struck: Counter[str], record_property: Callable[[str, object], None]) -> None:
     record_property("to_show", f"faults that struck the simulation: {dict(struck)}")
     assert [name for name in (*CLASSES, "large fetch") if not struck[name]] == []
+
+
+def test_every_coincidence_happened_often_enough(struck: Counter[str], pytestconfig: pytest.Config) -> None:
+    if pytestconfig.getoption("--seeds") < _SEEDS_FOR_COINCIDENCES:
+        pytest.skip("a few seeds do not have all of them")
+    assert {name: struck[name] for name in COINCIDENCES if struck[name] < _OFTEN} == {}
+    assert [name for name in ("lost append", "refused append") if not struck[name]] == []
 
 
 def test_a_seed_makes_the_same_run_again_in_another_process() -> None:

@@ -5,7 +5,7 @@ sees these frames.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from attrs import define, frozen
@@ -22,6 +22,8 @@ from kafka_groups.protocol.messages.share_fetch import ShareFetchResponse
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
+_FATE_UNKNOWN = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+"""A write that was repeated because its answer was lost may be refused, and the first one may have succeeded."""
 _OBSERVED = frozenset({ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE})
 
 Place = tuple[TopicIdPartition, int]
@@ -126,7 +128,12 @@ class WireTap:
         if asked is None:
             return
         response = decode_response(payload, asked.key, asked.version)
-        self.unanswered.subtract((place, asked.request.member_id) for place, _ in _acknowledged(asked.request))
+        unknown = set(_refused_partitions(response, _FATE_UNKNOWN))
+        self.unanswered.subtract(
+            (place, asked.request.member_id)
+            for place, _ in _acknowledged(asked.request)
+            if place[0] not in unknown  # the write may have succeeded
+        )
         if response.error_code is not ErrorCode.NONE:
             return
         self._acknowledgements(asked, response)
@@ -157,6 +164,10 @@ class WireTap:
             return  # below the start offset anything is taken without a word, and changes nothing
         if kind is AcknowledgeType.RELEASE and (lock is None or lock.member_id != member_id):
             return  # released and acquired by the next one while the fetch that carried this was waiting
+        is_anothers = lock is not None and lock.member_id != member_id
+        began_ms = 0 if lock is None else lock.certain_ms - self._lock_timeout_ms
+        if kind is AcknowledgeType.RENEW and is_anothers and began_ms >= asked.sent_ms:
+            return  # renewed in time, and expired while the answer waited for other acknowledgements to be written
         if lock is not None and lock.member_id != member_id and self.unanswered[place, lock.member_id] > 0:
             return  # the holder's own acknowledgement came first, on a fetch that still waits: as above
         has_moved = self._moved_ms.get(place[0], 0) >= asked.sent_ms  # taken by the old leader, answered by none
@@ -227,11 +238,13 @@ def _acknowledged(request: Any) -> Iterator[tuple[Place, AcknowledgeType]]:
                     yield (partition, offset), AcknowledgeType(kinds[position] if len(kinds) > 1 else kinds[0])
 
 
-def _refused_partitions(response: ShareFetchResponse | ShareAcknowledgeResponse) -> Iterator[TopicIdPartition]:
+def _refused_partitions(
+    response: ShareFetchResponse | ShareAcknowledgeResponse, only: Collection[ErrorCode] = tuple(ErrorCode)
+) -> Iterator[TopicIdPartition]:
     for topic in response.responses:
         for part in topic.partitions:
             code = part.acknowledge_error_code if isinstance(part, FetchedPartition) else part.error_code
-            if code is not ErrorCode.NONE and topic.topic_id is not None:
+            if code is not ErrorCode.NONE and code in only and topic.topic_id is not None:
                 yield TopicIdPartition(topic.topic_id, part.partition_index)
 
 

@@ -25,6 +25,7 @@ from kafka_groups.protocol.messages.produce import PartitionProduceData, Produce
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicIdPartition
+from tests.simulation.coincidences import counted
 from tests.simulation.member import Member
 from tests.simulation.seeded_faults import PRODUCER, SeededFaults
 from tests.simulation.storage import LateStorage
@@ -129,8 +130,9 @@ async def _run(simulation: Simulation, write_event: Callable[[str], object]) -> 
         cluster.metadata.on_change(lambda _image, delta: trace.note(delta))
         faults.arm(cluster)
         world = World(simulation, network, cluster, faults, storage, tap, trace, topic.topic_id, len(topic.partitions))
-        await _live(world)
-        return _report(world, await _quiet_frames(world))
+        with counted(faults.counts):
+            await _live(world)
+            return _report(world, await _quiet_frames(world))
 
 
 # ------------------------------------------------------------------------------------------------ the run
@@ -140,6 +142,7 @@ async def _live(world: World) -> None:
     for number in range(MEMBERS):
         _hire(world, number)
     producer = asyncio.create_task(_produce(world), name="producer")
+    early = asyncio.create_task(_move_at_first(world), name="early moves")
     mischief = asyncio.create_task(_mischief(world), name="mischief")
     await asyncio.sleep(FAULTY_MS / 1000)
     mischief.cancel()
@@ -149,6 +152,7 @@ async def _live(world: World) -> None:
     for member in world.members:
         member.calm_down()
     await producer
+    await early
     await asyncio.gather(mischief, return_exceptions=True)
     await asyncio.sleep(SETTLING_MS / 1000)
 
@@ -235,22 +239,48 @@ async def _slow_broker(world: World) -> None:
 
 
 async def _move_leader(world: World) -> None:
+    """Move a leader; mostly one with a write under way and another one to come, if there is one soon."""
     partition = world.rng.randrange(world.partitions)
+    if world.rng.random() < 0.8:
+        partition = await _partition_with_writes(world, partition)
     world.faults.counts["leader moved"] += 1
     world.cluster.move_leader(TOPIC, partition, world.rng.choice(sorted(world.cluster.metadata.brokers)))
 
 
+async def _partition_with_writes(world: World, otherwise: int) -> int:
+    deadline_ms = world.now_ms + 10_000
+    while world.now_ms < deadline_ms:
+        for node in world.cluster._core.nodes.values():
+            for key, writer in node._services.share._led._writers.items():
+                if writer._under_way and writer._waiting:
+                    return key.partition.partition
+        await asyncio.sleep(0.05)
+    return otherwise
+
+
 async def _move_coordinator(world: World) -> None:
-    """Move a partition of an internal topic: that of the group, or one with states of its share-partitions."""
-    image = world.cluster.metadata.image
+    """Move a partition of an internal topic, and often once more: that of the group, or one with states."""
     states = [share_state_key(GROUP, world.topic_id, number) for number in range(world.partitions)]
     topic_name, key = world.rng.choice([(GROUP_TOPIC, GROUP), *((SHARE_STATE_TOPIC, state) for state in states)])
+    for _ in range(world.rng.choice((1, 2, 3))):
+        _move(world, topic_name, key)
+        await asyncio.sleep(world.rng.uniform(0, 0.5))
+
+
+async def _move_at_first(world: World) -> None:
+    """Move the group's coordinator while the share-partitions are being initialised."""
+    for _ in range(20):
+        await asyncio.sleep(world.rng.uniform(0, 0.1))
+        _move(world, GROUP_TOPIC, GROUP)
+
+
+def _move(world: World, topic_name: str, key: str) -> None:
+    image = world.cluster.metadata.image
     topic = image.topic(topic_name)
-    if topic is None:
-        return
-    world.faults.counts["coordinator moved"] += 1
-    node_id = world.rng.choice(sorted(image.brokers))
-    world.cluster.move_leader(topic_name, partition_of_key(key, topic.num_partitions), node_id)
+    if topic is not None:
+        world.faults.counts["coordinator moved"] += 1
+        node_id = world.rng.choice(sorted(image.brokers))
+        world.cluster.move_leader(topic_name, partition_of_key(key, topic.num_partitions), node_id)
 
 
 async def _kill_broker(world: World) -> None:

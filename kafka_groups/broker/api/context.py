@@ -17,11 +17,13 @@ class ConnectionInfo:
         id: Number of the connection, unique while the broker runs.
         host: The client's address as the coordinator shows it for a member (`/127.0.0.1`, as in Kafka).
         authentication: How far the client is with authenticating. None if it need not authenticate.
+        is_peer: Whether the client is another broker of the cluster.
     """
 
     id: int
     host: str
     authentication: Authentication | None = field(default=None, eq=False)
+    is_peer: bool = False
 
 
 @frozen

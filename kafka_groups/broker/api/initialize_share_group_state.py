@@ -1,6 +1,7 @@
 """InitializeShareGroupState (key 83), v0: the group coordinator has the state of share-partitions created (KIP-932).
 
-As in Kafka, a state that exists begins afresh, also at an equal state epoch. Errors per partition: NOT_COORDINATOR,
+As in Kafka, a state that exists begins afresh, also at an equal state epoch. But the brokers of this cluster may ask
+twice, if an answer was lost: a state that exists is not touched for them. Errors per partition: NOT_COORDINATOR,
 INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION, FENCED_STATE_EPOCH.
 """
 
@@ -27,7 +28,9 @@ async def handle(
         check_share_coordinator(services, key)
         check_existing(services, key)
         outcome: Outcome[None] = Outcome()
-        services.share_coordinator.initialize(key, partition.state_epoch, partition.start_offset, outcome)
+        coordinator = services.share_coordinator
+        begin = coordinator.create if context.connection.is_peer else coordinator.initialize
+        begin(key, partition.state_epoch, partition.start_offset, outcome)
         await outcome.wait()
 
     return InitializeShareGroupStateResponse(results=await each_settled(request, initialize))

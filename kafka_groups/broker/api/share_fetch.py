@@ -92,7 +92,10 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
         await _wait_for_bytes(fetching, request.max_wait_ms, context)
         fetched = services.share.collect(fetching, context.now_ms)
     notify_changed(services)
-    return _response(fetching, fetched, await settled.wait(), services)
+    if not settled.is_there:
+        await settled.wait()
+        fetched = services.share.confirm(fetching, fetched)
+    return _response(fetching, fetched, settled.now(), services)
 
 
 async def _close(fetching: ShareFetching, context: RequestContext) -> None:

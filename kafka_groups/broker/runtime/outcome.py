@@ -28,6 +28,11 @@ class Outcome(Generic[T]):
         if self._arrival is not None and not self._arrival.done():
             self._arrival.set_result(None)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is an outcome."""
+        return self._outcome is not _MISSING
+
     async def wait(self) -> T:
         """Wait for the response and return it.
 

@@ -38,8 +38,9 @@ __all__ = ["SharePersister"]
 T = TypeVar("T")
 
 _RETRIABLE = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
-_FIRST_BACK_OFF_MS = 50
-_MOST_TRIES = 6
+_FIRST_BACK_OFF_MS, _MOST_BACK_OFF_MS = 50, 1_000
+_MOST_TRIES = 12
+"""With these, a coordinator may be away for some eight seconds. Kafka waits longer, and tries less often."""
 
 AnyShareCoordinator = ShareCoordinator | RemoteShareCoordinator
 """That of this broker, or of another one."""
@@ -105,8 +106,18 @@ class SharePersister:
         self._ask(key, lambda coordinator, end: coordinator.create(key, state_epoch, start_offset, end), done)
 
     def restart(self, key: StateKey, state_epoch: int, start_offset: int, done: Done[None]) -> None:
-        """Begin the state of a share-partition afresh, or create it. The arguments are those of `create`."""
-        self._ask(key, lambda coordinator, end: coordinator.initialize(key, state_epoch, start_offset, end), done)
+        """Begin the state of a share-partition afresh, or create it. The arguments are those of `create`.
+
+        It is deleted and created. Each of the two may be repeated, if an answer is lost.
+        """
+
+        def deleted(error: BrokerError | None) -> None:
+            if error is None:
+                self.create(key, state_epoch, start_offset, done)
+            else:
+                done(error)
+
+        self.delete(key, deleted)
 
     def delete(self, key: StateKey, done: Done[None]) -> None:
         """Delete the state of a share-partition, if it has one."""
@@ -156,7 +167,7 @@ class SharePersister:
 
     def _answered(self, question: _Question, number: int, outcome: object) -> None:
         if isinstance(outcome, _RETRIABLE) and number < _MOST_TRIES:
-            back_off_ms = _FIRST_BACK_OFF_MS * 2 ** (number - 1)
+            back_off_ms = min(_FIRST_BACK_OFF_MS * 2 ** (number - 1), _MOST_BACK_OFF_MS)
             self._later(back_off_ms, partial(self._try, question, number + 1))
         else:
             question.done(outcome)

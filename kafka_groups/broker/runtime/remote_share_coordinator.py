@@ -62,27 +62,11 @@ class RemoteShareCoordinator:
         self._peers = peers
         self._node_id = node_id
 
-    def initialize(self, key: StateKey, state_epoch: int, start_offset: int, done: Done[None]) -> None:
-        """Create the state of a share-partition, or begin it afresh."""
+    def create(self, key: StateKey, state_epoch: int, start_offset: int, done: Done[None]) -> None:
+        """Create the state of a share-partition, unless it has one."""
         partition = InitializeShareStatePartition(partition=key[2], state_epoch=state_epoch, start_offset=start_offset)
         topic = InitializeShareStateTopic(topic_id=key[1], partitions=(partition,))
         self._ask(InitializeShareGroupStateRequest(group_id=key[0], topics=(topic,)), _nothing, done)
-
-    def create(self, key: StateKey, state_epoch: int, start_offset: int, done: Done[None]) -> None:
-        """Create the state of a share-partition, unless it has one.
-
-        The request to create one would begin it afresh, so the first question is whether there is one.
-        """
-
-        def found(state: StateRead | BrokerError | None) -> None:
-            if isinstance(state, BrokerError):
-                done(state)
-            elif state is None:
-                self.initialize(key, state_epoch, start_offset, done)
-            else:
-                done(None)
-
-        self.summarize(key, found)
 
     def read(self, key: StateKey, leader_epoch: int, done: Done[StateRead]) -> None:
         """Return the state of a share-partition for a leader with the given epoch. It has no count."""

@@ -1,13 +1,14 @@
 """A share fetch in progress: what it asks for, and what it found so far."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Self, TypeAlias
 
 from attrs import define, frozen
 
+from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.reading import NOTHING, Acquired
 from kafka_groups.broker.share_partitions.sessions import ShareSession, ShareSessionKey
-from kafka_groups.errors import BrokerError
+from kafka_groups.errors import BrokerError, NotLeaderOrFollowerError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import INITIAL_EPOCH, AcquireMode
 from kafka_groups.types import TopicIdPartition
@@ -59,10 +60,26 @@ class FetchRequested:
 
 @frozen
 class FetchedPartition:
-    """The result of one partition in a share fetch: records (possibly none), or an error."""
+    """The result of one partition in a share fetch: records (possibly none), or an error.
+
+    Attributes:
+        acquired: The records.
+        error: The error.
+        share_partition: Where the records were acquired.
+    """
 
     acquired: Acquired = NOTHING
     error: BrokerError | None = None
+    share_partition: SharePartition | None = None
+
+    def confirmed(self, member_id: str, is_led: Callable[[SharePartition], bool]) -> Self:
+        """Return the result as it is some time later: without records that the member does not hold any more."""
+        share_partition, ranges = self.share_partition, self.acquired.ranges
+        if share_partition is None or not ranges:
+            return self
+        if not is_led(share_partition):
+            return type(self)(error=NotLeaderOrFollowerError(f"{share_partition.key} has another leader by now."))
+        return self if all(share_partition.holds(member_id, each) for each in ranges) else type(self)()
 
 
 @define(eq=False)

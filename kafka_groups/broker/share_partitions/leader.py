@@ -151,6 +151,16 @@ class SharePartitionLeader:
             for partition, each in found.items()
         }
 
+    def confirm(
+        self, fetching: ShareFetching, fetched: Mapping[TopicIdPartition, FetchedPartition]
+    ) -> dict[TopicIdPartition, FetchedPartition]:
+        """Return what `collect` returned some time ago, without the records that others may have by now.
+
+        A response may wait until its acknowledgements are written. Meanwhile the partition may have moved, or the locks
+        of the new records have expired. Kafka sends such records all the same.
+        """
+        return {partition: each.confirmed(fetching.key.member_id, self._led.has) for partition, each in fetched.items()}
+
     # ------------------------------------------------------------------------------------- acknowledge
 
     def begin_acknowledge(self, key: ShareSessionKey, epoch: int) -> None:
@@ -353,7 +363,7 @@ class SharePartitionLeader:
         except BrokerError as error:
             return FetchedPartition(error=error)
         self._led.reschedule(share_partition)
-        return FetchedPartition(acquired)
+        return FetchedPartition(acquired, share_partition=share_partition)
 
     def _plan_or_refuse(
         self, key: SharePartitionKey, acknowledgement: Acknowledgement, now_ms: int

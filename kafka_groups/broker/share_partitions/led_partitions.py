@@ -94,6 +94,10 @@ class LedSharePartitions:
         """Number of loaded share-partitions."""
         return len(self._loaded)
 
+    def has(self, share_partition: SharePartition) -> bool:
+        """Return whether this broker still leads a share-partition, and has not loaded it again."""
+        return self._loaded.get(share_partition.key) is share_partition
+
     def log_of(self, partition: TopicIdPartition) -> ShareLog:
         """Return the log of an existing partition."""
         return self._logs.get(partition.topic_id, partition.partition)

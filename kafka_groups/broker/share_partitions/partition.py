@@ -82,6 +82,12 @@ class SharePartition:
             or self.in_flight.window_size < config.partition_max_record_locks
         )
 
+    def holds(self, member_id: str, acquired: AcquiredRecords) -> bool:
+        """Return whether a member still has all records of a range that it acquired."""
+        first = max(acquired.first_offset, self.in_flight.start_offset)
+        runs = self.in_flight.between(first, acquired.last_offset)
+        return all(run.value is not None and run.value.owner == member_id for run in runs)
+
     def next_deadline_ms(self) -> int | None:
         """Return the time at which the next acquisition lock expires."""
         return self.in_flight.next_lock_deadline_ms()

@@ -121,7 +121,7 @@ def test_a_coordinator_that_is_away_is_asked_again_for_a_while() -> None:
     states._persister.create((GROUP, TOPIC, PARTITION), 0, 5, outcomes.append)
     turns.run()
     assert [type(each) for each in outcomes] == [CoordinatorNotAvailableError]
-    assert turns.now_ms - began_ms == 50 + 100 + 200 + 400 + 800
+    assert turns.now_ms - began_ms == 50 + 100 + 200 + 400 + 800 + 6 * 1_000
 
 
 def test_a_coordinator_that_comes_back_in_time_answers() -> None:

@@ -86,11 +86,11 @@ def give_up_initialization(draft: Draft, partitions: TopicPartitions) -> None:
 
 
 def begin_restart(draft: Draft, partitions: TopicPartitions, names: Mapping[UUID, str]) -> None:
-    """Start to give partitions other start offsets. Those without state get one."""
+    """Start to give partitions other start offsets. Until that has ended, they count as without state."""
     known = draft.group.state_partitions
-    missing = _minus(partitions, known.initialized)
-    initializing = _union(known.initializing, missing)
-    _write(draft, evolve(known, initializing=initializing, topic_names={**known.topic_names, **names}))
+    initializing, initialized = _union(known.initializing, partitions), _minus(known.initialized, partitions)
+    names = {**known.topic_names, **names}
+    _write(draft, evolve(known, initializing=initializing, initialized=initialized, topic_names=names))
 
 
 def begin_deletion(draft: Draft, topic_ids: Collection[UUID]) -> frozenset[UUID]:

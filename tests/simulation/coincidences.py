@@ -1,0 +1,76 @@
+"""Moments that matter and are rare: counts how often a run hits each of them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from kafka_groups.broker.coordinators.groups.effects import InitializeShareState
+from kafka_groups.broker.coordinators.groups.shard import GroupShard
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
+from kafka_groups.broker.runtime.persister import SharePersister
+from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitions
+from kafka_groups.broker.share_partitions.writing import StateWriter
+from kafka_groups.errors import CoordinatorNotAvailableError, FencedLeaderEpochError, FencedStateEpochError
+
+COINCIDENCES = (
+    "acknowledgement pending when the leader moved",
+    "write fenced",
+    "write repeated after a lost answer",
+    "load interrupted",
+    "request waiting at unload",
+    "initialisation resumed",
+)
+
+
+@contextmanager
+def counted(counts: Counter[str]) -> Iterator[None]:
+    """Count coincidences while the block runs."""
+    pending, fenced, repeated, interrupted, waiting, resumed = COINCIDENCES
+
+    def dropping(led: LedSharePartitions, key: Any) -> None:
+        writer = led._writers.get(key)
+        counts[pending] += key in led._loaded and writer is not None and writer.is_busy
+
+    def written(_writer: StateWriter, _changes: Any, error: Any) -> None:
+        counts[fenced] += isinstance(error, FencedLeaderEpochError | FencedStateEpochError)
+
+    def answered(_persister: SharePersister, _question: Any, _number: int, outcome: Any) -> None:
+        lost = isinstance(outcome, CoordinatorNotAvailableError) and "did not answer" in str(outcome)
+        counts[repeated] += lost
+
+    def resigning(_runtime: CoordinatorRuntime[Any], led: Any) -> None:
+        counts[interrupted] += not led.is_active
+        counts[waiting] += bool(led.unanswered or led.parked)
+
+    def loaded(_shard: GroupShard, result: Any) -> None:
+        counts[resumed] += any(isinstance(effect, InitializeShareState) for effect in result.effects)
+
+    with ExitStack() as stack:
+        for owner, name, look in (
+            (LedSharePartitions, "drop", dropping),
+            (StateWriter, "_written", written),
+            (SharePersister, "_answered", answered),
+            (CoordinatorRuntime, "_resign", resigning),
+        ):
+            stack.enter_context(patch.object(owner, name, _before(getattr(owner, name), look)))
+        stack.enter_context(patch.object(GroupShard, "loaded", _after(GroupShard.loaded, loaded)))
+        yield
+
+
+def _before(method: Callable[..., Any], look: Callable[..., None]) -> Callable[..., Any]:
+    def wrapped(*arguments: Any) -> Any:
+        look(*arguments)
+        return method(*arguments)
+
+    return wrapped
+
+
+def _after(method: Callable[..., Any], look: Callable[..., None]) -> Callable[..., Any]:
+    def wrapped(owner: Any, *arguments: Any) -> Any:
+        result = method(owner, *arguments)
+        look(owner, result)
+        return result
+
+    return wrapped
