@@ -23,6 +23,10 @@ _KINDS = (AcknowledgeType.ACCEPT,) * 90 + (AcknowledgeType.RELEASE,) * 5 + (Ackn
 _KINDS_WITH_RENEW = (*_KINDS, AcknowledgeType.RENEW, AcknowledgeType.RENEW)
 
 
+_MOST_ERRORS_AT_ONCE = 100
+"""So many polls in a row may fail without time passing."""
+
+
 class Member:
     """One member of the group with its application.
 
@@ -64,6 +68,7 @@ class Member:
         self._is_calm = False
         self._task: asyncio.Task[None] | None = None
         self._stale: list[str] = []
+        self._errors_at = (0, 0)
         self._said: Counter[Place] = Counter()
         self._told: Counter[Place] = Counter()
         self._confirmed: set[Place] = set()
@@ -123,7 +128,13 @@ class Member:
                 await self._process(records)
             except KafkaGroupsError as error:
                 self._trace.note(self.name, "met", error)
-                continue  # an error of the background, such as no reachable broker; a real application logs it
+                self._note_error(error)  # of the background, such as no reachable broker; a real application logs it
+
+    def _note_error(self, error: KafkaGroupsError) -> None:
+        """Give up if polls fail without taking time: then the consumer has failed for good, which nothing may cause."""
+        now_ms = self._clock.now_ms()
+        self._errors_at = (now_ms, self._errors_at[1] + 1) if self._errors_at[0] == now_ms else (now_ms, 1)
+        assert self._errors_at[1] < _MOST_ERRORS_AT_ONCE, f"{self.name} cannot go on: {error!r}"
 
     async def _process(self, records: ShareRecords) -> None:
         now_ms = self._clock.now_ms()

@@ -10,6 +10,7 @@ import pytest
 from kafka_groups.broker.coordinators.share_state import shard
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.runs import Run
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
 from kafka_groups.broker.runtime.persister import SharePersister
 from kafka_groups.broker.share_partitions import acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
@@ -90,6 +91,21 @@ def states_change_without_records(patch: Patch) -> None:
         return append(self, kept, *rest) if kept else self.end_offset
 
     patch.setattr(InternalLog, "append_records", append_snapshots)
+
+
+def replay_is_skipped_after_loading(patch: Patch) -> None:
+    """The next coordinator begins without what the log tells."""
+    load_slice = CoordinatorRuntime._load_slice
+
+    def load_nothing(self: CoordinatorRuntime[Any]) -> None:
+        for led in self._loading:
+            led.shard.replay = lambda _record, _offset: None
+        load_slice(self)
+        for led in self._led.values():
+            if led.is_active:
+                vars(led.shard).pop("replay", None)
+
+    patch.setattr(CoordinatorRuntime, "_load_slice", load_nothing)
 
 
 def old_leaders_are_not_fenced(patch: Patch) -> None:
@@ -202,6 +218,7 @@ MUTANTS: Mapping[str, Plant] = {
         delivery_count_stands_still,
         nothing_is_persisted,
         states_change_without_records,
+        replay_is_skipped_after_loading,
         old_leaders_are_not_fenced,
         pending_records_are_acquired_again,
         failures_are_not_told,

@@ -33,6 +33,10 @@ class ShareFetchLimits:
         """Whether the limits allow no records at all."""
         return self.max_bytes <= 0 or self.max_records <= 0
 
+    def share_of_bytes(self, partitions: int) -> int:
+        """Return how many bytes one of some partitions may give."""
+        return max(self.max_bytes // max(partitions, 1), 1)
+
 
 @frozen
 class FetchRequested:

@@ -327,7 +327,7 @@ class SharePartitionLeader:
 
     def _available_bytes(self, fetching: ShareFetching, share_partitions: Sequence[SharePartition]) -> int:
         able = self._able(fetching, share_partitions)
-        most_of_each = _share_of(fetching.requested.limits.max_bytes, len(able))
+        most_of_each = fetching.requested.limits.share_of_bytes(len(able))
         return sum(min(self._bytes_in(each), most_of_each) for each in able)
 
     def _acquire_all(
@@ -335,7 +335,7 @@ class SharePartitionLeader:
     ) -> dict[TopicIdPartition, FetchedPartition]:
         limits = fetching.requested.limits
         bytes_left, records_left = limits.max_bytes, limits.max_records
-        most_of_each = _share_of(limits.max_bytes, len(able))
+        most_of_each = limits.share_of_bytes(len(able))
         answers: dict[TopicIdPartition, FetchedPartition] = {}
         for share_partition in able:
             if records_left <= 0:
@@ -394,10 +394,6 @@ class SharePartitionLeader:
                 outcomes.add(partition, None)
             else:
                 self._led.write(share_partition, StateChange(released, done=partial(outcomes.add, partition)))
-
-
-def _share_of(max_bytes: int, partitions: int) -> int:
-    return max(max_bytes // max(partitions, 1), 1)
 
 
 def _ignore(_outcome: object) -> None:

@@ -242,7 +242,8 @@ class LedSharePartitions:
 
     def reschedule(self, share_partition: SharePartition) -> None:
         """Store a share-partition's next deadline. Call this after each operation on it."""
-        self._deadlines.set(share_partition.key, share_partition.next_deadline_ms())
+        if self.has(share_partition):  # one that was dropped has no deadline that anything could meet
+            self._deadlines.set(share_partition.key, share_partition.next_deadline_ms())
 
     def next_deadline_ms(self) -> int | None:
         """Return the time at which the next acquisition lock expires."""

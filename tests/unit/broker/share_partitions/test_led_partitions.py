@@ -229,6 +229,15 @@ class TestWriting:
         assert bench.load() is None
         assert len(bench.persister.reads) == 1
 
+    def test_what_was_dropped_has_no_deadline(self, bench: Bench) -> None:
+        share_partition = bench.loaded()
+        share_partition.acquire("bob", batches_of(5), AcquisitionLimits(5, 5), CONFIG, 1_000)
+        bench.persister.refuses_with = FencedLeaderEpochError()
+        batches = share_partition.begin_acknowledge(Acknowledgement("bob", (acked(0, 1, 1),)), CONFIG, 1_000)
+        bench.led.write(share_partition, StateChange(batches, done=bench.outcomes.append))
+        assert len(bench.led) == 0
+        assert bench.led.next_deadline_ms() is None
+
     def test_an_expiry_that_is_refused_at_once_is_an_error(self, bench: Bench) -> None:
         share_partition = bench.loaded()
         share_partition.acquire("ann", batches_of(10), AcquisitionLimits(10, 10), CONFIG, 1_000)
