@@ -9,6 +9,8 @@ from kafka_groups.net.clock import Clock
 __all__ = ["BrokerRuntime", "Expiring"]
 
 _NEVER = float("inf")
+_MOST_UNMET = 100
+"""So many times in a row may expiring leave the same deadline."""
 
 
 class Expiring(Protocol):
@@ -37,6 +39,7 @@ class BrokerRuntime:
         self._expiring = tuple(expiring)
         self._on_failure = on_failure
         self._wake_up_ms = _NEVER
+        self._unmet = 0
         self._sleeper: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -68,7 +71,14 @@ class BrokerRuntime:
                 deadline_ms = each.next_deadline_ms()
                 if deadline_ms is not None and deadline_ms <= now_ms:
                     each.expire(now_ms)
+                    self._check_progress(each, deadline_ms)
             await self._sleep_until(self._next_deadline_ms())
+
+    def _check_progress(self, expired: Expiring, deadline_ms: int) -> None:
+        """Raise an error instead of expiring the same thing for ever, which would keep everything else from running."""
+        self._unmet = self._unmet + 1 if expired.next_deadline_ms() == deadline_ms else 0
+        if self._unmet >= _MOST_UNMET:
+            raise RuntimeError(f"{expired!r} does not meet its deadline at {deadline_ms} ms, which has passed.")
 
     async def _sleep_until(self, deadline_ms: float) -> None:
         loop = asyncio.get_running_loop()

@@ -98,3 +98,27 @@ def test_failure_is_handed_on() -> None:
         await runtime.stop()
 
     run_simulated(program, 1)
+
+
+class Stubborn(Deadlines):
+    """Has a deadline that nothing removes."""
+
+    def expire(self, now_ms: int) -> None:
+        self.expired.append((now_ms, now_ms))
+
+
+def test_a_deadline_that_is_never_met_is_an_error_and_not_an_endless_loop() -> None:
+    failures: list[BaseException] = []
+
+    async def program(sim: Simulation) -> None:
+        stubborn = Stubborn()
+        stubborn.pending = [sim.clock.now_ms()]
+        runtime = BrokerRuntime(sim.clock, (stubborn,), failures.append)
+        runtime.start("runtime under test")
+        await asyncio.sleep(1)
+        assert len(stubborn.expired) == 100
+        await runtime.stop()
+
+    run_simulated(program, 1)
+    [failure] = failures
+    assert "does not meet its deadline" in str(failure)
