@@ -84,8 +84,9 @@ class SharePartition:
 
     def holds(self, member_id: str, acquired: AcquiredRecords) -> bool:
         """Return whether a member still has all records of a range that it acquired."""
-        first = max(acquired.first_offset, self.in_flight.start_offset)
-        runs = self.in_flight.between(first, acquired.last_offset)
+        if acquired.first_offset < self.in_flight.start_offset:
+            return False  # others have finished them
+        runs = self.in_flight.between(acquired.first_offset, acquired.last_offset)
         return all(run.value is not None and run.value.owner == member_id for run in runs)
 
     def next_deadline_ms(self) -> int | None:
