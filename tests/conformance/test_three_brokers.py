@@ -26,7 +26,7 @@ SETTINGS = {
     "offsets.topic.num.partitions": 3,
     "share.coordinator.state.topic.num.partitions": 3,
 }
-KINDS = ("memory", "tcp", pytest.param("kafka", marks=[pytest.mark.real_kafka, pytest.mark.slow]))
+KINDS = ("memory", "tcp", pytest.param("kafka", marks=[pytest.mark.real_kafka, pytest.mark.long]))
 
 
 @pytest.fixture(scope="module")
