@@ -5,14 +5,12 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC, leader_of
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.config.broker import BrokerSettings
 from kafka_groups.errors import CoordinatorNotAvailableError
 
-__all__ = ["InternalTopic", "internal_topics", "leader_epoch_of"]
-
-_FIRST_LEADER_EPOCH = 0
+__all__ = ["InternalTopic", "internal_topics"]
 
 
 @frozen
@@ -70,9 +68,3 @@ def internal_topics(settings: BrokerSettings, metadata: ClusterMetadata) -> Mapp
         metadata,
     )
     return {topic.name: topic for topic in (groups, share_state)}
-
-
-def leader_epoch_of(topic: TopicMetadata, index: int) -> int:
-    """Return the epoch in which records are appended to a partition."""
-    led = leader_of(topic, index)
-    return _FIRST_LEADER_EPOCH if led is None else led.leader_epoch

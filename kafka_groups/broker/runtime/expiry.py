@@ -75,7 +75,7 @@ class BrokerRuntime:
             await self._sleep_until(self._next_deadline_ms())
 
     def _check_progress(self, expired: Expiring, deadline_ms: int) -> None:
-        """Raise an error instead of expiring the same thing for ever, which would keep everything else from running."""
+        """Raise an error instead of expiring the same thing indefinitely, which would block the event loop."""
         self._unmet = self._unmet + 1 if expired.next_deadline_ms() == deadline_ms else 0
         if self._unmet >= _MOST_UNMET:
             raise RuntimeError(f"{expired!r} does not meet its deadline at {deadline_ms} ms, which has passed.")

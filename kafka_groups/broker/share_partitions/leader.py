@@ -156,8 +156,8 @@ class SharePartitionLeader:
     ) -> dict[TopicIdPartition, FetchedPartition]:
         """Return what `collect` returned some time ago, without the records that others may have by now.
 
-        A response may wait until its acknowledgements are written. Meanwhile the partition may have moved, or the locks
-        of the new records have expired. Kafka sends such records all the same.
+        A response may wait until its acknowledgements are written. By then, the partition may have moved, or the locks
+        of the new records may have expired. Kafka still sends such records.
         """
         return {partition: each.confirmed(fetching.key.member_id, self._led.has) for partition, each in fetched.items()}
 

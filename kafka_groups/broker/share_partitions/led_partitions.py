@@ -218,7 +218,7 @@ class LedSharePartitions:
         As in Kafka, waiting fetches check again if the start offset moves, but not if records were merely released.
         `change.done` gets NotLeaderOrFollowerError if another leader or another state has taken over,
         UnknownServerError if the state was deleted, and CoordinatorNotAvailableError if the coordinator could not be
-        reached. Only in the last case the share-partition goes on.
+        reached. Only in the last case the share-partition stays loaded.
         """
         if change.batches:
             self._writer_of(share_partition).add(change)
@@ -314,14 +314,14 @@ class LedSharePartitions:
         if error is None:
             for change in ended.changes:
                 self._state.history.add(key.group_id, key.partition, change.batches, change.acknowledged)
-        self._go_on(writer, ended)
+        self._after_write(writer, ended)
         for change in ended.changes:
             change.done(None if error is None else _as_seen_by_clients(error))
         if ended.is_late and self._changed:
             self.on_late_change()
 
-    def _go_on(self, writer: StateWriter, ended: EndedWrite) -> None:
-        """Go on with a share-partition after a write, or without it."""
+    def _after_write(self, writer: StateWriter, ended: EndedWrite) -> None:
+        """Keep or drop a share-partition after a write."""
         key = writer.share_partition.key
         is_loaded = self._loaded.get(key) is writer.share_partition
         if is_loaded and ended.error is not None and not isinstance(ended.error, _COORDINATOR_IS_AWAY):
