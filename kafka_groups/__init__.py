@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
+    from kafka_groups.admin import AsyncKafkaAdmin, KafkaAdmin
     from kafka_groups.share import (
         Acknowledged,
         ArchivedRecords,
@@ -27,11 +28,13 @@ __all__ = [
     "AcknowledgeType",
     "Acknowledged",
     "ArchivedRecords",
+    "AsyncKafkaAdmin",
     "AsyncKafkaShareConsumer",
     "CommitResult",
     "ConsumerCounts",
     "ConsumerState",
     "DeserializationContext",
+    "KafkaAdmin",
     "KafkaShareConsumer",
     "ShareRecord",
     "ShareRecords",
@@ -44,11 +47,13 @@ _MODULES = MappingProxyType({
     "AcknowledgeType": "types",
     "Acknowledged": "share.delivery.commits",
     "ArchivedRecords": "share.archiving",
+    "AsyncKafkaAdmin": "admin.aio",
     "AsyncKafkaShareConsumer": "share.aio",
     "CommitResult": "share.delivery.commits",
     "ConsumerCounts": "share.delivery.counts",
     "ConsumerState": "types",
     "DeserializationContext": "share.delivery.deserializers",
+    "KafkaAdmin": "admin.admin",
     "KafkaShareConsumer": "share.consumer",
     "ShareRecord": "share.delivery.records",
     "ShareRecords": "share.delivery.batch",

@@ -14,14 +14,15 @@ def import_on_first_use(
 
     Args:
         package: The package's `__name__`.
-        modules: Maps each public name to the module that defines it, relative to the package.
+        modules: Maps each public name to the module that defines it, relative to the package; one that begins with a
+            dot is next to the package.
     """
     module = sys.modules[package]
 
     def get(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
-        value: object = getattr(import_module(f"{package}.{modules[name]}"), name)
+        value: object = getattr(import_module(f".{modules[name]}", package), name)
         setattr(module, name, value)
         return value
 

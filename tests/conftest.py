@@ -2,8 +2,10 @@
 
 import gc
 import json
+import logging
 import signal
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +75,28 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None]:
+    """Fail a test that leaves a logger with another level: later ones would miss what is logged, in whatever order."""
+    result = yield
+    changed = [logger for logger in _package_loggers() if logger.level]
+    for logger in changed:
+        logger.setLevel(logging.NOTSET)
+    assert not changed, f"the test left levels at {changed}: set them with caplog"
+    return result
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Show what tests recorded as `to_show`, from whichever process."""
     for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
         for name, value in report.user_properties:
             if name == "to_show":
                 terminalreporter.write_line(f"\n{value}")
+
+
+def _package_loggers() -> list[logging.Logger]:
+    loggers = logging.Logger.manager.loggerDict.values()
+    return [it for it in loggers if isinstance(it, logging.Logger) and it.name.startswith("kafka_groups")]
 
 
 def _groups_file(config: pytest.Config) -> Path:

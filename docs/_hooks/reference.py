@@ -15,10 +15,22 @@ from typing import Any
 from pyspark.sql.pandas.types import from_arrow_type
 
 from kafka_groups.broker.api.handlers import HANDLERS
+from kafka_groups.broker.coordinators.groups.classic.states import (
+    CLASSIC_GROUP_TRANSITIONS,
+    ClassicGroupEvent,
+    ClassicGroupState,
+)
+from kafka_groups.broker.coordinators.groups.consumer.states import (
+    CONSUMER_GROUP_TRANSITIONS,
+    ConsumerGroupEvent,
+    ConsumerGroupState,
+)
+from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, Profile
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt, UnbuiltKind
 from kafka_groups.client.membership import states as member_states
+from kafka_groups.config.admin import admin_keys
 from kafka_groups.config.broker import broker_keys, group_keys
 from kafka_groups.config.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.keys import Key
@@ -46,10 +58,22 @@ def share_consumer() -> Iterator[str]:
         yield from _entry("consumer", key, keyword=attribute)
 
 
+def admin_client() -> Iterator[str]:
+    """The keys of an admin client, which are keys of a share consumer."""
+    yield ", ".join(f"[`{key.name}`](#consumer-{key.name})" for key in admin_keys().values())
+
+
 def consumer_metrics() -> Iterator[str]:
     """The metrics of a share consumer."""
     yield from _table_head("Name", "Unit", "Meaning")
     for metric in METRICS:
+        yield _row(f"`{metric.name}`", metric.unit, metric.doc)
+
+
+def broker_metrics() -> Iterator[str]:
+    """The metrics of an embedded broker."""
+    yield from _table_head("Name", "Unit", "Meaning")
+    for metric in BROKER_METRICS:
         yield _row(f"`{metric.name}`", metric.unit, metric.doc)
 
 
@@ -71,7 +95,7 @@ def foreign() -> Iterator[str]:
 
 
 def share_group() -> Iterator[str]:
-    """The configuration of a share group."""
+    """The configuration of a group."""
     return _entries("group", group_keys().values(), lambda name: _since(name, Profile.has_group_key))
 
 
@@ -116,6 +140,30 @@ def consumer_state() -> Iterator[str]:
 def member_transition() -> Iterator[str]:
     """Where each event takes a member."""
     return _transitions(member_states.MemberState, member_states.MemberEvent, member_states.TRANSITIONS)
+
+
+def classic_group_state() -> Iterator[str]:
+    """The states of a classic group."""
+    yield from _table_head("State", "Meaning")
+    for name, meaning in _documented(ClassicGroupState).items():
+        yield _row(ClassicGroupState[name].value, meaning)
+
+
+def classic_group_transition() -> Iterator[str]:
+    """What changes the state of a classic group."""
+    return _transitions(ClassicGroupState, ClassicGroupEvent, CLASSIC_GROUP_TRANSITIONS, lambda state: state.value)
+
+
+def consumer_group_state() -> Iterator[str]:
+    """The states of a consumer group."""
+    yield from _table_head("State", "Meaning")
+    for name, meaning in _documented(ConsumerGroupState).items():
+        yield _row(ConsumerGroupState[name].value, meaning)
+
+
+def consumer_group_transition() -> Iterator[str]:
+    """What changes the state of a consumer group."""
+    return _transitions(ConsumerGroupState, ConsumerGroupEvent, CONSUMER_GROUP_TRANSITIONS, lambda state: state.value)
 
 
 def record_event() -> Iterator[str]:
@@ -214,8 +262,15 @@ def _documented(kind: type[enum.Enum]) -> Mapping[str, str]:
     return found
 
 
+def _worded(member: enum.Enum) -> str:
+    return member.name.lower().replace("_", " ")
+
+
 def _transitions(
-    states: type[enum.Enum], events: type[enum.Enum], table: Mapping[tuple[Any, Any], enum.Enum]
+    states: type[enum.Enum],
+    events: type[enum.Enum],
+    table: Mapping[tuple[Any, Any], enum.Enum],
+    named: Callable[[enum.Enum], str] = _worded,
 ) -> Iterator[str]:
     """One row for each event that can happen in a state."""
     yield from _table_head("State", "Event", "Next state")
@@ -223,12 +278,8 @@ def _transitions(
         for event in events:
             after = table.get((state, event))
             if after is not None:
-                target = "(unchanged)" if after is state else _worded(after)
-                yield _row(f"**{_worded(state)}**", _worded(event), target)
-
-
-def _worded(member: enum.Enum) -> str:
-    return member.name.lower().replace("_", " ")
+                target = "(unchanged)" if after is state else named(after)
+                yield _row(f"**{named(state)}**", _worded(event), target)
 
 
 def _own(error: type[KafkaGroupsError]) -> Iterator[type[KafkaGroupsError]]:
@@ -286,7 +337,9 @@ def _row(*cells: str) -> str:
 
 _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "share-consumer": share_consumer,
+    "admin-client": admin_client,
     "consumer-metrics": consumer_metrics,
+    "broker-metrics": broker_metrics,
     "forbidden": forbidden,
     "foreign": foreign,
     "share-group": share_group,
@@ -297,6 +350,10 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "consumer-states": consumer_state,
     "member-states": member_state,
     "member-transitions": member_transition,
+    "classic-group-states": classic_group_state,
+    "classic-group-transitions": classic_group_transition,
+    "consumer-group-states": consumer_group_state,
+    "consumer-group-transitions": consumer_group_transition,
     "record-events": record_event,
     "record-transitions": record_transition,
     "served-apis": served_api,

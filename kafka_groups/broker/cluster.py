@@ -2,11 +2,13 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import copy_context
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
 from kafka_groups.broker.cluster_core import ClusterCore, cluster_network, cluster_parts
 from kafka_groups.broker.faults import Faults
+from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import TopicMetadata
@@ -75,6 +77,7 @@ class EmbeddedCluster:
         self._core = ClusterCore(brokers, port, parts)
         self._thread: LoopThread | None = None
         self._state = "not started"
+        self._context = copy_context()
 
     def __repr__(self) -> str:
         return f"<EmbeddedCluster of {self._core.size}: {self._state}{self._addresses()}>"
@@ -152,6 +155,7 @@ class EmbeddedCluster:
         self._must_be("not started")
         await self._core.start()
         self._state = "running"
+        self._context = copy_context()
 
     async def stop_async(self) -> None:
         """Stop the brokers that `start_async` started.
@@ -196,6 +200,11 @@ class EmbeddedCluster:
         return self._core.parts.metadata
 
     @property
+    def logs(self) -> LogStore:
+        """The logs of all partitions. In the `with` form, only read them."""
+        return self._core.parts.logs
+
+    @property
     def faults(self) -> Faults:
         """The faults that the brokers inject."""
         return self._core.parts.faults
@@ -204,6 +213,11 @@ class EmbeddedCluster:
     def unexpected_errors(self) -> tuple[BaseException, ...]:
         """Internal errors of the brokers, which are bugs in this package. Raised when the cluster stops."""
         return tuple(self._core.failures)
+
+    @property
+    def running_brokers(self) -> tuple[int, ...]:
+        """Node ids of the brokers that are running."""
+        return tuple(sorted(self._core.nodes))
 
     @property
     def open_connections(self) -> int:
@@ -306,6 +320,17 @@ class EmbeddedCluster:
         """
         return ObservedGroup(group_id, self._core.parts, self._on_loop, self._own_thread)
 
+    def metrics(self, node_id: int | None = None) -> Mapping[str, int]:
+        """Return the metrics of a running broker, or their sums over all of them, by Kafka's names.
+
+        Args:
+            node_id: The broker.
+
+        Raises:
+            ValueError: The broker is not running.
+        """
+        return self._on_loop(lambda: self._core.metrics(node_id))
+
     def stop_broker(self, node_id: int) -> None:
         """Stop a broker and wait until it has stopped. For the `with` form."""
         self._own_thread().run(self._core.stop_node(node_id))
@@ -353,7 +378,9 @@ class EmbeddedCluster:
     def _on_loop(self, action: Callable[[], T]) -> T:
         if self._state != "running":
             raise IllegalStateError(f"{self!r} is not running.")
-        return action() if self._thread is None else self._thread.run(_awaitable(action))
+        if self._thread is not None:
+            return self._thread.run(_awaitable(action))
+        return self._context.copy().run(action)  # what the brokers begin belongs to them, and not to the caller
 
     def _addresses(self) -> str:
         return f" on {self.bootstrap_servers}" if self._state == "running" else ""

@@ -16,14 +16,20 @@ from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.broker.metrics import read_metrics
 from kafka_groups.broker.node import BrokerNode, ClusterParts
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
-from kafka_groups.broker.runtime.directory import CoordinatorDirectory
+from kafka_groups.broker.runtime.directory import CoordinatorDirectory, LeaderDirectory
 from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.config.broker import BrokerSettings, share_group_config
+from kafka_groups.config.broker import (
+    BrokerSettings,
+    check_group_config,
+    consumer_group_config,
+    share_group_config,
+)
 from kafka_groups.config.sasl import Password, SaslSettings
 from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
@@ -32,7 +38,7 @@ from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import Network
 from kafka_groups.net.session import Access
 from kafka_groups.net.tcp import TcpNetwork
-from kafka_groups.net.tls import server_tls_context
+from kafka_groups.net.tls import peer_tls_contexts, server_tls_context
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
 
 __all__ = ["ClusterCore", "cluster_network", "cluster_parts"]
@@ -134,12 +140,19 @@ class ClusterCore:
 
         return append_all(topic, records, len(known.partitions), append, wall_ms=self.parts.clock.wall_ms())
 
+    def metrics(self, node_id: int | None) -> Mapping[str, int]:
+        """Return the metrics of a broker, or their sums, as `EmbeddedCluster.metrics`."""
+        if node_id is not None and node_id not in self.nodes:
+            raise ValueError(f"Broker {node_id} is not running. Running brokers: {sorted(self.nodes)}.")
+        nodes = self.nodes.values() if node_id is None else (self.nodes[node_id],)
+        return read_metrics(node.figures() for node in nodes)
+
     def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:
         """Change a group's configuration."""
         metadata = self.parts.metadata
         merged = {**metadata.configs.overrides(GROUP_RESOURCE, group_id), **changes}
         self.parts.profile.check_group_keys(changes)
-        share_group_config(self.parts.settings, {key: value for key, value in merged.items() if value is not None})
+        check_group_config(self.parts.settings, {key: value for key, value in merged.items() if value is not None})
         metadata.alter_configs(GROUP_RESOURCE, group_id, changes)
 
     def raise_failures(self, raised: BaseException | None) -> None:
@@ -196,10 +209,12 @@ def cluster_parts(
         logs=LogStore(),
         history=DeliveryHistory(),
         directory=CoordinatorDirectory(),
-        peer_network=_peer_network(network, settings, login_with(peer_login, clock)),
+        leaders=LeaderDirectory(),
+        peer_network=_peer_network(network, settings, security, login_with(peer_login, clock)),
         peer_security=_peer_security(peer_login),
         internal_topics=internal_topics(settings, metadata),
-        group_configs=GroupConfigs(settings, metadata),
+        share_configs=GroupConfigs(settings, metadata, share_group_config),
+        consumer_configs=GroupConfigs(settings, metadata, consumer_group_config),
         faults=Faults(),
         failures=[],
         security=security,
@@ -207,12 +222,19 @@ def cluster_parts(
     )
 
 
-def _peer_network(network: Network, settings: BrokerSettings, login: Login | None) -> PeerNetwork:
-    """Return where brokers listen for each other: in memory if their clients are there, or on loopback."""
+def _peer_network(
+    network: Network, settings: BrokerSettings, security: BrokerSecurity, login: Login | None
+) -> PeerNetwork:
+    """Return where brokers listen for each other: in memory if their clients are there, or on loopback.
+
+    If their clients use TLS, they do, too.
+    """
     access = Access(None, login)
     if isinstance(network, MemoryNetwork):
         return PeerNetwork(network, _PEER_HOST, access, {})
-    return PeerNetwork(TcpNetwork(max_frame_bytes=settings.socket_request_max_bytes), LOOPBACK, access, {})
+    client_tls, server_tls = (None, None) if security.tls is None else peer_tls_contexts(security.tls)
+    tcp = TcpNetwork(client_tls=client_tls, server_tls=server_tls, max_frame_bytes=settings.socket_request_max_bytes)
+    return PeerNetwork(tcp, LOOPBACK, access, {})
 
 
 def _peer_login(security: BrokerSecurity) -> SaslSettings | None:

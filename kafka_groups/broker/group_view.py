@@ -7,12 +7,15 @@ from uuid import UUID
 from attrs import field, frozen
 
 from kafka_groups.broker.node import ClusterParts
+from kafka_groups.broker.runs import Run
 from kafka_groups.broker.share_partitions.history import DeliveryOutcome, Ended
+from kafka_groups.broker.share_partitions.in_flight import InFlightState
+from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 from kafka_groups.protocol.record_batch import Record, iter_batches
 from kafka_groups.types import Header, TopicIdPartition
 
-__all__ = ["EndedDelivery", "GroupView"]
+__all__ = ["EndedDelivery", "GroupView", "InFlightRecords"]
 
 _MOST_SHOWN = 10
 
@@ -41,6 +44,35 @@ class EndedDelivery:
 
 
 @frozen
+class InFlightRecords:
+    """Consecutive records of a partition that are in flight for a share group and have the same state (KIP-932).
+
+    Attributes:
+        topic: The topic.
+        partition: The partition.
+        first_offset: The first offset.
+        last_offset: The last offset.
+        state: Their state. Acknowledged and archived records are in flight until all records before them are finished.
+        member_id: The member that has acquired them, or None.
+        delivery_count: How many times they were delivered, including the current delivery.
+        lock_remaining_ms: After how many milliseconds the member's lock expires; None if nobody has acquired them.
+    """
+
+    topic: str
+    partition: int
+    first_offset: int
+    last_offset: int
+    state: RecordState
+    member_id: str | None
+    delivery_count: int
+    lock_remaining_ms: int | None
+
+    def __len__(self) -> int:
+        """Number of offsets."""
+        return self.last_offset - self.first_offset + 1
+
+
+@frozen
 class GroupView:
     """Reads the brokers' state of one share group. Use it only where that state may be read.
 
@@ -63,6 +95,13 @@ class GroupView:
     def count(self, outcome: DeliveryOutcome) -> int:
         """Return how many deliveries ended this way."""
         return _count(self._runs(outcome))
+
+    def in_flight(self) -> list[InFlightRecords]:
+        """Return the runs of records in flight, sorted by topic, partition and offset."""
+        now_ms = self.parts.clock.now_ms()
+        found = self.parts.leaders.share_partitions_now(self.group_id)
+        runs = [_in_flight(each.key.partition, run, now_ms) for each in found for run in each.in_flight.window()]
+        return sorted(runs, key=lambda run: (run.topic, run.partition, run.first_offset))
 
     def lag(self) -> int | None:
         """Return how many records the group has not finished; None if that is unknown."""
@@ -120,8 +159,23 @@ class GroupView:
         state = self.parts.directory.state_now((self.group_id, topic_id, partition))
         if state is not None and state.start_offset != UNINITIALIZED_OFFSET:
             return log.high_watermark - state.start_offset - state.delivery_complete_count
-        from_the_start = self.parts.group_configs(self.group_id).auto_offset_reset == "earliest"
+        from_the_start = self.parts.share_configs(self.group_id).auto_offset_reset == "earliest"
         return log.high_watermark - log.log_start_offset if from_the_start or len(log) == 0 else None
+
+
+def _in_flight(partition: TopicIdPartition, run: Run[InFlightState], now_ms: int) -> InFlightRecords:
+    delivery = run.value
+    expires_ms = delivery.lock_deadline_ms
+    return InFlightRecords(
+        topic=partition.topic or str(partition.topic_id),
+        partition=partition.partition,
+        first_offset=run.first,
+        last_offset=run.last,
+        state=delivery.state,
+        member_id=delivery.owner,
+        delivery_count=delivery.delivery_count,
+        lock_remaining_ms=None if expires_ms is None else max(0, expires_ms - now_ms),
+    )
 
 
 def _count(runs: Sequence[Ended]) -> int:

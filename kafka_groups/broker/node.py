@@ -1,9 +1,10 @@
 """One broker of a cluster: its services, its server and its runtime."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from kafka_groups.broker.api.context import ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
@@ -16,11 +17,12 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
+from kafka_groups.broker.metrics import BrokerFigures
 from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.appending import append_batch
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.coordinators import Coordinators, CoordinatorsParts
-from kafka_groups.broker.runtime.directory import CoordinatorDirectory
+from kafka_groups.broker.runtime.directory import CoordinatorDirectory, LeaderDirectory
 from kafka_groups.broker.runtime.expiry import BrokerRuntime
 from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.runtime.purgatory import Purgatory
@@ -30,7 +32,7 @@ from kafka_groups.broker.server import BrokerServer
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
-from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
 from kafka_groups.protocol.apis import ApiKey
@@ -63,14 +65,25 @@ class ClusterParts:
     logs: LogStore
     history: DeliveryHistory
     directory: CoordinatorDirectory
+    leaders: LeaderDirectory
     peer_network: PeerNetwork
     internal_topics: Mapping[str, InternalTopic]
-    group_configs: GroupConfigs
+    share_configs: GroupConfigs[ShareGroupConfig]
+    consumer_configs: GroupConfigs[ConsumerGroupConfig]
     faults: Faults
     failures: list[BaseException]
     security: BrokerSecurity
     peer_security: BrokerSecurity
     scram: ScramCredentials
+    _streams: Counter[str] = field(factory=Counter)
+
+    def new_rng(self, purpose: str) -> random.Random:
+        """Return randomness for a purpose, other than what the same purpose had before.
+
+        A broker that is started again must not give out the ids that it gave out before.
+        """
+        self._streams[purpose] += 1
+        return random.Random(f"{self.seed}/{purpose}/{self._streams[purpose]}")
 
 
 class BrokerNode:
@@ -87,8 +100,11 @@ class BrokerNode:
         self._parts = parts
         self._has_peers = has_peers
         self._timers = BrokerTimers(parts.failures.append)
-        self._coordinators = Coordinators(node_id, _coordinators_parts(parts), self._timers.later)
-        self._services = _services(node_id, parts, self._coordinators)
+        purgatory = Purgatory(parts.clock)
+        self._coordinators = Coordinators(
+            node_id, _coordinators_parts(parts), self._timers.later, purgatory.notify, self._deadlines_moved
+        )
+        self._services = _services(node_id, parts, self._coordinators, purgatory)
         self._server = BrokerServer(self._services, HANDLERS, parts.faults)
         self._peer_server = BrokerServer(
             evolve(self._services, security=parts.peer_security), _PEER_HANDLERS, parts.faults, is_for_peers=True
@@ -97,7 +113,7 @@ class BrokerNode:
         self._runtime = BrokerRuntime(parts.clock, expiring, parts.failures.append)
         for server in (self._server, self._peer_server):
             server.on_failure = parts.failures.append
-            server.on_request_done = self._request_done
+            server.on_request_done = self._deadlines_moved
         self._server.on_connection_closed = self._connection_closed
         self._services.share.on_late_change(self._share_partitions_changed)
         self._stop_listening: Callable[[], None] = lambda: None
@@ -115,6 +131,10 @@ class BrokerNode:
         """Number of connections from and to other brokers."""
         return self._peer_server.open_connections + len(self._coordinators.peers)
 
+    def figures(self) -> BrokerFigures:
+        """Return what the metrics of this broker are read from."""
+        return BrokerFigures(self._services)
+
     async def start(self, host: str, port: int) -> BrokerEndpoint:
         """Listen and join the cluster. Port 0 picks a free port.
 
@@ -126,6 +146,7 @@ class BrokerNode:
         endpoint = BrokerEndpoint(self.node_id, listener.host, listener.port)
         self._stop_listening = self._parts.metadata.on_change(self._metadata_changed)
         self._coordinators.start(self._parts.metadata.image)
+        self._parts.leaders.add(self.node_id, self._services.share)
         self._parts.metadata.register_broker(endpoint)
         self._runtime.start(f"broker {self.node_id}, expiry")
         return endpoint
@@ -133,6 +154,7 @@ class BrokerNode:
     async def stop(self) -> None:
         """Leave the cluster, break all connections and drop everything that is only in memory."""
         self._parts.metadata.unregister_broker(self.node_id)
+        self._parts.leaders.remove(self.node_id)
         self._stop_listening()
         self._coordinators.stop()
         self._timers.stop()
@@ -142,6 +164,7 @@ class BrokerNode:
 
     async def kill(self) -> None:
         """Die: break all connections without an answer, and drop everything. Others notice when it is unregistered."""
+        self._parts.leaders.remove(self.node_id)
         self._stop_listening()
         self._coordinators.stop(answers=False)
         self._timers.stop()
@@ -181,7 +204,7 @@ class BrokerNode:
         _notify(self._services, self._services.share.take_changed())
         self._runtime.touch()
 
-    def _request_done(self) -> None:
+    def _deadlines_moved(self) -> None:
         self._runtime.touch()
 
     def _connection_closed(self, info: ConnectionInfo) -> None:
@@ -212,20 +235,22 @@ def _coordinators_parts(parts: ClusterParts) -> CoordinatorsParts:
         parts.logs,
         parts.settings,
         parts.profile,
-        parts.group_configs,
+        parts.share_configs,
+        parts.consumer_configs,
         parts.internal_topics,
         parts.directory,
         parts.history,
         parts.clock,
         parts.peer_network,
+        lambda node_id: parts.new_rng(f"{node_id}/groups"),
     )
 
 
-def _services(node_id: int, parts: ClusterParts, coordinators: Coordinators) -> BrokerServices:
+def _services(node_id: int, parts: ClusterParts, coordinators: Coordinators, purgatory: Purgatory) -> BrokerServices:
     return BrokerServices(
         node_id=node_id,
         clock=parts.clock,
-        rng=random.Random(f"{parts.seed}/{node_id}"),
+        rng=parts.new_rng(f"{node_id}"),
         metadata=parts.metadata,
         logs=parts.logs,
         groups=coordinators.groups,
@@ -234,13 +259,13 @@ def _services(node_id: int, parts: ClusterParts, coordinators: Coordinators) -> 
             parts.metadata,
             parts.logs,
             coordinators.persister,
-            group_config=parts.group_configs,
+            group_config=parts.share_configs,
             max_sessions=parts.settings.max_share_sessions,
         ),
         persister=coordinators.persister,
         share_coordinator=coordinators.share,
         internal_topics=parts.internal_topics,
-        purgatory=Purgatory(parts.clock),
+        purgatory=purgatory,
         settings=parts.settings,
         profile=parts.profile,
         security=parts.security,

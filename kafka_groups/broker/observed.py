@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
 
-from kafka_groups.broker.group_view import EndedDelivery, GroupView
+from kafka_groups.broker.group_view import EndedDelivery, GroupView, InFlightRecords
 from kafka_groups.broker.node import ClusterParts
 from kafka_groups.broker.producing import Payload, encoded
 from kafka_groups.broker.share_partitions.history import DeliveryOutcome
@@ -91,6 +91,15 @@ class ObservedGroup:
     def archived(self) -> list[EndedDelivery]:
         """The records that are not redelivered because their last allowed delivery was released or its lock expired."""
         return self._ended(DeliveryOutcome.ARCHIVED)
+
+    @property
+    def in_flight(self) -> list[InFlightRecords]:
+        """The records that are in flight now, as runs of offsets with the same state, sorted by partition and offset.
+
+        A run is acquired by a member, released and available again, or finished and waiting for records before it.
+        Empty before the first fetch, and again after a partition has moved to another broker, until the next fetch.
+        """
+        return self._on_loop(self._view.in_flight)
 
     @property
     def lag(self) -> int | None:

@@ -48,6 +48,7 @@ class Profile:
         features: Its features by name.
         missing_broker_keys: Keys of a broker that later releases added, with the values that the release acts by.
         missing_group_keys: Keys of a group that later releases added.
+        lowest_metadata_level: The lowest level of `metadata.version` to which a cluster can go back.
         describes_broker_defaults: Whether the configs of a group say which config of the broker they fall back to.
         first_share_group_epoch: The group epoch after the first member of a share group joined.
         settles_empty_share_groups: Whether the assignment epoch follows when the last member of a share group leaves.
@@ -57,6 +58,7 @@ class Profile:
     release: str
     versions: Mapping[ApiKey, VersionRange]
     features: Mapping[str, Feature]
+    lowest_metadata_level: int
     missing_broker_keys: Mapping[str, int] = field(factory=dict)
     missing_group_keys: frozenset[str] = frozenset()
     describes_broker_defaults: bool = True
@@ -175,6 +177,14 @@ _4_4 = Profile(
         FETCH=(4, 18),
         LIST_OFFSETS=(1, 11),
         METADATA=(0, 13),
+        JOIN_GROUP=(0, 9),
+        SYNC_GROUP=(0, 5),
+        HEARTBEAT=(0, 4),
+        LEAVE_GROUP=(0, 5),
+        DESCRIBE_GROUPS=(0, 6),
+        OFFSET_COMMIT=(2, 10),
+        OFFSET_FETCH=(1, 10),
+        OFFSET_DELETE=(0, 0),
         FIND_COORDINATOR=(0, 6),
         LIST_GROUPS=(0, 5),
         SASL_HANDSHAKE=(0, 1),
@@ -190,8 +200,12 @@ _4_4 = Profile(
         INCREMENTAL_ALTER_CONFIGS=(0, 1),
         DESCRIBE_USER_SCRAM_CREDENTIALS=(0, 0),
         ALTER_USER_SCRAM_CREDENTIALS=(0, 0),
+        UPDATE_FEATURES=(0, 2),
         DESCRIBE_CLUSTER=(0, 2),
+        LIST_CONFIG_RESOURCES=(0, 1),
         DESCRIBE_TOPIC_PARTITIONS=(0, 0),
+        CONSUMER_GROUP_HEARTBEAT=(0, 1),
+        CONSUMER_GROUP_DESCRIBE=(0, 1),
         SHARE_GROUP_HEARTBEAT=(1, 1),
         SHARE_GROUP_DESCRIBE=(1, 1),
         SHARE_FETCH=(1, 2),
@@ -214,6 +228,7 @@ _4_4 = Profile(
         streams_version=(0, 1, 1),
         transaction_version=(0, 2, 2),
     ),
+    lowest_metadata_level=33,
 )
 _4_3 = evolve(
     _4_4,
@@ -221,6 +236,7 @@ _4_3 = evolve(
     release="4.3.1",
     versions={**_4_4.versions, **_versions(API_VERSIONS=(0, 4), DELETE_GROUPS=(0, 2))},
     features={**_4_4.features, **_features(metadata_version=(7, 30, 30), share_version=(0, 1, 1))},
+    lowest_metadata_level=30,
     settles_empty_share_groups=False,
 )
 _4_2 = evolve(
@@ -228,7 +244,11 @@ _4_2 = evolve(
     name="4.2",
     release="4.2.1",
     features={**_4_3.features, **_features(metadata_version=(7, 29, 29))},
+    lowest_metadata_level=23,
     missing_broker_keys={
+        "group.consumer.assignment.interval.ms": 0,
+        "group.consumer.min.assignment.interval.ms": 0,
+        "group.consumer.max.assignment.interval.ms": 15_000,
         "group.share.assignment.interval.ms": 0,
         "group.share.min.assignment.interval.ms": 0,
         "group.share.max.assignment.interval.ms": 15_000,
@@ -239,6 +259,7 @@ _4_2 = evolve(
     },
     missing_group_keys=frozenset(
         {
+            "consumer.assignment.interval.ms",
             "share.assignment.interval.ms",
             "share.delivery.count.limit",
             "share.partition.max.record.locks",

@@ -12,11 +12,18 @@ from kafka_groups.broker.api.handlers import Handler
 from kafka_groups.broker.faults import Action, Answer, Delay, Drop, Faults
 from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.turns import CHEAP, Turns
 from kafka_groups.broker.security import Authentication
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.net.network import FrameTransport, Listener, Network
 from kafka_groups.protocol.apis import ApiKey, VersionRange
-from kafka_groups.protocol.codec import decode_request, decode_request_header, encode_response
+from kafka_groups.protocol.codec import (
+    decode_request,
+    decode_request_header,
+    decoding_request,
+    encode_response,
+    encoding_response,
+)
 
 __all__ = ["BrokerServer"]
 
@@ -24,6 +31,8 @@ _log = logging.getLogger(__name__)
 
 # If a client has this many requests waiting, the broker reads no more from it until they are handled.
 _MOST_QUEUED = 32
+
+_DECODED_AT_ONCE_BYTES = 16 * 1024
 
 
 class _NotAuthenticatedError(Exception):
@@ -62,6 +71,7 @@ class BrokerServer:
         self.on_failure: Callable[[BaseException], None] = lambda _error: None
         self._connections: dict[_Connection, None] = {}  # in order of arrival, so that runs can be reproduced
         self._connection_count = 0
+        self._has_stopped = False
         self._listener: Listener | None = None
 
     def __repr__(self) -> str:
@@ -84,6 +94,7 @@ class BrokerServer:
 
     async def stop(self) -> None:
         """Stop listening, break all connections and wait until their handlers have ended."""
+        self._has_stopped = True
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -106,6 +117,8 @@ class BrokerServer:
         info = ConnectionInfo(self._connection_count, f"/{host}", self._authentication(), self._is_for_peers)
         connection = _Connection(self, transport, info)
         self._connections[connection] = None
+        if self._has_stopped:
+            connection.abort()  # it was on its way when the broker stopped to listen
         return connection
 
     def _authentication(self) -> Authentication | None:
@@ -135,6 +148,8 @@ class _Connection:
         self._reading_paused = False
         self._muted = False
         self._lost_in_good_order = False
+        self._turns = Turns()
+        self._is_over = False
         self._idle_ms = server.services.settings.connections_max_idle_ms
         self._used_ms = server.services.clock.now_ms()
         self._idle_check: asyncio.TimerHandle | None = None
@@ -160,7 +175,10 @@ class _Connection:
             _log.debug("broker %d closed %s: %s", self._server.services.node_id, self.info, error)
         self._lost_in_good_order = error is None
         self._arrival = None
-        self._task.cancel()
+        if self._turns.is_paused:
+            self._is_over = True  # as in Kafka, a request that does not wait for anything is handled to its end
+        else:
+            self._task.cancel()
 
     def abort(self) -> "asyncio.Task[None]":
         self._drop()
@@ -191,7 +209,7 @@ class _Connection:
     # ------------------------------------------------------------------------------------------- serving
 
     async def _serve(self) -> None:
-        while True:
+        while not self._is_over:
             if not self._frames:
                 self._arrival = asyncio.get_running_loop().create_future()
                 await self._arrival
@@ -205,6 +223,7 @@ class _Connection:
 
     async def _serve_one(self, frame: bytes) -> None:
         response = await self._response_to(frame)
+        self._turns.rest()
         if self.info.authentication is not None and self.info.authentication.has_failed:
             await self._refuse(response)
             return
@@ -226,6 +245,9 @@ class _Connection:
         self._transport.close()
 
     async def _response_to(self, frame: bytes) -> bytes | None:
+        self._turns = Turns()
+        if len(frame) > _DECODED_AT_ONCE_BYTES:
+            self._turns.expect_many()
         header = decode_request_header(frame)
         is_served = header.version in self._server.served.get(header.api_key, ())
         if header.api_key == ApiKey.API_VERSIONS and not is_served:
@@ -238,13 +260,17 @@ class _Connection:
         if not is_served:
             raise UnknownApiError(f"API key {header.api_key} is not supported in version {header.version}")
         handler = self._server.handlers[header.api_key]
-        request = decode_request(frame, header)
-        context = RequestContext(header, self.info, self._server.services)
+        context = RequestContext(header, self.info, self._server.services, self._turns)
+        response = await self._handled(handler, frame, context)
+        if response is None:
+            return None
+        return await context.turns.through(encoding_response(response, header.version, header.correlation_id), CHEAP)
+
+    async def _handled(self, handler: Handler, frame: bytes, context: RequestContext) -> Any:
+        # The request is gone before the response is encoded: freeing both at once takes twice as long.
         if self._server.faults.active:
-            response = await self._faulty_response(handler, request, context)
-        else:
-            response = await handler(request, context)
-        return None if response is None else encode_response(response, header.version, header.correlation_id)
+            return await self._faulty_response(handler, await _decoded(frame, context), context)
+        return await handler(await _decoded(frame, context), context)
 
     async def _faulty_response(self, handler: Handler, request: Any, context: RequestContext) -> Any:
         action = self._server.faults.action_for(context.services.node_id, context.header.api_key, request)
@@ -268,6 +294,7 @@ class _Connection:
     # ------------------------------------------------------------------------------------------ the end
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._turns.rest()
         error = None if task.cancelled() else task.exception()
         if self._idle_check is not None:
             self._idle_check.cancel()
@@ -282,14 +309,22 @@ class _Connection:
         # A client may send and then close, as with acks=0: earlier requests are still handled if they need not wait.
         while self._frames:
             error = _run_without_waiting(self._response_to(self._frames.popleft()))
+            self._turns.rest()
             if error is not None:
                 return None if isinstance(error, _CLOSES) else error
         return None
 
 
+async def _decoded(frame: bytes, context: RequestContext) -> Any:
+    if len(frame) <= _DECODED_AT_ONCE_BYTES:
+        return decode_request(frame, context.header)
+    return await context.turns.through(decoding_request(frame, context.header), CHEAP)
+
+
 def _run_without_waiting(coroutine: Coroutine[Any, Any, object]) -> BaseException | None:
     try:
-        coroutine.send(None)
+        while coroutine.send(None) is None:  # it only lets others have their turn
+            pass
     except StopIteration:
         return None
     except Exception as error:

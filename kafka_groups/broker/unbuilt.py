@@ -53,7 +53,6 @@ def _apis(why: str, **keys: int) -> Iterator[Unbuilt]:
     return (Unbuilt(UnbuiltKind.API, name, why, key=key) for name, key in keys.items())
 
 
-_CONSUMER_GROUPS = "Classic groups and consumer groups, with their offsets"
 _STREAMS_GROUPS = "Streams groups"
 _TRANSACTIONS = "Transactions"
 _DEAD_LETTERS = "Dead-letter queues (KIP-1191)"
@@ -61,39 +60,10 @@ _SHARE_STATE = "Buffers, threads and replicas of the share coordinator, whose re
 _AUTHORIZATION = "Authorization and delegation tokens"
 _CLUSTER = "Replicas, quorum and log directories: the brokers share one log and have no controllers"
 _QUOTAS = "Quotas"
-_TELEMETRY = "Telemetry of clients"
 _OLD = "Replaced by IncrementalAlterConfigs and SaslHandshake v1, which all current clients use"
 _INNER = "Buffers, threads and delays that the embedded broker has no counterpart of"
 
 UNBUILT: tuple[Unbuilt, ...] = (
-    *_apis(
-        _CONSUMER_GROUPS,
-        OffsetCommit=8,
-        OffsetFetch=9,
-        JoinGroup=11,
-        Heartbeat=12,
-        LeaveGroup=13,
-        SyncGroup=14,
-        DescribeGroups=15,
-        OffsetDelete=47,
-        ConsumerGroupHeartbeat=68,
-        ConsumerGroupDescribe=69,
-    ),
-    *_configs(
-        UnbuiltKind.GROUP_CONFIG,
-        _CONSUMER_GROUPS,
-        "consumer.assignment.interval.ms consumer.assignor.offload.enable consumer.heartbeat.interval.ms "
-        "consumer.session.timeout.ms",
-    ),
-    *_configs(
-        UnbuiltKind.BROKER_CONFIG,
-        _CONSUMER_GROUPS,
-        "group.consumer.assignment.interval.ms group.consumer.assignors group.consumer.heartbeat.interval.ms "
-        "group.consumer.max.assignment.interval.ms group.consumer.max.heartbeat.interval.ms "
-        "group.consumer.max.session.timeout.ms group.consumer.max.size group.consumer.migration.policy "
-        "group.consumer.min.assignment.interval.ms group.consumer.min.heartbeat.interval.ms "
-        "group.consumer.min.session.timeout.ms group.consumer.session.timeout.ms group.coordinator.rebalance.protocols",
-    ),
     *_apis(
         _STREAMS_GROUPS, StreamsGroupHeartbeat=88, StreamsGroupDescribe=89, StreamsGroupTopologyDescriptionUpdate=93
     ),
@@ -166,15 +136,12 @@ UNBUILT: tuple[Unbuilt, ...] = (
         AlterPartitionReassignments=45,
         ListPartitionReassignments=46,
         DescribeQuorum=55,
-        UpdateFeatures=57,
         UnregisterBroker=64,
         AddRaftVoter=80,
         RemoveRaftVoter=81,
         UnregisterController=94,
     ),
     *_apis(_QUOTAS, DescribeClientQuotas=48, AlterClientQuotas=49),
-    *_apis(_TELEMETRY, ListConfigResources=74),
-    Unbuilt(UnbuiltKind.RESOURCE, "client metrics", _TELEMETRY),
     *_apis(_OLD, AlterConfigs=33),
     Unbuilt(UnbuiltKind.API_VERSION, "SaslHandshake", _OLD, key=ApiKey.SASL_HANDSHAKE, built=1),
     *_configs(
@@ -184,7 +151,7 @@ UNBUILT: tuple[Unbuilt, ...] = (
         "group.coordinator.cached.buffer.max.bytes group.coordinator.threads "
         "share.fetch.purgatory.purge.interval.requests",
     ),
-    *_configs(UnbuiltKind.GROUP_CONFIG, _INNER, "share.assignor.offload.enable"),
+    *_configs(UnbuiltKind.GROUP_CONFIG, _INNER, "consumer.assignor.offload.enable share.assignor.offload.enable"),
 )
 """The table."""
 

@@ -9,6 +9,9 @@ __all__ = ["main"]
 _COMMANDS = {
     "broker": ("kafka_groups.cli.broker", "broker"),
     "demo": ("kafka_groups.cli.demo.command", "demo"),
+    "groups": ("kafka_groups.cli.admin.groups", "groups"),
+    "members": ("kafka_groups.cli.admin.members", "members"),
+    "offsets": ("kafka_groups.cli.admin.offsets", "offsets"),
 }
 
 
@@ -31,4 +34,4 @@ class _LazyGroup(click.Group):
 @click.command(cls=_LazyGroup, context_settings={"show_default": True})
 @click.version_option(package_name="kafka-groups")
 def main() -> None:
-    """Kafka share groups for Python: an embedded broker and a demo."""
+    """Kafka share groups for Python: an embedded broker, administration of groups, and a demo."""

@@ -38,9 +38,13 @@ class Logbook:
 
     Args:
         clock: The clock.
+
+    Attributes:
+        level: The level of warnings.
     """
 
     def __init__(self, clock: Clock) -> None:
+        self.level = logging.WARNING
         self._clock = clock
         self._subjects: dict[str, _Subject] = {}
 
@@ -57,12 +61,12 @@ class Logbook:
         known = self._subjects.get(subject)
         if known is None or now_ms - known.next_ms > _LAST_INTERVAL_MS:
             self._subjects[subject] = _Subject(now_ms + _FIRST_INTERVAL_MS, _FIRST_INTERVAL_MS)
-            log.warning(message, *args)
+            log.log(self.level, message, *args)
         elif now_ms < known.next_ms:
             known.left_out += 1
         else:
             repeats = f"{message} (%d more since the last warning)" if known.left_out else message
-            log.warning(repeats, *args, *((known.left_out,) if known.left_out else ()))
+            log.log(self.level, repeats, *args, *((known.left_out,) if known.left_out else ()))
             known.interval_ms = min(2 * known.interval_ms, _LAST_INTERVAL_MS)
             known.next_ms, known.left_out = now_ms + known.interval_ms, 0
 

@@ -71,6 +71,16 @@ class Metadata:
             if topic.error_code is ErrorCode.NONE and topic.topic_id is not None and topic.name is not None:
                 self._apply_topic(topic.name, topic.topic_id, topic)
 
+    def must_rebootstrap(self, response: MetadataResponse) -> bool:
+        """Forget the brokers if a response says so, and return whether it does (KIP-1102).
+
+        The next requests then go to the bootstrap servers.
+        """
+        if response.error_code is not ErrorCode.REBOOTSTRAP_REQUIRED:
+            return False
+        self.nodes.clear()
+        return True
+
     def _apply_topic(self, name: str, topic_id: UUID, topic: MetadataResponseTopic) -> None:
         known = self._ids.get(name)
         if known != topic_id:
@@ -175,6 +185,9 @@ class MetadataManager:
         """Store the response. Missing topics are requested again after the back-off."""
         self._in_flight = False
         response: MetadataResponse = answer.message
+        if self.metadata.must_rebootstrap(response):
+            self._retry(now_ms)
+            return
         self.metadata.apply(response)
         self._next_update_ms = None if self._wanted_again else now_ms + self._max_age_ms
         self._note_missing(response.topics, now_ms)
@@ -212,5 +225,8 @@ class MetadataManager:
     def on_failure(self, _request: OutgoingRequest, _error: Exception, now_ms: int) -> None:
         """Retry after the back-off, with any broker that can be reached."""
         self._in_flight = False
+        self._retry(now_ms)
+
+    def _retry(self, now_ms: int) -> None:
         self._next_update_ms = None
         self._backoff.failed(now_ms)

@@ -4,6 +4,7 @@ A manager never waits and never reads a clock. The engine asks it what to send, 
 sleeps until the earliest time that a manager named.
 """
 
+import enum
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
@@ -11,10 +12,17 @@ from attrs import frozen
 
 from kafka_groups.protocol.apis import ApiKey
 
-__all__ = ["NEVER_MS", "ClientResponse", "OutgoingRequest", "PollResult", "RequestManager"]
+__all__ = ["NEVER_MS", "ClientResponse", "Lane", "OutgoingRequest", "PollResult", "RequestManager"]
 
 NEVER_MS: Final = 1 << 40
 """A wait that only an event can end."""
+
+
+class Lane(enum.Enum):
+    """The connection to a broker that a request uses. Requests in one lane wait for each other's responses."""
+
+    DATA = "data"
+    CONTROL = "control"
 
 
 @frozen(eq=False)
@@ -28,6 +36,7 @@ class OutgoingRequest:
         node_id: The broker to send it to, or None for any broker.
         timeout_ms: How long to wait for the response.
         context: The manager's own data, to recognise the response.
+        lane: The connection to use.
     """
 
     api: ApiKey
@@ -35,6 +44,7 @@ class OutgoingRequest:
     node_id: int | None
     timeout_ms: int
     context: Any = None
+    lane: Lane = Lane.CONTROL
 
 
 @frozen

@@ -1,11 +1,10 @@
 """Routes requests to brokers, and opens connections as needed.
 
-Each broker has up to two connections: one for data and one for control. A broker may delay the response to a fetch
+Each broker has up to two connections, one for each lane: data and control. A broker may delay the response to a fetch
 while it waits for records, so heartbeats and lookups use a connection of their own.
 """
 
 import asyncio
-import enum
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.logbook import NETWORK_LOG, REQUESTS_LOG, Logbook
 from kafka_groups.client.metadata import Node
 from kafka_groups.client.reachability import Address, Reachability
-from kafka_groups.client.requests import ClientResponse, OutgoingRequest
+from kafka_groups.client.requests import ClientResponse, Lane, OutgoingRequest
 from kafka_groups.errors import (
     AuthenticationError,
     DisconnectedError,
@@ -31,7 +30,7 @@ from kafka_groups.net.handshake import BrokerVersions
 from kafka_groups.net.login import Login
 from kafka_groups.net.network import Network
 from kafka_groups.net.session import Access, open_session, refusal_in
-from kafka_groups.protocol.apis import APIS, ApiKey
+from kafka_groups.protocol.apis import APIS
 
 __all__ = ["ConnectionSettings", "Router"]
 
@@ -39,7 +38,6 @@ OnAnswer = Callable[[ClientResponse], None]
 OnFailure = Callable[[Exception], None]
 
 _FLUSH_TIMEOUT_S = 1.0
-_DATA_APIS = frozenset({ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE})
 _ADVERTISED = " The cluster advertises this address (advertised.listeners), so it must be reachable from here."
 
 
@@ -68,11 +66,6 @@ class ConnectionSettings:
     login: Login | None = None
 
 
-class _Lane(enum.Enum):
-    DATA = "data"
-    CONTROL = "control"
-
-
 @frozen(eq=False)
 class _Waiting:
     request: OutgoingRequest
@@ -84,7 +77,7 @@ class _Waiting:
 class _Link:
     host: str
     port: int
-    lane: _Lane
+    lane: Lane
     backoff: Backoff
     has_answered: bool = False
     connection: ClientConnection | None = None
@@ -136,7 +129,7 @@ class Router:
         self._clock = clock
         self._rng = rng
         self._on_data_lost = on_data_lost
-        self._links: dict[tuple[str, int, _Lane], _Link] = {}
+        self._links: dict[tuple[str, int, Lane], _Link] = {}
         self.logbook = Logbook(clock)
         self._closed = False
         self.reachability = Reachability(settings.reach_timeout_ms)
@@ -182,16 +175,15 @@ class Router:
     # -------------------------------------------------------------------------------------- choosing
 
     def _link_for(self, request: OutgoingRequest) -> _Link | None:
-        lane = _Lane.DATA if request.api in _DATA_APIS else _Lane.CONTROL
         if request.node_id is None:
-            return self._any_link()
+            return self._any_link(request.lane)
         node = self._nodes.get(request.node_id)
-        return None if node is None else self._link(node.host, node.port, lane)
+        return None if node is None else self._link(node.host, node.port, request.lane)
 
-    def _any_link(self) -> _Link:
-        """Return the control connection that should answer first: the least loaded, else the shortest back-off."""
+    def _any_link(self, lane: Lane) -> _Link:
+        """Return the connection that should answer first: the least loaded, else the shortest back-off."""
         now_ms = self._clock.now_ms()
-        links = [self._link(host, port, _Lane.CONTROL) for host, port in self._addresses()]
+        links = [self._link(host, port, lane) for host, port in self._addresses()]
         self._rng.shuffle(links)
         return min(links, key=lambda link: (link.connection is None, link.backoff.remaining_ms(now_ms), link.load))
 
@@ -199,7 +191,7 @@ class Router:
         known = {(node.host, node.port) for node in self._nodes.values()}
         return sorted(known | set(self._settings.bootstrap))
 
-    def _link(self, host: str, port: int, lane: _Lane) -> _Link:
+    def _link(self, host: str, port: int, lane: Lane) -> _Link:
         link = self._links.get((host, port, lane))
         if link is None:
             settings = self._settings
@@ -304,7 +296,7 @@ class Router:
             self._connect_failed(link, error)
         else:
             link.backoff.failed(self._clock.now_ms())
-        if link.lane is _Lane.DATA and self._on_data_lost is not None:
+        if link.lane is Lane.DATA and self._on_data_lost is not None:
             self._on_data_lost(link.host, link.port)
 
     # ---------------------------------------------------------------------------------- transmitting

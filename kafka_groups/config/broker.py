@@ -1,4 +1,4 @@
-"""The embedded broker's settings and the configuration of share groups, under Kafka's names (KIP-932, KIP-1240).
+"""The embedded broker's settings and the configuration of groups, under Kafka's names (KIP-932, KIP-1240, KIP-848).
 
 A group's configuration starts from the broker's defaults; overrides are set with IncrementalAlterConfigs on a GROUP
 resource and must stay within the broker's bounds.
@@ -11,6 +11,8 @@ from typing import Any
 import attrs
 from attrs import frozen
 
+from kafka_groups.config.consumer_group import ConsumerGroupConfig, ConsumerGroupSettings
+from kafka_groups.config.group_limits import LIMITED, check_limits
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.settings import KeyTable, read_keys, setting
 from kafka_groups.config.share_group import ShareGroupConfig, flag, integer, long_integer, milliseconds, short_integer
@@ -18,10 +20,13 @@ from kafka_groups.errors import InvalidConfigError
 
 __all__ = [
     "BrokerSettings",
+    "ConsumerGroupConfig",
     "ShareGroupConfig",
     "broker_keys",
     "broker_settings",
     "changed_settings",
+    "check_group_config",
+    "consumer_group_config",
     "group_keys",
     "share_group_config",
     "validate_broker_config",
@@ -30,7 +35,7 @@ __all__ = [
 
 
 @frozen(kw_only=True)
-class BrokerSettings:
+class BrokerSettings(ConsumerGroupSettings):
     """The settings of an embedded broker, with Kafka's defaults; `broker_settings` builds it from dotted names.
 
     Attributes are named like Kafka's keys, with underscores.
@@ -131,6 +136,24 @@ class BrokerSettings:
         "How long to wait before retrying the initialisation of a share-partition that got no response.",
         minimum=1,
     )
+    initial_rebalance_delay_ms: int = milliseconds(
+        "group.initial.rebalance.delay.ms",
+        3_000,
+        "How long an empty classic group waits for more members after the first.",
+        minimum=0,
+    )
+    min_session_timeout_ms: int = milliseconds(
+        "group.min.session.timeout.ms", 6_000, "The shortest session timeout of members of a classic group.", minimum=0
+    )
+    max_session_timeout_ms: int = milliseconds(
+        "group.max.session.timeout.ms",
+        1_800_000,
+        "The longest session timeout of members of a classic group.",
+        minimum=0,
+    )
+    classic_group_max_size: int = integer(
+        "group.max.size", 2_147_483_647, "The maximum number of members in a classic group.", minimum=1
+    )
     group_max_size: int = integer(
         "group.share.max.size", 200, "The maximum number of members in a share group.", minimum=1, maximum=1_000
     )
@@ -152,6 +175,22 @@ class BrokerSettings:
     )
     offsets_topic_num_partitions: int = integer(
         "offsets.topic.num.partitions", 50, "The number of partitions of the topic that keeps groups.", minimum=1
+    )
+    offsets_retention_minutes: int = integer(
+        "offsets.retention.minutes",
+        10_080,
+        "How long committed offsets are kept, unless members of the group subscribe to the topic.",
+        minimum=1,
+    )
+    offsets_retention_check_interval_ms: int = long_integer(
+        "offsets.retention.check.interval.ms",
+        600_000,
+        "How often the broker looks for committed offsets that have expired.",
+        unit="ms",
+        minimum=1,
+    )
+    offset_metadata_max_bytes: int = integer(
+        "offset.metadata.max.bytes", 4_096, "The largest metadata that may be committed with an offset.", unit="bytes"
     )
     offsets_topic_replication_factor: int = short_integer(
         "offsets.topic.replication.factor",
@@ -237,10 +276,8 @@ class BrokerSettings:
 
     def __attrs_post_init__(self) -> None:
         """Check the settings against each other."""
-        for name in _CAPPED:
-            _check_within_caps(self, name, getattr(self, f"share_{name}"), f"share_{name}")
-        if self.share_heartbeat_interval_ms >= self.share_session_timeout_ms:
-            raise _unfit_session(_BROKER.key("share_session_timeout_ms"), self)
+        for kind in LIMITED:
+            check_limits(kind, self, _BROKER)
         if self.max_share_sessions < self.group_max_size:
             raise _BROKER.key("max_share_sessions").problem(
                 self.max_share_sessions,
@@ -249,23 +286,15 @@ class BrokerSettings:
             )
 
 
-_CAPPED = (
-    "session_timeout_ms",
-    "heartbeat_interval_ms",
-    "record_lock_duration_ms",
-    "delivery_count_limit",
-    "partition_max_record_locks",
-    "assignment_interval_ms",
-)
-
-_GROUP = KeyTable(ShareGroupConfig, dotted_only=True)
+_SHARE_GROUP = KeyTable(ShareGroupConfig, dotted_only=True)
+_CONSUMER_GROUP = KeyTable(ConsumerGroupConfig, dotted_only=True)
 _BROKER = KeyTable(BrokerSettings)
 _BROKER_DOTTED = KeyTable(BrokerSettings, dotted_only=True)
 
 
 def group_keys() -> dict[str, Key]:
-    """The keys of a share group by dotted name (resource type GROUP)."""
-    return _GROUP.by_name()
+    """The keys of groups of all types by dotted name (resource type GROUP)."""
+    return {**_CONSUMER_GROUP.by_name(), **_SHARE_GROUP.by_name()}
 
 
 def broker_keys() -> dict[str, Key]:
@@ -309,16 +338,39 @@ def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> N
 def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ShareGroupConfig:
     """The configuration in effect for a share group: its overrides, and the broker's defaults for the rest.
 
+    The overrides may contain keys of a consumer group, because one id has the configs of groups of all types.
+
     Raises:
         InvalidConfigError: A key is unknown, a value does not fit or is outside the broker's bounds.
     """
-    defaults = {name: getattr(settings, f"share_{name}") for name in _CAPPED}
-    config = ShareGroupConfig(**(defaults | _read(_GROUP, overrides, "a share group")))
-    for name in _CAPPED:
-        _check_within_caps(settings, name, getattr(config, name), None)
-    if config.heartbeat_interval_ms >= config.session_timeout_ms:
-        raise _unfit_session(_GROUP.key("session_timeout_ms"), config)
+    own = {name: value for name, value in overrides.items() if _CONSUMER_GROUP.attribute(name) is None}
+    values = _defaults("share", settings) | _read(_SHARE_GROUP, own, "a group")
+    config = ShareGroupConfig(**values)
+    check_limits("share", settings, _BROKER, config, _SHARE_GROUP)
     return config
+
+
+def consumer_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ConsumerGroupConfig:
+    """The configuration in effect for a consumer group. Keys of other types of groups are ignored.
+
+    Raises:
+        InvalidConfigError: A value does not fit or is outside the broker's bounds.
+    """
+    own = {name: value for name, value in overrides.items() if _CONSUMER_GROUP.attribute(name) is not None}
+    values = _defaults("consumer", settings) | _read(_CONSUMER_GROUP, own, "a group")
+    config = ConsumerGroupConfig(**values)
+    check_limits("consumer", settings, _BROKER, config, _CONSUMER_GROUP)
+    return config
+
+
+def check_group_config(settings: BrokerSettings, values: Mapping[str, str]) -> None:
+    """Check the configs of a group.
+
+    Raises:
+        InvalidConfigError: A key is unknown, a value does not fit or is outside the broker's bounds.
+    """
+    share_group_config(settings, values)
+    consumer_group_config(settings, values)
 
 
 def validate_group_config(
@@ -329,29 +381,12 @@ def validate_group_config(
     Raises:
         InvalidConfigError: The key is unknown, the value does not fit, or it does not go with the others.
     """
-    share_group_config(settings, {**(overrides or {}), name: value})
+    check_group_config(settings, {**(overrides or {}), name: value})
+
+
+def _defaults(kind: str, settings: BrokerSettings) -> dict[str, Any]:
+    return {name: getattr(settings, f"{kind}_{name}") for name in LIMITED[kind]}
 
 
 def _read(table: KeyTable, given: Mapping[str, object], whose: str) -> dict[str, Any]:
     return read_keys(table, given.items(), whose, InvalidConfigError)
-
-
-def _check_within_caps(settings: BrokerSettings, name: str, value: int, broker_attribute: str | None) -> None:
-    low_key, high_key = (_BROKER.key(f"share_{bound}_{name}") for bound in ("min", "max"))
-    low, high = (getattr(settings, f"share_{bound}_{name}") for bound in ("min", "max"))
-    if low <= value <= high:
-        return
-    key = _BROKER.key(broker_attribute) if broker_attribute else _GROUP.key(name)
-    bound = f"below {low}, the {low_key.name}" if value < low else f"above {high}, the {high_key.name}"
-    raise key.problem(value, f"{bound} of the broker", remedy=f"Use {low} to {high}, or change the broker's limit")
-
-
-def _unfit_session(key: Key, config: ShareGroupConfig | BrokerSettings) -> Exception:
-    values = attrs.asdict(config)
-    prefix = "" if isinstance(config, ShareGroupConfig) else "share_"
-    heartbeat_ms = values[f"{prefix}heartbeat_interval_ms"]
-    return key.problem(
-        values[f"{prefix}session_timeout_ms"],
-        f"not longer than the heartbeat interval of {heartbeat_ms} ms",
-        remedy="Use a longer session timeout or a shorter heartbeat interval",
-    )

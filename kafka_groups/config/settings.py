@@ -56,6 +56,10 @@ def setting(key: Key) -> Any:
     )
 
 
+_MOST_UNKNOWN = 20
+"""An error names so many unknown keys. Looking for the key that was meant takes time."""
+
+
 class KeyTable:
     """The keys of a settings class, by attribute name, and by every spelling that users may write.
 
@@ -182,7 +186,9 @@ def read_keys(
         KafkaGroupsError: Keys are unknown or values are bad; one error, made by `error`, names all of them.
     """
     found = gather(table, given)
-    unknown = [error(unknown_key(table, name, value, whose)) for name, value in found.unknown]
+    unknown = [error(unknown_key(table, name, value, whose)) for name, value in found.unknown[:_MOST_UNKNOWN]]
+    if len(found.unknown) > len(unknown):
+        unknown.append(error(f"{len(found.unknown) - len(unknown)} more configuration keys are unknown."))
     raise_together([*unknown, *found.problems], whose)
     return found.values
 

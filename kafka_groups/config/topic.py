@@ -6,7 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.config.broker import BrokerSettings
-from kafka_groups.config.keys import Key, KeyType
+from kafka_groups.config.keys import LONG_MAX, Key, KeyType
 from kafka_groups.config.settings import KeyTable, read_keys, setting
 from kafka_groups.errors import InvalidConfigError
 
@@ -25,6 +25,12 @@ def _long(name: str, default: int, doc: str, unit: str, minimum: int) -> Any:
             error=InvalidConfigError,
         )
     )
+
+
+def _ignored(key_type: KeyType, name: str, default: object, doc: str, **options: Any) -> Any:
+    """A key whose value is checked, stored and shown, and has no effect."""
+    told = f"{doc} The embedded broker ignores the value."
+    return setting(Key(name=name, type=key_type, default=default, doc=told, error=InvalidConfigError, **options))
 
 
 @frozen(kw_only=True)
@@ -120,6 +126,89 @@ class TopicConfig:
             doc="The size of a log segment. The embedded broker ignores the value.",
             error=InvalidConfigError,
         )
+    )
+    compression_gzip_level: int = _ignored(
+        KeyType.INT, "compression.gzip.level", -1, "The level of gzip compression.", minimum=-1, maximum=9
+    )
+    compression_lz4_level: int = _ignored(
+        KeyType.INT, "compression.lz4.level", 9, "The level of lz4 compression.", minimum=1, maximum=17
+    )
+    compression_zstd_level: int = _ignored(
+        KeyType.INT, "compression.zstd.level", 3, "The level of zstd compression.", minimum=-131_072, maximum=22
+    )
+    file_delete_delay_ms: int = _ignored(
+        KeyType.LONG,
+        "file.delete.delay.ms",
+        60_000,
+        "How long files are kept after their deletion.",
+        unit="ms",
+        minimum=0,
+    )
+    flush_messages: int = _ignored(
+        KeyType.LONG, "flush.messages", LONG_MAX, "After how many records the log is flushed.", minimum=1
+    )
+    flush_ms: int = _ignored(
+        KeyType.LONG, "flush.ms", LONG_MAX, "How long until the log is flushed.", unit="ms", minimum=0
+    )
+    index_interval_bytes: int = _ignored(
+        KeyType.INT,
+        "index.interval.bytes",
+        4_096,
+        "How much data an entry of the offset index stands for.",
+        unit="bytes",
+        minimum=0,
+    )
+    local_retention_bytes: int = _ignored(
+        KeyType.LONG,
+        "local.retention.bytes",
+        -2,
+        "The largest local size of a partition's log with remote storage.",
+        unit="bytes",
+        minimum=-2,
+    )
+    local_retention_ms: int = _ignored(
+        KeyType.LONG,
+        "local.retention.ms",
+        -2,
+        "How long records are kept locally with remote storage.",
+        unit="ms",
+        minimum=-2,
+    )
+    max_compaction_lag_ms: int = _ignored(
+        KeyType.LONG, "max.compaction.lag.ms", LONG_MAX, "How long records may stay uncompacted.", unit="ms", minimum=1
+    )
+    message_timestamp_before_max_ms: int = _ignored(
+        KeyType.LONG,
+        "message.timestamp.before.max.ms",
+        LONG_MAX,
+        "How old the timestamp of a record may be.",
+        unit="ms",
+        minimum=0,
+    )
+    min_compaction_lag_ms: int = _ignored(
+        KeyType.LONG, "min.compaction.lag.ms", 0, "How long records stay uncompacted at least.", unit="ms", minimum=0
+    )
+    preallocate: bool = _ignored(
+        KeyType.BOOLEAN, "preallocate", default=False, doc="Whether files of new segments are allocated at once."
+    )
+    segment_index_bytes: int = _ignored(
+        KeyType.INT, "segment.index.bytes", 10_485_760, "The largest size of an offset index.", unit="bytes", minimum=4
+    )
+    segment_jitter_ms: int = _ignored(
+        KeyType.LONG, "segment.jitter.ms", 0, "The largest random part of `segment.ms`.", unit="ms", minimum=0
+    )
+    unclean_leader_election_enable: bool = _ignored(
+        KeyType.BOOLEAN,
+        "unclean.leader.election.enable",
+        default=False,
+        doc="Whether a replica that fell behind may lead.",
+    )
+    message_timestamp_after_max_ms: int = _long(
+        "message.timestamp.after.max.ms",
+        3_600_000,
+        "How far in the future the timestamp of a record may be.",
+        "ms",
+        0,
     )
 
 

@@ -273,6 +273,10 @@ class InvalidRecordError(BrokerError, code=87):
     """A record is not valid."""
 
 
+class GroupSubscribedToTopicError(BrokerError, code=86):
+    """Members of the group subscribe to the topic, so its offsets cannot be deleted."""
+
+
 class UnstableOffsetCommitError(BrokerError, code=88, retriable=True):
     """There are pending transactional offsets."""
 
@@ -283,6 +287,10 @@ class ThrottlingQuotaExceededError(BrokerError, code=89, retriable=True):
 
 class ResourceNotFoundError(BrokerError, code=91):
     """The resource does not exist."""
+
+
+class InvalidUpdateVersionError(BrokerError, code=95):
+    """The level of a feature is not possible."""
 
 
 class UnknownTopicIdError(BrokerError, code=100, retriable=True):
@@ -327,6 +335,10 @@ class InvalidShareSessionEpochError(BrokerError, code=123, retriable=True):
 
 class FencedStateEpochError(BrokerError, code=124):
     """The share-group state epoch is older than the current one."""
+
+
+class InvalidRegularExpressionError(BrokerError, code=128):
+    """The regular expression is invalid."""
 
 
 class ShareSessionLimitReachedError(BrokerError, code=133, retriable=True):

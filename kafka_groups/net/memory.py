@@ -2,11 +2,14 @@
 
 A host is any name, and its ports are numbered from 1. A `FaultPlan` can delay frames, lose them, and break connections.
 Frames never overtake each other in one direction.
+
+As with sockets, a handler is called in the context (`contextvars`) of its own side: that of `connect` or `listen`.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from typing import Protocol
 
 from attrs import frozen
@@ -73,7 +76,7 @@ class MemoryNetwork:
 
     def __init__(self, plan: FaultPlan | None = None) -> None:
         self.plan = plan
-        self._listeners: dict[tuple[str, int], AcceptConnection] = {}
+        self._listeners: dict[tuple[str, int], tuple[AcceptConnection, Context]] = {}
         self._last_port: dict[str, int] = {}
         self._connections: dict[int, tuple[_MemoryConnection, _MemoryConnection]] = {}
         self._connection_count = 0
@@ -103,10 +106,10 @@ class MemoryNetwork:
         await asyncio.sleep(passage.delay_ms / 1000)
         if passage.vanishes:
             await asyncio.get_running_loop().create_future()
-        accept = self._listeners.get((host, port))
-        if passage.breaks or accept is None:
+        listener = self._listeners.get((host, port))
+        if passage.breaks or listener is None:
             raise self._refusal(host, address)
-        return self._connected(address, handler, accept)
+        return self._connected(address, handler, *listener)
 
     async def listen(self, host: str, port: int, accept: AcceptConnection) -> Listener:
         """Accept connections on an address. Port 0 picks the host's next free port.
@@ -118,7 +121,7 @@ class MemoryNetwork:
         if (host, port) in self._listeners:
             raise NetworkError(f"Could not listen on {host}:{port}: the address is in use.")
         self._last_port[host] = max(port, self._last_port.get(host, 0))
-        self._listeners[host, port] = accept
+        self._listeners[host, port] = accept, copy_context()
         return Listener(host, port, lambda: self._listeners.pop((host, port), None))
 
     def sever(self, concerned: Callable[[Link], bool] = lambda _link: True) -> int:
@@ -137,15 +140,17 @@ class MemoryNetwork:
             return NameResolutionError(f"Could not resolve the host name of {address}: no such host in this network.")
         return NetworkError(f"Could not connect to {address}: connection refused.")
 
-    def _connected(self, address: str, handler: FrameHandler, accept: AcceptConnection) -> "_MemoryConnection":
+    def _connected(
+        self, address: str, handler: FrameHandler, accept: AcceptConnection, context: Context
+    ) -> "_MemoryConnection":
         self._connection_count += 1
         number = self._connection_count
-        client = _MemoryConnection(self, Link(number, address, to_server=True), peer=address)
-        server = _MemoryConnection(self, Link(number, address, to_server=False), peer=f"client:{number}")
+        client = _MemoryConnection(self, Link(number, address, to_server=True), address, copy_context())
+        server = _MemoryConnection(self, Link(number, address, to_server=False), f"client:{number}", context.copy())
         client.other, server.other = server, client
         self._connections[number] = (client, server)
         client.handler = handler
-        server.handler = accept(server)
+        server.handler = server.context.run(accept, server)
         return client
 
     def forget_if_closed(self, number: int) -> None:
@@ -170,11 +175,12 @@ class _MemoryConnection:
     handler: FrameHandler
     other: "_MemoryConnection"
 
-    def __init__(self, network: MemoryNetwork, link: Link, peer: str) -> None:
+    def __init__(self, network: MemoryNetwork, link: Link, peer: str, context: Context) -> None:
         self._network = network
         self._loop = asyncio.get_running_loop()
         self.link = link
         self._peer = peer
+        self.context = context
         self._closing = False
         self.is_lost = False
         self._vanished = False
@@ -216,21 +222,21 @@ class _MemoryConnection:
 
     def resume_reading(self) -> None:
         self._paused = False
-        self._loop.call_soon(self._hand_over)
+        self._loop.call_soon(self._hand_over, context=self.context)
 
     def close(self) -> None:
         if not self._closing:
             self._closing = True
             if not self._vanished:
                 self.other.enqueue(_End(None), 0.0)
-            self._loop.call_soon(self._lose, None)
+            self._loop.call_soon(self._lose, None, context=self.context)
 
     def abort(self) -> None:
         if not self._closing:
             self._closing = True
             if not self._vanished:
                 self.other.break_off(NetworkError(f"The connection to {self.other.peer} broke: reset by the peer."))
-            self._loop.call_soon(self._lose, None)
+            self._loop.call_soon(self._lose, None, context=self.context)
 
     # ---------------------------------------------------------------------------------------- the wire
 
@@ -244,7 +250,7 @@ class _MemoryConnection:
             self._closing = True
             self._under_way.clear()
             self._inbox.clear()
-            self._loop.call_soon(self._lose, error)
+            self._loop.call_soon(self._lose, error, context=self.context)
 
     def enqueue(self, item: bytes | _End, delay_ms: float) -> None:
         """Deliver after the delay, and after everything that was sent earlier."""
@@ -254,9 +260,9 @@ class _MemoryConnection:
         # Each call hands over the oldest item, so calls that are due at the same time may run in any order.
         if arrival > now:
             self._last_arrival = arrival
-            self._loop.call_at(arrival, self._arrived)
+            self._loop.call_at(arrival, self._arrived, context=self.context)
         else:
-            self._loop.call_soon(self._arrived)
+            self._loop.call_soon(self._arrived, context=self.context)
 
     def _arrived(self) -> None:
         if self._under_way:

@@ -20,7 +20,14 @@ class ApiKey(enum.IntEnum):
     FETCH = 1
     LIST_OFFSETS = 2
     METADATA = 3
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
     FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
     LIST_GROUPS = 16
     SASL_HANDSHAKE = 17
     API_VERSIONS = 18
@@ -33,9 +40,14 @@ class ApiKey(enum.IntEnum):
     CREATE_PARTITIONS = 37
     DELETE_GROUPS = 42
     INCREMENTAL_ALTER_CONFIGS = 44
+    OFFSET_DELETE = 47
     DESCRIBE_USER_SCRAM_CREDENTIALS = 50
     ALTER_USER_SCRAM_CREDENTIALS = 51
+    UPDATE_FEATURES = 57
     DESCRIBE_CLUSTER = 60
+    CONSUMER_GROUP_HEARTBEAT = 68
+    CONSUMER_GROUP_DESCRIBE = 69
+    LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
     SHARE_GROUP_HEARTBEAT = 76
     SHARE_GROUP_DESCRIBE = 77
@@ -85,7 +97,7 @@ class Api:
 
     @property
     def module(self) -> str:
-        """Name of the module in `protocol.messages`, and of the handler's module in `broker.api`."""
+        """Name of the module in `protocol.messages`, and of the handler's module in `broker.api` if it has one."""
         return self.key.name.lower()
 
     @property
@@ -120,7 +132,7 @@ def _api(key: ApiKey, low: int, high: int) -> Api:
 
 
 # What can be encoded and decoded: the ranges of Kafka 4.4, and InitProducerId v6, which Kafka serves only if it is told
-# to. Which of them a broker serves is in its profile.
+# to. The embedded broker serves those that have a handler, in the versions of its profile.
 APIS: Mapping[ApiKey, Api] = MappingProxyType({
     api.key: api
     for api in (
@@ -128,7 +140,14 @@ APIS: Mapping[ApiKey, Api] = MappingProxyType({
         _api(ApiKey.FETCH, 4, 18),
         _api(ApiKey.LIST_OFFSETS, 1, 11),
         _api(ApiKey.METADATA, 0, 13),
+        _api(ApiKey.OFFSET_COMMIT, 2, 10),
+        _api(ApiKey.OFFSET_FETCH, 1, 10),
         _api(ApiKey.FIND_COORDINATOR, 0, 6),
+        _api(ApiKey.JOIN_GROUP, 0, 9),
+        _api(ApiKey.HEARTBEAT, 0, 4),
+        _api(ApiKey.LEAVE_GROUP, 0, 5),
+        _api(ApiKey.SYNC_GROUP, 0, 5),
+        _api(ApiKey.DESCRIBE_GROUPS, 0, 6),
         _api(ApiKey.LIST_GROUPS, 0, 5),
         _api(ApiKey.SASL_HANDSHAKE, 1, 1),
         _api(ApiKey.API_VERSIONS, 0, 5),
@@ -141,9 +160,14 @@ APIS: Mapping[ApiKey, Api] = MappingProxyType({
         _api(ApiKey.CREATE_PARTITIONS, 0, 3),
         _api(ApiKey.DELETE_GROUPS, 0, 3),
         _api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
+        _api(ApiKey.OFFSET_DELETE, 0, 0),
         _api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0),
         _api(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, 0),
+        _api(ApiKey.UPDATE_FEATURES, 0, 2),
         _api(ApiKey.DESCRIBE_CLUSTER, 0, 2),
+        _api(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1),
+        _api(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, 1),
+        _api(ApiKey.LIST_CONFIG_RESOURCES, 0, 1),
         _api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, 0, 0),
         _api(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 1),
         _api(ApiKey.SHARE_GROUP_DESCRIBE, 1, 1),

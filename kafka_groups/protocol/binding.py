@@ -20,10 +20,10 @@ from kafka_groups.protocol.bounds import check_bounds, without_unknown_tags
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.fields import is_ignorable
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas.plain import Schema
+from kafka_groups.protocol.schemas.plain import Schema, is_nullable_structure
 from kafka_groups.protocol.writing import Put, Write, writer
 
-__all__ = ["Binding", "bind"]
+__all__ = ["Binding", "bind", "entity_arrays"]
 
 Convert = Callable[[Any], Any]
 Check = Callable[[Any], None]
@@ -41,6 +41,7 @@ class Binding:
     _convert: Convert
     _refuse_lost_values: Check | None
     _unreadable: tuple[type[Exception], ...]
+    _has_nullable_structures: bool
 
     def encode(self, message: object) -> bytes:
         """Return the message's bytes.
@@ -72,10 +73,31 @@ class Binding:
             MalformedFrameError: The bytes are not such a message, or there are bytes after it.
         """
         end = check_bounds(self.schema, buffer, start)
-        if whole and end != len(buffer):
+        if whole:
+            self.check_end(buffer, end)
+        return self._decoded(buffer, start)
+
+    def decode_next(self, buffer: bytes | memoryview, start: int) -> tuple[Any, int]:
+        """Return the message that starts at `start`, and the position after it.
+
+        Raises:
+            MalformedFrameError: The bytes are not such a message.
+        """
+        end = check_bounds(self.schema, buffer, start)
+        return self._decoded(buffer, start), end
+
+    def check_end(self, buffer: bytes | memoryview, end: int) -> None:
+        """Raise an error if the buffer continues after the message.
+
+        Raises:
+            MalformedFrameError: There are bytes after the message.
+        """
+        if end != len(buffer):
             raise MalformedFrameError(
                 f"Unexpected {len(buffer) - end} byte(s) after the end of the {self.message_class.__name__}."
             )
+
+    def _decoded(self, buffer: bytes | memoryview, start: int) -> Any:
         try:
             entity = self._entity(buffer, start)
         except self._unreadable as error:
@@ -83,6 +105,8 @@ class Binding:
         return self._convert(entity)
 
     def _entity(self, buffer: bytes | memoryview, start: int) -> Any:
+        if self._has_nullable_structures:
+            return self._read(without_unknown_tags(self.schema, buffer, start), 0)[0]
         try:
             return self._read(buffer, start)[0]
         except KeyError:  # kio's reader stops at an unknown tagged field
@@ -110,6 +134,7 @@ def bind(message_class: type[Any], schema: Schema) -> Binding:
         convert=_converter(message_class, schema),
         refuse_lost_values=_lost_value_check(message_class, schema) if is_request else None,
         unreadable=(SerialError, ValueError),
+        has_nullable_structures=any(map(is_nullable_structure, dataclasses.fields(schema))),
     )
 
 
@@ -230,6 +255,18 @@ def _all_of(checks: Sequence[Check]) -> Check:
 
 
 # -------------------------------------------------------------------------------------- type look-ups
+
+
+@cached
+def entity_arrays(message_class: type[Any], schema: Schema) -> dict[str, tuple[type[Any], Schema]]:
+    """Return the message class and the schema of the elements of each array of entities, without tagged arrays."""
+    hints = get_type_hints(message_class)
+    arrays: dict[str, tuple[type[Any], Schema]] = {}
+    for field in dataclasses.fields(schema):
+        inner = _schema_inside(field.type)
+        if inner is not None and _is_array(field.type) and "tag" not in field.metadata:
+            arrays[field.name] = (_message_inside(hints[field.name]), inner)
+    return arrays
 
 
 def _strip_none(annotation: Any) -> Any:

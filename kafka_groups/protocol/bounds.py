@@ -11,9 +11,9 @@ from typing import Any, get_args, get_origin
 
 from kafka_groups.errors import MalformedFrameError
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas.plain import Schema, without_none
+from kafka_groups.protocol.schemas.plain import Schema, is_nullable_structure, without_none
 
-__all__ = ["check_bounds", "without_unknown_tags"]
+__all__ = ["Buffer", "Step", "array_length", "check_bounds", "field_step", "tags_step", "without_unknown_tags"]
 
 Buffer = bytes | memoryview
 Step = Callable[[Buffer, int, int], int]
@@ -38,7 +38,8 @@ def check_bounds(schema: Schema, buffer: Buffer, start: int = 0) -> int:
 def without_unknown_tags(schema: Schema, buffer: Buffer, start: int = 0) -> bytes:
     """Return the message that starts at `start`, without tagged fields that are not in the schema.
 
-    A newer peer may send such fields in any version. They must be ignored (KIP-482).
+    A newer peer may send such fields in any version. They must be ignored (KIP-482). Tagged structures that are null
+    are left out, too.
 
     Raises:
         MalformedFrameError: As `check_bounds`.
@@ -48,15 +49,44 @@ def without_unknown_tags(schema: Schema, buffer: Buffer, start: int = 0) -> byte
     return noted.edited(start, _entity(schema)(noted, start, len(noted)))
 
 
+def field_step(schema: Schema, field: "dataclasses.Field[Any]") -> Step:
+    """Return the step over one field of a schema that is not tagged."""
+    return _sequence(_merge_fixed([_size_or_step(field, schema.__flexible__)]))
+
+
+def tags_step(schema: Schema) -> Step:
+    """Return the step over the tagged fields of a flexible schema."""
+    return _tagged_fields(
+        {
+            field.metadata["tag"]: _tagged_field(field, schema)
+            for field in dataclasses.fields(schema)
+            if "tag" in field.metadata
+        }
+    )
+
+
+def array_length(buffer: Buffer, position: int, end: int, flexible: bool) -> tuple[int, int]:  # noqa: FBT001
+    """Return the length of the array that starts here, -1 if it is null, and the position of its first element.
+
+    Raises:
+        MalformedFrameError: The array cannot fit into the buffer.
+    """
+    if flexible:
+        length, position = _uvarint(buffer, position, end)
+        length -= 1
+    else:
+        length, position = _signed(buffer, position, end, 4)
+    _within(position + length, end)  # every element takes at least one byte
+    return length, position
+
+
 @cached
 def _entity(schema: Schema) -> Step:
     flexible: bool = schema.__flexible__
     plain = [field for field in dataclasses.fields(schema) if "tag" not in field.metadata]
-    tagged = {f.metadata["tag"]: _field(f, flexible, nullable=False) for f in dataclasses.fields(schema)
-              if "tag" in f.metadata}  # fmt: skip
     steps = _merge_fixed([_size_or_step(field, flexible) for field in plain])
     if flexible:
-        steps.append(_tagged_fields(tagged))
+        steps.append(tags_step(schema))
     return _sequence(steps)
 
 
@@ -90,6 +120,11 @@ def _field(field: "dataclasses.Field[Any]", flexible: bool, *, nullable: bool) -
         entity = _entity(annotation)  # type: ignore[arg-type]
         return _nullable(entity) if nullable else entity
     return _scalar(field.metadata["kafka_type"], flexible)
+
+
+def _tagged_field(field: "dataclasses.Field[Any]", schema: Schema) -> Step:
+    step = _field(field, schema.__flexible__, nullable=False)
+    return _Nullable(step) if is_nullable_structure(field) else step
 
 
 def _element(annotation: Any, field: "dataclasses.Field[Any]", flexible: bool) -> Step:  # noqa: FBT001
@@ -141,15 +176,10 @@ def _legacy_string(length_bytes: int) -> Step:
 
 def _array(element: Step, flexible: bool, shortest: int) -> Step:  # noqa: FBT001
     def check(buffer: Buffer, position: int, end: int) -> int:
-        if flexible:
-            length, position = _uvarint(buffer, position, end)
-            length -= 1
-        else:
-            length, position = _signed(buffer, position, end, 4)
+        length, position = array_length(buffer, position, end, flexible)
         if length < shortest:
             # kio accepts null for any array, but users of the message don't expect null if the array is not nullable.
             raise MalformedFrameError("The message has a null array that must not be null.")
-        _within(position + length, end)  # every element takes at least one byte
         for _ in range(length):
             position = element(buffer, position, end)
         return position
@@ -163,6 +193,21 @@ def _nullable(entity: Step) -> Step:
         return entity(buffer, position, end) if marker >= 0 else position
 
     return check
+
+
+class _Nullable:
+    """The step over a tagged structure that may be null. kio cannot read a null one, so that it is removed first."""
+
+    def __init__(self, entity: Step) -> None:
+        self._entity = entity
+
+    def __call__(self, buffer: Buffer, position: int, end: int) -> int:
+        marker, position = _uvarint(buffer, position, end)
+        return self._entity(buffer, position, end) if marker else position
+
+    def is_null(self, buffer: Buffer, position: int) -> bool:
+        """Return whether the structure that starts here is null."""
+        return buffer[position] == 0
 
 
 def _tagged_fields(known: Mapping[int, Step]) -> Step:
@@ -217,6 +262,9 @@ def _note_section(noted: _Noted, position: int, end: int, known: Mapping[int, St
             _check_known(known, noted, tag, start, after)
             content = noted.edited(start, after)
             noted.edits = outer
+            step = known[tag]
+            if isinstance(step, _Nullable) and step.is_null(noted, start):
+                return
             kept.append(_written(tag) + _written(len(content)) + content)
 
     after = _each_tag(noted, position, end, keep)

@@ -1,6 +1,7 @@
 """Requests and responses with their headers ⇄ the payload of one frame."""
 
 import struct
+from collections.abc import Generator
 from typing import Any
 
 from attrs import frozen
@@ -9,6 +10,7 @@ from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.protocol.apis import APIS, Api, ApiKey, api_of
 from kafka_groups.protocol.binding import Binding, bind
 from kafka_groups.protocol.memo import cached
+from kafka_groups.protocol.piecewise import decoding, writing
 from kafka_groups.protocol.schemas.loading import request_schema, response_schema
 
 __all__ = [
@@ -17,8 +19,10 @@ __all__ = [
     "decode_request",
     "decode_request_header",
     "decode_response",
+    "decoding_request",
     "encode_request",
     "encode_response",
+    "encoding_response",
     "request_binding",
     "response_binding",
 ]
@@ -26,6 +30,7 @@ __all__ = [
 _REQUEST_START = struct.Struct(">hhih")
 _CORRELATION_ID = struct.Struct(">i")
 _NO_TAGS = b"\x00"
+_JOINED_AT_ONCE = 1_000
 
 
 @frozen
@@ -105,6 +110,17 @@ def decode_request(frame: bytes | memoryview, header: RequestHeader) -> Any:
     return request_binding(api.key, header.version).decode(frame, header.body_start, whole=False)
 
 
+def decoding_request(frame: bytes | memoryview, header: RequestHeader) -> Generator[None, None, Any]:
+    """Decode a request like `decode_request`, but yield after each element of its arrays.
+
+    Raises:
+        UnknownApiError: The API or the version is not supported.
+        MalformedFrameError: The body does not match the header.
+    """
+    api = _served(header.api_key, header.version)
+    return decoding(request_binding(api.key, header.version), frame, header.body_start)
+
+
 def encode_response(response: object, version: int, correlation_id: int) -> bytes:
     """Encode header and body of a response. ApiVersions uses the oldest header in all versions."""
     api = api_of(type(response))
@@ -112,6 +128,19 @@ def encode_response(response: object, version: int, correlation_id: int) -> byte
     parts = [_response_header(api, binding, correlation_id)]
     binding.write(response, parts.append)
     return b"".join(parts)
+
+
+def encoding_response(response: object, version: int, correlation_id: int) -> Generator[None, None, bytes]:
+    """Encode a response like `encode_response`, but yield after each element of its arrays."""
+    api = api_of(type(response))
+    binding = response_binding(api.key, version)
+    done, parts = [], [_response_header(api, binding, correlation_id)]
+    for number, pause in enumerate(writing(binding, response, parts.append), start=1):
+        if number % _JOINED_AT_ONCE == 0:
+            done.append(b"".join(parts))
+            parts.clear()
+        yield pause
+    return b"".join([*done, *parts])
 
 
 def correlation_id_of(frame: bytes | memoryview) -> int:

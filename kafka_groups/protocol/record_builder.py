@@ -9,7 +9,7 @@ from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import NO_PRODUCER_ID, crc32c, rewrite
 from kafka_groups.types import Header
 
-__all__ = ["BatchOptions", "NewRecord", "build_batch", "build_control_batch"]
+__all__ = ["BatchOptions", "NewRecord", "build_batch", "build_control_batch", "end_marker", "end_marker_parts"]
 
 _MAGIC = 2
 _NO_LIMIT = 2**31 - 1
@@ -98,15 +98,25 @@ def build_control_batch(
     base_offset: int, *, is_commit: bool, producer_id: int, producer_epoch: int = 0, timestamp_ms: int = 0
 ) -> bytes:
     """Return the marker that ends a transaction: one offset without a record for applications."""
-    marker = NewRecord(
-        key=_CONTROL_KEY.pack(_CONTROL_VERSION, int(is_commit)),
-        value=_END_TRANSACTION_MARKER.pack(_CONTROL_VERSION, 0),
-        timestamp_ms=timestamp_ms,
-    )
+    marker = NewRecord(*end_marker_parts(is_commit=is_commit), timestamp_ms=timestamp_ms)
     options = BatchOptions(
         producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True
     )
     return build_batch([marker], base_offset, options)
+
+
+def end_marker_parts(*, is_commit: bool) -> tuple[bytes, bytes]:
+    """Return the value and the key of the record in a marker that ends a transaction."""
+    value = _END_TRANSACTION_MARKER.pack(_CONTROL_VERSION, 0)
+    return value, _CONTROL_KEY.pack(_CONTROL_VERSION, int(is_commit))
+
+
+def end_marker(key: bytes | None) -> bool | None:
+    """Return whether the key of a control record commits a transaction or aborts it. None: it does neither."""
+    if key is None or len(key) < _CONTROL_KEY.size:
+        return None
+    _version, kind = _CONTROL_KEY.unpack_from(key)
+    return {0: False, 1: True}.get(kind)
 
 
 def _finish(batch: bytearray, options: BatchOptions) -> None:

@@ -12,9 +12,9 @@ from typing import Any, get_args, get_origin
 
 from kafka_groups.errors import ProtocolError
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas.plain import Schema, without_none
+from kafka_groups.protocol.schemas.plain import Schema, is_nullable_structure, without_none
 
-__all__ = ["Put", "Write", "writer"]
+__all__ = ["Put", "Write", "fields_writer", "length_writer", "tags_writer", "writer"]
 
 Put = Callable[[bytes], object]
 """Takes the next bytes of the message, such as `list.append`."""
@@ -28,7 +28,8 @@ _FORMATS = {
 _IMPLICIT = {"string": "", "bytes": b"", "uuid": None}
 _NO_UUID = bytes(16)
 _ONE_BYTE = tuple(bytes([value]) for value in range(0x80))
-_NULL_ENTITY, _ENTITY = b"\xff", b"\x01"
+_NULL_ENTITY, _NULL_TAGGED_ENTITY, _ENTITY = b"\xff", b"\x00", b"\x01"
+_NEVER_LEFT_OUT: Any = object()
 
 
 @cached
@@ -41,8 +42,20 @@ def writer(schema: Schema) -> Write:
     plain = [field for field in dataclasses.fields(schema) if "tag" not in field.metadata]
     steps = _steps(schema, plain)
     if schema.__flexible__:
-        steps.append(_tagged_fields(schema))
+        steps.append(tags_writer(schema))
     return _sequence(steps)
+
+
+def fields_writer(schema: Schema, fields: Sequence["dataclasses.Field[Any]"]) -> Write:
+    """Return a writer for some consecutive fields of the messages, which are not tagged."""
+    return _sequence(_steps(schema, fields))
+
+
+def length_writer(schema: Schema) -> Write:
+    """Return a writer for the length of an array in the messages, or for null."""
+    length_of = _compact_length if schema.__flexible__ else struct.Struct(">i").pack
+    null = b"\x00" if schema.__flexible__ else struct.pack(">i", -1)
+    return lambda values, put: put(null if values is None else length_of(len(values)))  # type: ignore[return-value]
 
 
 def _sequence(steps: Sequence[Write]) -> Write:
@@ -91,15 +104,16 @@ def _field(field: "dataclasses.Field[Any]", schema: Schema) -> Write:
 
 
 def _value(field: "dataclasses.Field[Any]", schema: Schema) -> Write:
-    """Return a writer for the field's value. Tagged fields are left out instead of null, so they are never nullable."""
+    """Return a writer for the field's value. Tagged fields are left out instead of null, unless they are structures."""
     annotation, may_be_null = without_none(field.type)
-    nullable = may_be_null and "tag" not in field.metadata
+    is_tagged = "tag" in field.metadata
+    nullable = may_be_null and not is_tagged
     name = f"{schema.__name__}.{field.name}"
     if get_origin(annotation) is tuple:
         return _array(get_args(annotation)[0], field, schema)
     if dataclasses.is_dataclass(annotation):
         write = writer(annotation)  # type: ignore[arg-type]
-        return _nullable_entity(write) if nullable else write
+        return _nullable_entity(write, is_tagged=is_tagged) if may_be_null else write
     return _scalar(field.metadata["kafka_type"], schema, null_name=None if nullable else name)
 
 
@@ -131,41 +145,37 @@ def _sized(length_of: Callable[[int], bytes], null: bytes, null_name: str | None
 
 def _array(annotation: Any, field: "dataclasses.Field[Any]", schema: Schema) -> Write:
     annotation, _ = without_none(annotation)
-    length_of = _compact_length if schema.__flexible__ else struct.Struct(">i").pack
-    null = b"\x00" if schema.__flexible__ else struct.pack(">i", -1)
+    put_length = length_writer(schema)
     kafka_type = field.metadata.get("kafka_type", "")
     if kafka_type in _FORMATS:
-        return _number_array(_FORMATS[kafka_type], length_of, null)
+        return _number_array(_FORMATS[kafka_type], put_length)
     if dataclasses.is_dataclass(annotation):
         element = writer(annotation)  # type: ignore[arg-type]
     else:
         element = _scalar(kafka_type, schema, null_name=f"an element of {schema.__name__}.{field.name}")
 
     def write(values: Any, put: Put) -> None:
-        if values is None:
-            put(null)
-            return
-        put(length_of(len(values)))
-        for value in values:
+        put_length(values, put)
+        for value in values or ():
             element(value, put)
 
     return write
 
 
-def _number_array(letter: str, length_of: Callable[[int], bytes], null: bytes) -> Write:
+def _number_array(letter: str, put_length: Write) -> Write:
     def write(values: Any, put: Put) -> None:
-        if values is None:
-            put(null)
-            return
-        put(length_of(len(values)) + struct.pack(f">{len(values)}{letter}", *values))
+        put_length(values, put)
+        put(struct.pack(f">{len(values or ())}{letter}", *values or ()))
 
     return write
 
 
-def _nullable_entity(write_entity: Write) -> Write:
+def _nullable_entity(write_entity: Write, *, is_tagged: bool) -> Write:
+    null = _NULL_TAGGED_ENTITY if is_tagged else _NULL_ENTITY
+
     def write(value: Any, put: Put) -> None:
         if value is None:
-            put(_NULL_ENTITY)
+            put(null)
             return
         put(_ENTITY)
         write_entity(value, put)
@@ -173,7 +183,8 @@ def _nullable_entity(write_entity: Write) -> Write:
     return write
 
 
-def _tagged_fields(schema: Schema) -> Write:
+def tags_writer(schema: Schema) -> Write:
+    """Return a writer for the tagged fields of flexible messages."""
     fields = sorted((f for f in dataclasses.fields(schema) if "tag" in f.metadata), key=lambda f: f.metadata["tag"])
     known = [(attrgetter(f.name), _default(f), _uvarint(f.metadata["tag"]), _value(f, schema)) for f in fields]
     if not known:
@@ -192,7 +203,12 @@ def _tagged_fields(schema: Schema) -> Write:
 
 
 def _default(field: "dataclasses.Field[Any]") -> Any:
-    """Return the value that is left out: the schema's default, or the type's zero value."""
+    """Return the value that is left out: the schema's default, or the type's zero value.
+
+    Kafka writes a structure that may be null even if it is.
+    """
+    if is_nullable_structure(field):
+        return _NEVER_LEFT_OUT
     if field.default is not dataclasses.MISSING:
         return field.default
     if dataclasses.is_dataclass(field.type):

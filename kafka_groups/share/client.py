@@ -2,26 +2,17 @@
 
 import asyncio
 import os
-import random
 from collections.abc import Callable, Iterable, Mapping
 
-from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.coordinators import CoordinatorManager
-from kafka_groups.client.engine import Engine
 from kafka_groups.client.group_limit import GroupLimitsManager
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
 from kafka_groups.client.membership.states import MemberState
-from kafka_groups.client.metadata import Metadata, MetadataManager
-from kafka_groups.client.router import ConnectionSettings, Router
-from kafka_groups.config.sasl import sasl_settings
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import BrokerError, ClientFailureError
-from kafka_groups.net.clock import Clock
-from kafka_groups.net.login import login_with
-from kafka_groups.net.network import Network
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.fetch import Collaborators, ShareFetchManager
 from kafka_groups.share.delivery.inbox import Inbox
@@ -37,74 +28,46 @@ class ShareClient:
 
     Args:
         config: The consumer's configuration.
-        network: The way to the brokers.
-        clock: Time.
-        rng: Source of the member id, and of jitter.
+        assembly: What all clients are made of.
         inbox: The hand-over to the application.
-        errors: Errors for the application.
     """
 
-    def __init__(
-        self,
-        config: ShareConsumerConfig,
-        network: Network,
-        clock: Clock,
-        rng: random.Random,
-        inbox: Inbox,
-        errors: BackgroundErrors,
-    ) -> None:
+    def __init__(self, config: ShareConsumerConfig, assembly: Assembly, inbox: Inbox) -> None:
         self._config = config
-        self._clock = clock
-        self._rng = rng
+        self._assembly = assembly
+        self._clock = assembly.clock
         self._inbox = inbox
-        self._errors = errors
+        self._errors = assembly.errors
         self._metrics = ShareMetrics()
         self._changed: Callable[[], None] | None = None
         self._process_id = os.getpid()
-        metadata = Metadata()
-        self._metadata = self._metadata_manager(metadata)
-        coordinator = CoordinatorManager(
-            config.group_id, metadata, errors, backoff=self._backoff(), timeout_ms=config.request_timeout_ms
+        self._metadata = assembly.metadata_manager(
+            max_age_ms=config.metadata_max_age_ms, allow_auto_create=config.allow_auto_create_topics
         )
+        coordinator = assembly.coordinator(config.group_id)
         self.membership = self._membership(coordinator)
         self._limits = GroupLimitsManager(
-            config.group_id, inbox.events, backoff=self._backoff(), timeout_ms=config.request_timeout_ms
+            config.group_id, inbox.events, backoff=assembly.backoff(), timeout_ms=config.request_timeout_ms
         )
-        around = Collaborators(self.membership, self._metadata, errors, inbox, self._metrics, rng)
+        around = Collaborators(self.membership, self._metadata, assembly.errors, inbox, self._metrics, assembly.rng)
         self.fetcher = ShareFetchManager(config, around)
-        settings = _connection_settings(config, clock)
-        router = Router(network, settings, metadata.nodes, clock, rng, self._connection_lost)
-        self._logbook = router.logbook
-        self._reachability = router.reachability
+        assembly.on_data_lost = self._connection_lost
         managers = (self.fetcher, self.membership, coordinator, self._metadata, self._limits)
-        self._engine = Engine(managers, router, clock, errors=errors, on_turn=self._after_turn)
-
-    def _metadata_manager(self, metadata: Metadata) -> MetadataManager:
-        return MetadataManager(
-            metadata,
-            self._errors,
-            max_age_ms=self._config.metadata_max_age_ms,
-            timeout_ms=self._config.request_timeout_ms,
-            backoff=self._backoff(),
-            allow_auto_create=self._config.allow_auto_create_topics,
-        )
+        self._engine = assembly.engine(managers, self._after_turn)
 
     def _membership(self, coordinator: CoordinatorManager) -> ShareMembership:
         config = self._config
         return ShareMembership(
-            MemberIdentity(config.group_id, member_id_of(random_uuid(self._rng)), config.client_rack or None),
+            MemberIdentity(config.group_id, member_id_of(random_uuid(self._assembly.rng)), config.client_rack or None),
             coordinator=coordinator,
             errors=self._errors,
-            timer=HeartbeatTimer(self._backoff()),
+            timer=HeartbeatTimer(self._assembly.backoff()),
             timeout_ms=config.request_timeout_ms,
             max_poll_interval_ms=config.max_poll_interval_ms,
         )
 
     def __repr__(self) -> str:
         return f"<ShareClient {self.membership!r} {self.fetcher!r}>"
-
-    def _backoff(self) -> Backoff:
-        return Backoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._rng)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
@@ -166,7 +129,7 @@ class ShareClient:
                 self._clock.now_ms(),
                 state,
                 self.membership.figures,
-                self._reachability,
+                self._assembly.reachability,
                 self._inbox,
                 self._metrics,
             )
@@ -184,7 +147,7 @@ class ShareClient:
             return ConsumerState.FAILED
         if member in (MemberState.UNSUBSCRIBED, MemberState.LEAVING):
             return ConsumerState.UNSUBSCRIBED
-        if self._reachability.unreachable_since_ms is not None:
+        if self._assembly.reachability.unreachable_since_ms is not None:
             return ConsumerState.UNREACHABLE
         return _STATES[member]
 
@@ -212,7 +175,7 @@ class ShareClient:
 
     def _write_log(self) -> None:
         for event in self._errors.events.take():
-            self._logbook.write(event)
+            self._assembly.logbook.write(event)
 
     def _after_turn(self) -> None:
         if isinstance(self._errors.fatal, ClientFailureError):
@@ -239,16 +202,3 @@ _STATES = {
     MemberState.STALE: ConsumerState.POLL_OVERDUE,
     MemberState.FATAL: ConsumerState.FAILED,
 }
-
-
-def _connection_settings(config: ShareConsumerConfig, clock: Clock) -> ConnectionSettings:
-    return ConnectionSettings(
-        bootstrap=config.bootstrap_servers,
-        client_id=config.client_id,
-        setup_timeout_ms=config.socket_connection_setup_timeout_ms,
-        reconnect_backoff_ms=config.reconnect_backoff_ms,
-        reconnect_backoff_max_ms=config.reconnect_backoff_max_ms,
-        reach_timeout_ms=config.default_api_timeout_ms,
-        uses_tls=config.security_protocol.endswith("SSL"),
-        login=login_with(sasl_settings(config), clock),
-    )

@@ -1,20 +1,15 @@
 """What a share consumer is made of, put together once for both facades."""
 
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from attrs import field, frozen
+from attrs import frozen
 
+from kafka_groups.admin.client import AdminClient
+from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.brokers import Address, Brokers
-from kafka_groups.config.sasl import sasl_settings
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.net.clock import Clock, SystemClock
-from kafka_groups.net.login import login_with
-from kafka_groups.net.network import Network
-from kafka_groups.net.tcp import TcpNetwork
-from kafka_groups.net.tls import TlsSettings, client_tls_context
+from kafka_groups.net.clock import Clock
 from kafka_groups.share.application import Application
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.inbox import Inbox
@@ -24,27 +19,10 @@ __all__ = [
     "Configuration",
     "Environment",
     "Parts",
-    "brokers_for",
     "configured",
-    "network_for",
     "put_together",
     "with_deserializers",
 ]
-
-
-@frozen
-class Environment:
-    """Where a consumer runs; tests and simulations give their own.
-
-    Attributes:
-        network: The way to the brokers; None for TCP, with TLS if the configuration says so.
-        clock: Time.
-        rng: Source of the member id and of jitter; None for one of its own.
-    """
-
-    network: Network | None = None
-    clock: Clock = field(factory=SystemClock)
-    rng: random.Random | None = None
 
 
 @frozen(eq=False)
@@ -88,48 +66,8 @@ def put_together(config: ShareConsumerConfig, environment: Environment) -> Parts
     errors = BackgroundErrors()
     inbox = Inbox(errors.events)
     clock = environment.clock
-    network = environment.network or network_for(config)
-    client = ShareClient(config, network, clock, environment.rng or random.Random(), inbox, errors)
-    login = login_with(sasl_settings(config), clock)  # one for all questions, as it keeps the token
-    group = ShareGroupInfo(
-        config.group_id, lambda: Brokers(config.bootstrap_servers, network, clock, config.client_id, login), clock
-    )
+    assembly = Assembly(config, environment, errors)
+    client = ShareClient(config, assembly, inbox)
+    timeout_ms = config.request_timeout_ms
+    group = ShareGroupInfo(config.group_id, lambda: AdminClient(assembly.another(), request_timeout_ms=timeout_ms))
     return Parts(config, clock, inbox, Application(config, inbox, errors, clock), client, group)
-
-
-def network_for(config: ShareConsumerConfig) -> TcpNetwork:
-    """The way to the brokers over TCP, with TLS if the configuration says so."""
-    if config.security_protocol not in ("SSL", "SASL_SSL"):
-        return TcpNetwork()
-    settings = TlsSettings(
-        ca_location=config.ssl_ca_location,
-        ca_pem=config.ssl_ca_pem,
-        certificate_location=config.ssl_certificate_location,
-        certificate_pem=config.ssl_certificate_pem,
-        key_location=config.ssl_key_location,
-        key_pem=config.ssl_key_pem,
-        key_password=config.ssl_key_password,
-        verify_hostname=config.ssl_endpoint_identification_algorithm == "https",
-    )
-    return TcpNetwork(client_tls=client_tls_context(settings))
-
-
-def brokers_for(
-    config: ShareConsumerConfig,
-    bootstrap_servers: Sequence[Address] | None = None,
-    *,
-    network: Network | None = None,
-    clock: Clock | None = None,
-) -> Brokers:
-    """Connections for single questions, which authenticate as the consumer does.
-
-    Args:
-        config: The consumer's configuration.
-        bootstrap_servers: Brokers to ask; those of the configuration if not given.
-        network: Another way to them, for tests.
-        clock: Another clock, for tests.
-    """
-    clock = clock or SystemClock()
-    servers = config.bootstrap_servers if bootstrap_servers is None else bootstrap_servers
-    login = login_with(sasl_settings(config), clock)
-    return Brokers(servers, network or network_for(config), clock, config.client_id, login)

@@ -34,8 +34,8 @@ class GroupSettings:
 
 
 def group_settings(config: ShareConsumerConfig) -> GroupSettings:
-    """Ask for the settings of a consumer's group; blocks for milliseconds, at worst some seconds per broker."""
-    configs = asked(config, lambda brokers: config_of(brokers, config.group_id)) or {}
+    """Ask for the settings of a consumer's group; blocks for milliseconds, at worst for ten seconds."""
+    configs = asked(config, lambda ask: config_of(ask, config.group_id)) or {}
     limit = configs.get(_LIMIT)
     return GroupSettings(int(limit) if limit else None, configs.get(_RESET), configs.get(_DEAD_LETTERS))
 

@@ -7,11 +7,10 @@ from typing import Final
 
 from attrs import frozen
 
-from kafka_groups.client.brokers import Brokers
+from kafka_groups.admin.questions import Asking
+from kafka_groups.admin.topics import partitions_of_topics
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import UnknownTopicOrPartitionError
-from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_groups.spark.group_configs import GroupSettings, group_settings, notes_on
 from kafka_groups.spark.group_queries import asked
 
@@ -81,11 +80,9 @@ def check_topics(config: ShareConsumerConfig, topics: Iterable[str]) -> None:
 
 
 def _missing(config: ShareConsumerConfig, topics: Sequence[str]) -> Sequence[str]:
-    return asked(config, lambda brokers: _unknown(brokers, topics)) or ()
+    return asked(config, lambda ask: _unknown(ask, topics)) or ()
 
 
-async def _unknown(brokers: Brokers, topics: Sequence[str]) -> Sequence[str]:
-    wanted = tuple(MetadataRequestTopic(name=name) for name in topics)
-    request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
-    metadata: MetadataResponse = await brokers.ask_any(request)
-    return [topic.name or "" for topic in metadata.topics if topic.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+async def _unknown(ask: Asking, topics: Sequence[str]) -> Sequence[str]:
+    found = await partitions_of_topics(ask, topics)
+    return [topic for topic, error in found.errors.items() if isinstance(error, UnknownTopicOrPartitionError)]

@@ -1,14 +1,29 @@
-"""The test kit for users: an embedded cluster, a real Kafka, connection faults, fixtures for pytest."""
+"""The test kit for users: an embedded cluster, simulations, a real Kafka, connection faults, fixtures for pytest.
 
-from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.group_view import EndedDelivery
-from kafka_groups.broker.observed import ObservedGroup
-from kafka_groups.broker.security import BrokerSecurity
-from kafka_groups.net.tls import ServerTls
-from kafka_groups.testing.fast_settings import FAST_SETTINGS
-from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
-from kafka_groups.testing.kafka_container import KafkaContainer
-from kafka_groups.testing.kafka_process import KafkaProcess
+Each name is imported on first use.
+"""
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from kafka_groups.lazy_exports import import_on_first_use
+
+if TYPE_CHECKING:
+    from kafka_groups.broker.cluster import EmbeddedCluster
+    from kafka_groups.broker.group_view import EndedDelivery, InFlightRecords
+    from kafka_groups.broker.observed import ObservedGroup
+    from kafka_groups.broker.security import BrokerSecurity
+    from kafka_groups.broker.share_partitions.record_state import RecordState
+    from kafka_groups.net.tls import ServerTls
+    from kafka_groups.testing.fast_settings import FAST_SETTINGS
+    from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
+    from kafka_groups.testing.kafka_container import KafkaContainer
+    from kafka_groups.testing.kafka_process import KafkaProcess
+    from kafka_groups.testing.simulation.processes import SimulatedProcess
+    from kafka_groups.testing.simulation.report import SimulationFailedError, SimulationReport
+    from kafka_groups.testing.simulation.run import simulate
+    from kafka_groups.testing.simulation.seeded_faults import SeededFaults
+    from kafka_groups.testing.simulation.world import SimulatedWorld
 
 __all__ = [
     "FAST_SETTINGS",
@@ -18,8 +33,41 @@ __all__ = [
     "Fault",
     "FaultAction",
     "FaultProxy",
+    "InFlightRecords",
     "KafkaContainer",
     "KafkaProcess",
     "ObservedGroup",
+    "RecordState",
+    "SeededFaults",
     "ServerTls",
+    "SimulatedProcess",
+    "SimulatedWorld",
+    "SimulationFailedError",
+    "SimulationReport",
+    "simulate",
 ]
+
+_MODULES = MappingProxyType({
+    "FAST_SETTINGS": "fast_settings",
+    "BrokerSecurity": ".broker.security",
+    "EmbeddedCluster": ".broker.cluster",
+    "EndedDelivery": ".broker.group_view",
+    "Fault": "fault_proxy",
+    "FaultAction": "fault_proxy",
+    "FaultProxy": "fault_proxy",
+    "InFlightRecords": ".broker.group_view",
+    "KafkaContainer": "kafka_container",
+    "KafkaProcess": "kafka_process",
+    "ObservedGroup": ".broker.observed",
+    "RecordState": ".broker.share_partitions.record_state",
+    "SeededFaults": "simulation.seeded_faults",
+    "ServerTls": ".net.tls",
+    "SimulatedProcess": "simulation.processes",
+    "SimulatedWorld": "simulation.world",
+    "SimulationFailedError": "simulation.report",
+    "SimulationReport": "simulation.report",
+    "simulate": "simulation.run",
+})  # fmt: skip
+
+if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist
+    __getattr__, __dir__ = import_on_first_use(__name__, _MODULES)

@@ -41,6 +41,8 @@ SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "500",
     "group.initial.rebalance.delay.ms": "0",
     "group.share.initialize.retry.interval.ms": "1000",
     "group.share.min.record.lock.duration.ms": "1000",

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
+from attrs import frozen
+
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.benchmarks.consumers import KEYS_VARIABLE
@@ -26,8 +28,8 @@ _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required user_a
 def running(target: str, properties: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
     """A broker of the given kind; its bootstrap servers. The properties are those of a real Kafka."""
     if target == "embedded":
-        with _embedded() as bootstrap_servers:
-            yield bootstrap_servers
+        with embedded() as broker:
+            yield broker.bootstrap_servers
     elif target == SECURED:
         with _secured(properties) as bootstrap_servers:
             yield bootstrap_servers
@@ -36,15 +38,34 @@ def running(target: str, properties: Mapping[str, str] = MappingProxyType({})) -
             yield kafka.bootstrap_servers
 
 
+@frozen
+class BrokerProcess:
+    """An embedded cluster in a process of its own; made by `embedded`."""
+
+    bootstrap_servers: str
+    pid: int
+
+    def cpu_seconds(self) -> float:
+        """CPU time that it has taken, user and system."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def peak_bytes(self) -> int:
+        """The largest resident memory that it has had."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
 @contextmanager
-def _embedded() -> Iterator[str]:
-    command = [sys.executable, "-m", "kafka_groups.cli", "broker", "--until-stdin-closes"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+def embedded(checkout: Path | None = None, brokers: int = 1) -> Iterator[BrokerProcess]:
+    """An embedded cluster, ended with the block; of another checkout of this project if one is given."""
+    command = [sys.executable, "-m", "kafka_groups.cli", "broker", f"--brokers={brokers}", "--until-stdin-closes"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=checkout) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         line = process.stdout.readline().strip()
         assert line.startswith(BOOTSTRAP_PREFIX), f"the broker said {line!r}"
-        yield line.removeprefix(BOOTSTRAP_PREFIX)
+        yield BrokerProcess(line.removeprefix(BOOTSTRAP_PREFIX), process.pid)
         process.stdin.close()
 
 

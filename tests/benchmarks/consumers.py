@@ -20,6 +20,9 @@ from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.types import AcknowledgeType
 
 MODES = ("implicit", "explicit")
+ONE_BY_ONE = "one by one"
+"""A mode of our own client: explicit, with a `commit_sync` for each record."""
+
 READY = "ready"
 """The line that a consumer prints when it has its first records."""
 
@@ -96,7 +99,12 @@ class Ours:
     def __init__(self, task: Task) -> None:
         self._consumer = KafkaShareConsumer(_keys(task))
         self._consumer.subscribe([task.topic])
-        self.read: Callable[[Any], int] = self._read if task.mode == "implicit" else self._read_and_acknowledge
+        readers: Mapping[str, Callable[[Any], int]] = {
+            "implicit": self._read,
+            "explicit": self._read_and_acknowledge,
+            ONE_BY_ONE: self._read_and_commit,
+        }
+        self.read = readers[task.mode]
 
     def poll(self) -> Any:
         return self._consumer.poll(_POLL_SECONDS)
@@ -105,6 +113,14 @@ class Ours:
         total = 0
         for record in records:
             total += len(record.value) + record.offset
+        return total
+
+    def _read_and_commit(self, records: Any) -> int:
+        total = 0
+        for record in records:
+            total += len(record.value) + record.offset
+            self._consumer.acknowledge(record, AcknowledgeType.ACCEPT)
+            self._consumer.commit_sync()
         return total
 
     def _read_and_acknowledge(self, records: Any) -> int:
@@ -150,7 +166,7 @@ def _keys(task: Task) -> dict[str, Any]:
     keys: dict[str, Any] = {
         "bootstrap.servers": task.bootstrap_servers,
         "group.id": task.group_id,
-        "share.acknowledgement.mode": task.mode,
+        "share.acknowledgement.mode": "implicit" if task.mode == "implicit" else "explicit",
     }
     keys.update(json.loads(os.environ.get(KEYS_VARIABLE, "{}")))
     keys.update(task.keys)
@@ -161,10 +177,13 @@ def consume(task: Task, contender: Contender) -> Outcome:
     """Read so many records; the clock starts when the first have been read."""
     first = _first_records(contender)
     wanted = task.records - len(first)
+    assert wanted > 0, (
+        f"the first poll brought all {task.records} records, so that nothing can be measured: ask for more"
+    )
     contender.read(first)
     print(READY, flush=True)
     poll_seconds: list[float] = []
-    resident = [_resident_bytes()]
+    resident = [resident_bytes()]
     read = 0
     started, cpu_started = time.perf_counter(), time.process_time()
     while read < wanted:
@@ -174,7 +193,7 @@ def consume(task: Task, contender: Contender) -> Outcome:
         read += len(records)
         contender.read(records)
         if read * _MEMORY_SAMPLES >= len(resident) * wanted:
-            resident.append(_resident_bytes())
+            resident.append(resident_bytes())
         assert records, f"no records for {_POLL_SECONDS} s, {wanted - read} are missing"
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     percentiles = quantiles(poll_seconds, n=100) if len(poll_seconds) > 1 else [0.0] * 99
@@ -198,7 +217,8 @@ def _first_records(contender: Contender) -> Sequence[Any]:
     raise AssertionError(f"no records within {_IDLE_POLLS * _POLL_SECONDS} s")
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
+    """Resident memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_BYTES
 
 

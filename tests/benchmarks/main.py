@@ -1,5 +1,6 @@
 """The command: `share`, `end-to-end`, `memory`, or `all` of them; `arrow`; and `spark`."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,12 @@ from typing import Any
 import attrs
 import click
 
-from tests.benchmarks import measures, report, sharing
+from tests.benchmarks import measures, pauses, report, sharing, versions
 from tests.benchmarks.arrow_command import arrow
 from tests.benchmarks.brokers import SECURED, TARGETS, running
+from tests.benchmarks.classic import CLASSIC
 from tests.benchmarks.consumers import MODES
+from tests.benchmarks.coordination import COORDINATION
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.spark_command import spark
 from tests.benchmarks.topics import RECORDS_PER_BATCH
@@ -18,6 +21,8 @@ from tests.benchmarks.topics import RECORDS_PER_BATCH
 BATCHES = tuple(RECORDS_PER_BATCH)
 
 Command = Callable[..., None]
+
+_PARTS = {**COORDINATION, **CLASSIC}
 
 _records = click.option("--records", type=click.IntRange(10), default=1_000_000, show_default=True)
 _rounds = click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Medians are of these.")
@@ -122,6 +127,50 @@ def latency(*, checkout: Path, seconds: float, rounds: int, json_file: Path | No
 def memory(records: int, targets: Sequence[str], json_file: Path | None) -> None:
     """Resident memory of our client after all records, against that after a tenth of them."""
     finish({"memory": _memory(records, targets)}, json_file)
+
+
+@main.command("broker")
+@click.option("--against", "checkout", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True,
+              help="Compare with the embedded broker in this checkout.")  # fmt: skip
+@click.option("--records", type=click.IntRange(60_000), default=1_000_000, show_default=True)
+@_rounds
+@click.option("--brokers", "sizes", type=click.IntRange(1), multiple=True, default=(1, 3), show_default=True,
+              help="Brokers of each cluster.")  # fmt: skip
+@_json
+def broker(*, checkout: Path, records: int, rounds: int, sizes: Sequence[int], json_file: Path | None) -> None:
+    """The embedded broker against that of another checkout, with the same client: rates, its CPU, its memory."""
+    compared = [versions.compare(checkout.resolve(), size, records, rounds, say) for size in sizes]
+    for each in compared:
+        console().print(report.versions_table(each))
+    finish({"broker": [versions.as_json(each) for each in compared]}, json_file)
+
+
+@main.command()
+@click.option("--part", "parts", type=click.Choice(tuple(_PARTS)), multiple=True, default=tuple(_PARTS),
+              show_default=True, help="May be given more than once.")  # fmt: skip
+@click.option("--fraction", type=click.FloatRange(1e-4, 1.0), default=1.0, show_default=True,
+              help="Of the heartbeats, groups, records and commits.")  # fmt: skip
+@_json
+def coordinators(*, parts: Sequence[str], fraction: float, json_file: Path | None) -> None:
+    """The embedded broker's coordinators: heartbeats, loading, a long run, rebalances, commits. Some 30 minutes."""
+    measured = {part: asyncio.run(_PARTS[part](fraction, say)) for part in parts}
+    finish(measured, json_file)
+
+
+@main.command("pauses")
+@click.option("--items", type=click.IntRange(1), default=100_000, show_default=True, help="Items of each request.")
+@_targets
+@_json
+def pauses_command(*, items: int, targets: Sequence[str], json_file: Path | None) -> None:
+    """Heartbeats of one connection while requests with very many items are served on another one."""
+    measured = {}
+    for target in targets:
+        with running(target) as bootstrap_servers:
+            measured[target] = asyncio.run(pauses.measured(bootstrap_servers, items, say))
+        console().print(report.pauses_table(target, measured[target]))
+    finish(
+        {"pauses": {target: [attrs.asdict(each) for each in found] for target, found in measured.items()}}, json_file
+    )
 
 
 @main.command("all")

@@ -118,18 +118,22 @@ def compare(bootstrap_servers: str, cases: Sequence[Comparison], batches: str, e
 
 def end_to_end(bootstrap_servers: str, batches: str, extent: Extent, say: Say) -> list[float]:
     """Records per second from the first one produced to the last one read, both going on at the same time."""
-    rates, records = [], extent.records
+    rates = []
     for _ in range(extent.rounds):
-        topic = new_topic(bootstrap_servers)
-        produce(bootstrap_servers, topic, PARTITIONS, batches)  # so that the consumer can say when it is there
-        task = _task("ours", "implicit", bootstrap_servers, topic, records)
-        with consuming(task) as consumer:
-            consumer.wait_until_ready()
-            began = produce(bootstrap_servers, topic, records, batches)
-            outcome = consumer.outcome()
-        rates.append(outcome.records / (outcome.ended_monotonic - began))
+        records, seconds = through_broker(bootstrap_servers, new_topic(bootstrap_servers), extent.records, batches)
+        rates.append(records / seconds)
         say(f"end to end {batches}: {rates[-1] / 1e3:.0f} k records/s")
     return rates
+
+
+def through_broker(bootstrap_servers: str, topic: str, records: int, batches: str) -> tuple[int, float]:
+    """Produce and consume at the same time: the records, and the seconds from the first produced to the last read."""
+    produce(bootstrap_servers, topic, PARTITIONS, batches)  # so that the consumer can say when it is there
+    with consuming(task_of("ours", "implicit", bootstrap_servers, topic, records)) as consumer:
+        consumer.wait_until_ready()
+        began = produce(bootstrap_servers, topic, records, batches)
+        outcome = consumer.outcome()
+    return outcome.records, outcome.ended_monotonic - began
 
 
 @frozen
@@ -156,13 +160,14 @@ def memory(bootstrap_servers: str, batches: str, records: int) -> Memory:
 
 
 def _run(client: str, mode: str, bootstrap_servers: str, topic: str, extent: Extent) -> Outcome:
-    task = _task(client, mode, bootstrap_servers, topic, extent.records)
+    task = task_of(client, mode, bootstrap_servers, topic, extent.records)
     if client == BEFORE:
         return consumed(evolve(task, client="ours"), extent.checkout)
     return consumed(evolve(task, keys=extent.opponent_keys) if client == "confluent" else task)
 
 
-def _task(client: str, mode: str, bootstrap_servers: str, topic: str, records: int) -> Task:
+def task_of(client: str, mode: str, bootstrap_servers: str, topic: str, records: int) -> Task:
+    """What a consumer with a group of its own is to do."""
     return Task(
         client=client,
         mode=mode,

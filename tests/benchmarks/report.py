@@ -8,7 +8,9 @@ from rich.table import Table
 
 from kafka_groups.cli.output import table
 from tests.benchmarks.measures import Comparison, Figures, Memory
+from tests.benchmarks.pauses import Pause
 from tests.benchmarks.sharing import SIZES, Shared
+from tests.benchmarks.versions import VERSIONS, Compared
 
 _COLUMNS = (
     "broker, batches, mode", "rate", "CPU", "k rec/s", "theirs", "us CPU/rec", "theirs", "poll p50/p99 ms", "theirs",
@@ -51,6 +53,24 @@ def end_to_end_table(rates: Mapping[str, Sequence[float]]) -> Table:
     return table("Embedded broker, produce and consume at once, k rec/s", ("batches", "median", "least", "most"), rows)
 
 
+def versions_table(compared: Compared) -> Table:
+    """The embedded broker now and in another version."""
+    rows = [
+        (
+            case.name,
+            f"{case.rate_ratio:.2f}",
+            f"{case.cpu_ratio:.2f}",
+            *(f"{median(case.rates[version]) / 1e3:.1f}" for version in VERSIONS),
+            *(f"{median(case.cpu_us[version]):.2f}" for version in VERSIONS),
+        )
+        for case in compared.cases
+    ]
+    memory = [_mib(compared.resident_bytes[version]) for version in VERSIONS]
+    rows.append(("memory", f"{compared.memory_ratio:.2f}", "", *(f"{mib} MiB" for mib in memory), "", ""))
+    columns = ("case", "rate", "CPU", "k rec/s", "before", "us CPU/rec", "before")
+    return table(f"Embedded broker, now / before, {compared.brokers} brokers", columns, rows)
+
+
 def memory_table(measured: Mapping[str, Memory]) -> Table:
     """Resident memory of our client."""
     rows = [
@@ -59,6 +79,13 @@ def memory_table(measured: Mapping[str, Memory]) -> Table:
     ]
     columns = ("broker", "records", "MiB after a tenth", "MiB after all", "ratio")
     return table("Resident memory of our client", columns, rows)
+
+
+def pauses_table(target: str, pauses: Sequence[Pause]) -> Table:
+    """Heartbeats beside requests with very many items."""
+    rows = [(each.name, f"{each.served_s:.1f}", f"{each.p99_ms:.0f}", f"{each.longest_ms:.0f}") for each in pauses]
+    columns = ("request", "served in s", "heartbeats p99 ms", "longest ms")
+    return table(f"Heartbeats of another connection, {target}", columns, rows)
 
 
 def comparison_as_json(case: Comparison) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """A few thousand records keep the benchmarks working; their figures mean nothing."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from tests.benchmarks.consumers import Task, consume
 from tests.benchmarks.main import main
 
 
@@ -68,3 +70,48 @@ def test_records_become_tables_of_the_same_size_whatever_the_columns(tmp_path: P
     rates = json.loads(written.read_text())["arrow"]["records_per_second"]
     assert len(rates) == 5
     assert min(rates.values()) > 10_000
+
+
+class _AllAtOnce:
+    """A contender whose first poll brings every record."""
+
+    def poll(self) -> Sequence[int]:
+        return range(10)
+
+    def read(self, records: Sequence[int]) -> int:
+        return len(records)
+
+    def close(self) -> None: ...
+
+
+def test_a_run_that_leaves_nothing_to_measure_says_so() -> None:
+    task = Task(client="ours", mode="implicit", bootstrap_servers="", topic="", group_id="", records=10)
+    with pytest.raises(AssertionError, match="ask for more"):
+        consume(task, _AllAtOnce())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_the_embedded_broker_is_compared_with_that_of_another_checkout(tmp_path: Path) -> None:
+    """Here the other checkout is this one."""
+    written = tmp_path / "figures.json"
+    arguments = ["broker", "--records=60000", "--rounds=1", "--brokers=3", f"--json={written}"]
+    result = CliRunner().invoke(main, [*arguments, "--against", str(Path(__file__).parents[2])], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    (compared,) = json.loads(written.read_text())["broker"]
+    assert len(compared["cases"]) == 4
+    assert all(case["rate_ratio"] > 0 for case in compared["cases"])
+    assert compared["resident_bytes"]["before"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_coordinators_are_measured(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    result = CliRunner().invoke(main, ["coordinators", "--fraction=0.01", f"--json={written}"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    measured = json.loads(written.read_text())
+    assert all(rate > 100 for rate in measured["heartbeats"].values())
+    assert [each["groups"] for each in measured["idle groups"]] == [1, 10, 100]
+    assert measured["loading"]["records"] >= 1_000
+    assert measured["soak"]["__share_group_state_bytes"] < 8 * 2**20

@@ -29,6 +29,12 @@ def new_topic(bootstrap_servers: str, partitions: int = PARTITIONS) -> str:
     return topic
 
 
+def delete_topic(bootstrap_servers: str, topic: str) -> None:
+    """Give its memory back, where the broker keeps records in memory."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 3})
+    _wait_for(admin.delete_topics([topic]))
+
+
 def new_group(bootstrap_servers: str, configs: Mapping[str, str] = MappingProxyType({})) -> str:
     """A share group that nobody has used before, and which begins at the start of the log."""
     group_id = _unique("benchmark")

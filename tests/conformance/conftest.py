@@ -1,7 +1,7 @@
 """The clusters behind the fixture `target`: made anew in memory, and shared by the whole run over TCP."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from typing import Any
 
@@ -16,6 +16,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.cluster_client import ClusterClient
+from tests.support.kafka_trio import TrioNode, kafka_trio
 from tests.support.raw_member import accept
 from tests.support.targets import (
     CONTAINER,
@@ -26,6 +27,9 @@ from tests.support.targets import (
     Target,
     TargetSpec,
 )
+from tests.support.three_brokers import TRIO_SETTINGS, EmbeddedTrio, KafkaTrio, Trio, new_network
+
+BROKERS = ("memory", "tcp", pytest.param("kafka", marks=[pytest.mark.real_kafka, pytest.mark.long]))
 
 
 class SharedClusters:
@@ -146,3 +150,24 @@ def _cut_by_a_proxy(address: str) -> Callable[[int], CutFetches]:
         return CutFetches(proxy.bootstrap_servers, lambda: proxy.injected.get(fault, 0), proxy.close)
 
     return start
+
+
+@pytest.fixture(scope="module")
+def kafka_nodes(real_kafka: object) -> Iterator[Mapping[int, TrioNode]]:
+    """Three nodes of a real Kafka, if one can run here."""
+    with kafka_trio() as nodes:
+        yield nodes
+
+
+@pytest.fixture(params=BROKERS)
+async def trio(request: pytest.FixtureRequest) -> AsyncIterator[Trio]:
+    """Three brokers of each kind."""
+    async with AsyncExitStack() as stack:
+        if request.param == "kafka":
+            made = Trio(KafkaTrio(request.getfixturevalue("kafka_nodes")), is_real=True)
+        else:
+            network = new_network(is_tcp=request.param == "tcp")
+            cluster = await stack.enter_async_context(EmbeddedCluster(3, network=network, settings=TRIO_SETTINGS))
+            made = Trio(EmbeddedTrio(cluster), is_real=False)
+        stack.push_async_callback(made.close)
+        yield made

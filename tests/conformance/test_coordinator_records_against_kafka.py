@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
-from kafka_groups.protocol.schemas.plain import Schema
+from kafka_groups.protocol.schemas.plain import Schema, is_nullable_structure, without_none
 from kafka_groups.types import member_id_of
 from tests.support.coordinator_records import VERSIONS, keys_of, values_of, written_in
 from tests.support.kafka_classpath import libs_or_skip, tools_or_skip
@@ -23,6 +23,8 @@ from tests.support.kafka_records import KafkaRecords, KafkasView
 
 SEED = 932
 RECORDS_OF_A_VERSION = 100
+WITH_UNITS = frozenset({"ConsumerGroupMemberMetadataValue", "ClassicMemberMetadata"})
+"""In these, Kafka's names of times end in `Ms`, too."""
 
 pytestmark = pytest.mark.real_kafka
 
@@ -102,15 +104,17 @@ def _as_json(value: Any, schema: Schema) -> Any:
     """The value as Kafka's JSON: names in camel case, ids in base64, and no tagged fields that have their default."""
     fields = {field.name: field for field in dataclasses.fields(schema)}
     return {
-        _camel(name): _plain(getattr(value, name), field)
+        _camel(name, schema): _plain(getattr(value, name), field)
         for name, field in fields.items()
-        if "tag" not in field.metadata or getattr(value, name) != field.default
+        if "tag" not in field.metadata or is_nullable_structure(field) or getattr(value, name) != field.default
     }
 
 
 def _plain(value: Any, field: "dataclasses.Field[Any]") -> Any:
     if isinstance(value, UUID):
         return member_id_of(value)
+    if attrs.has(type(value)):
+        return _as_json(value, without_none(field.type)[0])
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, tuple):
@@ -125,6 +129,7 @@ def _element(element: Any, field: "dataclasses.Field[Any]") -> Any:
     return _as_json(element, schema)
 
 
-def _camel(name: str) -> str:
-    first, *others = name.removesuffix("_ms").split("_")
+def _camel(name: str, schema: Schema) -> str:
+    kept = name if schema.__name__ in WITH_UNITS else name.removesuffix("_ms")
+    first, *others = kept.split("_")
     return first + "".join(part.capitalize() for part in others)

@@ -1,8 +1,6 @@
 """Scenarios 34, 35, 38, 39: leaders and coordinators that move, and brokers that die, in clusters of three brokers."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -16,38 +14,9 @@ from kafka_groups.types import AcknowledgeType
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.consuming import PATIENCE_S, Countdown, consume, values, values_of
-from tests.support.kafka_trio import TrioNode, kafka_trio
 from tests.support.real_kafka import unique
-from tests.support.targets import EMBEDDED_PROPERTIES, EXPLICIT, GROUP_DEFAULTS
-from tests.support.three_brokers import EmbeddedTrio, KafkaTrio, Trio, new_network
-
-SETTINGS = {
-    **{name: value for name, value in EMBEDDED_PROPERTIES.items() if not name.endswith((".factor", ".isr"))},
-    "offsets.topic.num.partitions": 3,
-    "share.coordinator.state.topic.num.partitions": 3,
-}
-KINDS = ("memory", "tcp", pytest.param("kafka", marks=[pytest.mark.real_kafka, pytest.mark.long]))
-
-
-@pytest.fixture(scope="module")
-def kafka_nodes(real_kafka: object) -> Iterator[Mapping[int, TrioNode]]:
-    """Three nodes of a real Kafka, if one can run here."""
-    with kafka_trio() as nodes:
-        yield nodes
-
-
-@pytest.fixture(params=KINDS)
-async def trio(request: pytest.FixtureRequest) -> AsyncIterator[Trio]:
-    """Three brokers of each kind."""
-    async with AsyncExitStack() as stack:
-        if request.param == "kafka":
-            made = Trio(KafkaTrio(request.getfixturevalue("kafka_nodes")), is_real=True)
-        else:
-            network = new_network(is_tcp=request.param == "tcp")
-            cluster = await stack.enter_async_context(EmbeddedCluster(3, network=network, settings=SETTINGS))
-            made = Trio(EmbeddedTrio(cluster), is_real=False)
-        stack.push_async_callback(made.close)
-        yield made
+from tests.support.targets import EXPLICIT, GROUP_DEFAULTS
+from tests.support.three_brokers import TRIO_SETTINGS, EmbeddedTrio, Trio
 
 
 async def new_group(trio: Trio) -> str:
@@ -86,6 +55,14 @@ async def accept_all(consumer: AsyncKafkaShareConsumer[Any, Any], wanted: set[by
     return counts
 
 
+async def later_values(consumer: AsyncKafkaShareConsumer[Any, Any], count: int, time: Countdown) -> list[bytes]:
+    """The records with the prefix "later", sorted, once there are so many. Others may come again."""
+    seen: set[bytes] = set()
+    while len(seen) < count and time.left_s:
+        seen |= {each for each in values_of(await consumer.poll(timeout=1)) if each.startswith(b"later")}
+    return sorted(seen)
+
+
 class MetadataRequests:
     """Counts the metadata requests of clients in memory."""
 
@@ -114,19 +91,16 @@ async def test_34_a_moved_leader_is_followed(trio: Trio) -> None:
         client = trio.client()
         await until(lambda: client.leader_id_of(topic.name, 0), lambda leader: leader != before)
         await produced(trio, 3, "later", topic)
-        seen: set[bytes] = set()
-        time = Countdown()
-        while len(seen) < 3 and time.left_s:
-            seen |= {each for each in values_of(await consumer.poll(timeout=1)) if each.startswith(b"later")}
+        seen = await later_values(consumer, 3, Countdown())
     assert values_of(first) == values(3)
-    assert sorted(seen) == values(3, "later")
+    assert seen == values(3, "later")
 
 
 async def test_34_the_response_that_names_the_new_leader_saves_a_metadata_request() -> None:
     network = MemoryNetwork()
     asked = MetadataRequests()
     network.plan = asked
-    async with EmbeddedCluster(3, network=network, settings=SETTINGS) as cluster:
+    async with EmbeddedCluster(3, network=network, settings=TRIO_SETTINGS) as cluster:
         trio = Trio(EmbeddedTrio(cluster), is_real=False)
         topic = await produced(trio, 1)
         async with trio.consumer(await new_group(trio), metadata_max_age_ms=300_000) as consumer:
@@ -174,11 +148,7 @@ async def test_38_membership_survives_a_coordinator_that_moves(trio: Trio, caplo
             assert (after.group_epoch, after.assignment_epoch) == (before.group_epoch, before.assignment_epoch)
         assert [member.member_id for member in after.members] == [member.member_id for member in before.members]
         await produced(trio, 2, "later", topic)
-        seen: set[bytes] = set()
-        time = Countdown(2 * PATIENCE_S)
-        while len(seen) < 2 and time.left_s:
-            seen |= {each for each in values_of(await consumer.poll(timeout=1)) if each.startswith(b"later")}
-        assert sorted(seen) == values(2, "later")
+        assert await later_values(consumer, 2, Countdown(2 * PATIENCE_S)) == values(2, "later")
     assert sum("joined the share group" in record.message for record in caplog.records) == 1
     assert not [record.message for record in caplog.records if "rejoins" in record.message]
 

@@ -9,6 +9,9 @@ import attrs
 import pytest
 
 from kafka_groups.broker.api.handlers import HANDLERS
+from kafka_groups.broker.coordinators.groups.classic import states as classic_states
+from kafka_groups.broker.coordinators.groups.consumer import states as consumer_states
+from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unbuilt import UNBUILT
@@ -24,6 +27,7 @@ from kafka_groups.spark.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.worker_options import WorkerOptions
+from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
 from kafka_groups.types import ConsumerState
 from tests.docs.blocks import ROOT
 
@@ -99,8 +103,13 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
+def part(made: str, heading: str) -> str:
+    """What a page says under a heading."""
+    return made.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
 def transitions(made: str) -> dict[tuple[str, str], str]:
-    """(state, event) → next state, of all tables of transitions on the page."""
+    """(state, event) → next state, of the tables of transitions in a part of the page."""
     rows = [cells(line) for line in made.splitlines() if line.startswith("| **")]
     found = {(state.strip("*"), event): target for state, event, target in rows}
     assert len(found) == len(rows)
@@ -108,23 +117,37 @@ def transitions(made: str) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.parametrize(
-    ("states", "events", "table"),
+    ("heading", "events", "table"),
     [
-        (member_states.MemberState, member_states.MemberEvent, member_states.TRANSITIONS),
-        (record_state.RecordState, record_state.RecordEvent, record_state.TRANSITIONS),
+        ("A member of a group", member_states.MemberEvent, member_states.TRANSITIONS),
+        ("A record of a share-partition", record_state.RecordEvent, record_state.TRANSITIONS),
     ],
     ids=["member", "record"],
 )
 def test_states_page_has_every_transition_and_no_other(
-    hook: ModuleType, states: type[enum.Enum], events: type[enum.Enum], table: Mapping[Any, enum.Enum]
+    hook: ModuleType, heading: str, events: type[enum.Enum], table: Mapping[Any, enum.Enum]
 ) -> None:
-    names = {worded(state) for state in states}
-    shown = {place: target for place, target in transitions(page(hook, "states.md")).items() if place[0] in names}
+    shown = transitions(part(page(hook, "states.md"), heading))
     assert shown == {
         (worded(state), worded(event)): "(unchanged)" if after is state else worded(after)
         for (state, event), after in table.items()
     }
     assert {event for _, event in shown} <= {worded(event) for event in events}
+
+
+@pytest.mark.parametrize(
+    ("heading", "table"),
+    [
+        ("A classic group", classic_states.CLASSIC_GROUP_TRANSITIONS),
+        ("A consumer group", consumer_states.CONSUMER_GROUP_TRANSITIONS),
+    ],
+    ids=["classic", "consumer"],
+)
+def test_states_page_has_every_transition_of_a_group(
+    hook: ModuleType, heading: str, table: Mapping[Any, enum.Enum]
+) -> None:
+    shown = transitions(part(page(hook, "states.md"), heading))
+    assert shown == {(state.value, worded(event)): after.value for (state, event), after in table.items()}
 
 
 def test_states_page_says_what_each_state_and_event_means(hook: ModuleType) -> None:
@@ -203,6 +226,12 @@ def test_state_reference_has_every_state_of_a_consumer(hook: ModuleType) -> None
 
 def test_metric_reference_has_every_metric_once(hook: ModuleType) -> None:
     rows = [cells(line) for line in page(hook, "metrics.md").splitlines() if line.startswith("| `")]
-    assert [name for name, _, _ in rows] == [f"`{metric.name}`" for metric in METRICS]
+    names = [*(metric.name for metric in METRICS), *(metric.name for metric in BROKER_METRICS)]
+    assert [name for name, _, _ in rows] == [f"`{name}`" for name in names]
     assert len({name for name, _, _ in rows}) == len(rows)
     assert all(unit and meaning.endswith(".") for _, unit, meaning in rows)
+
+
+def test_the_page_on_simulations_has_every_fault() -> None:
+    page = (ROOT / "docs" / "how-to" / "simulate.md").read_text()
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == sorted(FAULT_NAMES)

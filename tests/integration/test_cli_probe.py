@@ -37,7 +37,7 @@ def publish(bootstrap_servers: str) -> None:
 async def test_group_that_does_not_exist_says_nothing(cluster: EmbeddedCluster) -> None:
     probe = probe_of(cluster)
     assert await probe.look() == GroupSnapshot()
-    probe.close()
+    await probe.close()
 
 
 async def test_members_and_lag_of_a_group(cluster: EmbeddedCluster) -> None:
@@ -56,7 +56,7 @@ async def test_members_and_lag_of_a_group(cluster: EmbeddedCluster) -> None:
             assert view.lag is None or view.lag > 0
         await consumer.commit_sync()
         assert await probe.look() == GroupSnapshot(members=1, lag=0)
-    probe.close()
+    await probe.close()
 
 
 async def test_broker_that_is_gone_says_nothing(cluster: EmbeddedCluster) -> None:
@@ -68,4 +68,4 @@ async def test_broker_that_is_gone_says_nothing(cluster: EmbeddedCluster) -> Non
     for node in (1, 2):
         await cluster.start_broker_async(node)
     assert await probe.look() is not None
-    probe.close()
+    await probe.close()

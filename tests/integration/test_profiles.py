@@ -15,6 +15,9 @@ from tests.support.profile_questions import Answers, questions
 from tests.support.profile_unbuilt import without
 
 STRICTER = {
+    "group.initial.rebalance.delay.ms": "[0,...]",
+    "group.max.session.timeout.ms": "[0,...]",
+    "group.min.session.timeout.ms": "[0,...]",
     "connections.max.reauth.ms": "[0,...]",
     "default.replication.factor": "[1,...]",
     "share.coordinator.snapshot.update.records.per.snapshot": "[0,...,500]",

@@ -1,15 +1,13 @@
 """Kafka's own tool for share groups, kafka-share-groups.sh, on the embedded broker."""
 
-import subprocess
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.share import KafkaShareConsumer
-from kafka_groups.testing.kafka_jars import find_tool
 from tests.support.consuming import values
-from tests.support.kafka_classpath import kafka_classpath, libs_or_skip, tools_or_skip
+from tests.support.kafka_tools import KafkaTools
 
 TOPIC, GROUP, RECORDS = "orders", "billing", 6
 PATIENCE_S = 60
@@ -28,18 +26,13 @@ def cluster() -> Iterator[EmbeddedCluster]:
 
 
 @pytest.fixture
-def tool(cluster: EmbeddedCluster) -> Tool:
+def tool(cluster: EmbeddedCluster, kafka_tools: KafkaTools) -> Tool:
     """Runs the tool, and returns the words of each line that it prints."""
-    classpath = f"{kafka_classpath(libs_or_skip())}:{tools_or_skip()}"
-    java = find_tool("java")
-    assert java is not None
-    program = [java, "-cp", classpath, "org.apache.kafka.tools.consumer.group.ShareGroupCommand"]
 
     def run(*arguments: str) -> list[list[str]]:
-        command = [*program, "--bootstrap-server", cluster.bootstrap_servers, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return [line.split() for line in done.stdout.splitlines() if line.strip()]
+        done = kafka_tools.run("kafka-share-groups", "--bootstrap-server", cluster.bootstrap_servers, *arguments)
+        assert done.status == 0, done.out + done.err
+        return done.words
 
     return run
 

@@ -1,6 +1,7 @@
 """Answers as flat tables, so that two of them can be compared field by field."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,7 @@ Fields = Mapping[str, object]
 """The fields of an answer by their paths, such as `ShareFetchResponse.responses[0].topic_id`."""
 
 _NAMES = ("topic_id", "topic_name", "partition_index", "group_id", "member_id", "name")
+_HAS_NO_ORDER = re.compile(r"\.subscribed_topic_names$|^ConsumerGroup.*\.partitions$")
 _LEADER_EPOCH = slice(12, 16)
 _LENGTH = slice(8, 12)
 _BEFORE_LENGTH = 12
@@ -29,15 +31,24 @@ def _walk(path: str, value: Any, side: Side) -> Iterator[tuple[str, object]]:
             yield from _walk(f"{path}.{each.name}", getattr(value, each.name), side)
     elif isinstance(value, tuple):
         yield f"{path}.length", len(value)
-        for index, item in enumerate(sorted(value) if path.endswith(".subscribed_topic_names") else value):
-            yield from _walk(f"{path}[{_name_of(item, side) or index}]", item, side)
+        items = sorted(value) if _HAS_NO_ORDER.search(path) else value
+        for name, item in zip(_names_of(items, side), items, strict=True):
+            yield from _walk(f"{path}[{name}]", item, side)
+    elif path.endswith(".records"):
+        yield path, _plain(None if value is None else whole_batches(bytes(value)), side)
     else:
         yield path, _plain(value, side)
 
 
+def _names_of(items: Sequence[Any], side: Side) -> list[str]:
+    """The names of a list's elements. If two have the same one, all have their numbers."""
+    names = [_name_of(item, side) or str(index) for index, item in enumerate(items)]
+    return names if len(set(names)) == len(names) else [str(index) for index in range(len(items))]
+
+
 def _name_of(item: Any, side: Side) -> str | None:
     """What an element of a list is called, as most lists are in the order of Kafka's hash tables."""
-    found = next((getattr(item, name) for name in _NAMES if hasattr(item, name)), None)
+    found = next((getattr(item, name) for name in _NAMES if getattr(item, name, None) is not None), None)
     return None if found is None else str(_plain(found, side))
 
 
@@ -47,7 +58,9 @@ def _plain(value: Any, side: Side) -> object:
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, bytes | bytearray | memoryview):
-        return whole_batches(bytes(value)).hex(" ", 8)
+        return bytes(value).hex(" ", 8)
+    if isinstance(value, str):
+        return side.labels.of(value)
     return value
 
 

@@ -1,7 +1,7 @@
 """A real Kafka and an embedded cluster in memory, on which any number of runs take place."""
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 from attrs import frozen
 
@@ -9,11 +9,11 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.tcp import TcpNetwork
+from tests.lockstep.classic_running import ClassicRun
+from tests.lockstep.consumer_running import ConsumerRun
 from tests.lockstep.preparing import prepare
-from tests.lockstep.running import Outcome, Replay, Run, Source
-from tests.lockstep.shrinking import shrunk
+from tests.lockstep.running import Outcome, Run, Source
 from tests.lockstep.side import Side, Sides, closing
-from tests.lockstep.steps import Step
 from tests.support.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
@@ -39,20 +39,22 @@ class Pair:
         async with self.sides(loaded=loaded) as sides:
             return await Run(sides).through(source)
 
+    async def run_classic(self, source: Source) -> Outcome:
+        """Take the source's steps, in a classic group."""
+        async with self.sides(loaded=False) as sides:
+            return await ClassicRun(sides).through(source)
+
+    async def run_consumers(self, source: Source) -> Outcome:
+        """Take the source's steps, in a consumer group."""
+        async with closing(self._sides()) as sides:
+            return await ConsumerRun(sides).through(source)
+
     @contextlib.asynccontextmanager
     async def sides(self, *, loaded: bool = True) -> AsyncIterator[Sides]:
         """Topics and a group of a run's own, on both clusters."""
         async with closing(self._sides()) as sides:
             await prepare(sides, self.profile, loaded=loaded)
             yield sides
-
-    async def shrunk(self, outcome: Outcome) -> Outcome:
-        """The same difference after fewer steps."""
-
-        async def repeat(steps: Sequence[Step]) -> Outcome:
-            return await self.run(Replay(steps))
-
-        return await shrunk(outcome, repeat)
 
     def _sides(self) -> Sides:
         suffix = unique("run")

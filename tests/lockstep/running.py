@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import attrs
@@ -52,6 +52,10 @@ class Source:
 
     def answered(self, step: Step, response: Any) -> None:
         """Both clusters have answered the same."""
+
+
+TakeSteps = Callable[[Source], Awaitable[Outcome]]
+"""Takes the steps of a source on both clusters, such as `Pair.run`."""
 
 
 @define(eq=False)

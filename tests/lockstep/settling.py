@@ -17,21 +17,26 @@ _PAUSE_S = 0.02
 
 async def settle(sides: Sides, step: Step, response: Any) -> list[Difference]:
     """Wait until both clusters have done all that follows from a step; what differs even then."""
-    if isinstance(step, AlterGroupConfig) and response.responses[0].error_code is ErrorCode.NONE:
-        await asyncio.gather(*(_in_force(side) for side in sides))
-        return await members_alike(sides)
-    if isinstance(step, AddPartitions) and response.results[0].error_code is ErrorCode.NONE:
-        await asyncio.gather(*(_led(side, step.topic, step.count) for side in sides))
-        return await members_alike(sides)
-    if isinstance(step, CreateTopic) and response.topics[0].error_code is ErrorCode.NONE:
-        await asyncio.gather(*(_led(side, step.topic, step.partitions) for side in sides))
-        return await members_alike(sides)
-    if isinstance(step, DeleteTopic) and response.responses[0].error_code is ErrorCode.NONE:
-        await asyncio.gather(*(_gone(side, step) for side in sides))
-        return await members_alike(sides)
-    if isinstance(step, Heartbeat) and response.error_code is ErrorCode.NONE:
+    has_changed = await settle_metadata(sides, step, response)
+    if has_changed or (isinstance(step, Heartbeat) and response.error_code is ErrorCode.NONE):
         return await members_alike(sides)
     return []
+
+
+async def settle_metadata(sides: Sides, step: Step, response: Any) -> bool:
+    """Wait until a change of metadata is known everywhere in both clusters. Returns whether the step made one."""
+    match step:
+        case AlterGroupConfig() if response.responses[0].error_code is ErrorCode.NONE:
+            await asyncio.gather(*(_in_force(side) for side in sides))
+        case AddPartitions() if response.results[0].error_code is ErrorCode.NONE:
+            await asyncio.gather(*(_led(side, step.topic, step.count) for side in sides))
+        case CreateTopic() if response.topics[0].error_code is ErrorCode.NONE:
+            await asyncio.gather(*(_led(side, step.topic, step.partitions) for side in sides))
+        case DeleteTopic() if response.responses[0].error_code is ErrorCode.NONE:
+            await asyncio.gather(*(_gone(side, step) for side in sides))
+        case _:
+            return False
+    return True
 
 
 async def members_alike(sides: Sides) -> list[Difference]:

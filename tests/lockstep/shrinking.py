@@ -1,15 +1,11 @@
 """Makes the steps of a run fewer, as long as both clusters still answer differently in the end."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from tests.lockstep.running import Outcome, Replay, TakeSteps
 
-from tests.lockstep.running import Outcome
-from tests.lockstep.steps import Step
-
-Repeat = Callable[[Sequence[Step]], Awaitable[Outcome]]
 _MOST_RUNS = 150
 
 
-async def shrunk(outcome: Outcome, repeat: Repeat, most_runs: int = _MOST_RUNS) -> Outcome:
+async def shrunk(outcome: Outcome, run: TakeSteps, most_runs: int = _MOST_RUNS) -> Outcome:
     """The shortest run that was found with a difference in the same fields.
 
     Blocks of steps are left out, large ones first, and each run ends at its first difference.
@@ -19,7 +15,7 @@ async def shrunk(outcome: Outcome, repeat: Repeat, most_runs: int = _MOST_RUNS) 
         smaller = None
         for at in range(0, len(outcome.steps) - 1, size):
             runs += 1
-            tried = await repeat([*outcome.steps[:at], *outcome.steps[at + size :]])
+            tried = await run(Replay([*outcome.steps[:at], *outcome.steps[at + size :]]))
             if tried.kind & outcome.kind:
                 smaller = tried
                 break

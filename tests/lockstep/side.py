@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from typing import Self
 from uuid import UUID
@@ -12,6 +13,8 @@ from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.net.network import Network
 from kafka_groups.protocol.apis import api_of
 from kafka_groups.types import member_id_of
+from tests.lockstep.classic_members import ClassicState, Labels
+from tests.lockstep.consumer_members import ConsumerState
 from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.raw_client import RawClient
 
@@ -38,6 +41,9 @@ class Side:
         suffix: Makes the names of topics and groups unique; both sides of a run have the same, so that names need no
             translation. Ids of topics do: `names_of_ids` has them.
         profile: The release that both sides are.
+        labels: What this side calls the ids that it gave to members of classic groups.
+        classic: The members of classic groups.
+        consumers: The members of consumer groups.
     """
 
     name: str
@@ -49,6 +55,9 @@ class Side:
     members: dict[str, MemberState] = field(factory=dict)
     topics: dict[str, Topic] = field(factory=dict)
     names_of_ids: dict[UUID, str] = field(factory=dict)
+    labels: Labels = field(factory=Labels)
+    classic: defaultdict[str, ClassicState] = field(factory=lambda: defaultdict(ClassicState))
+    consumers: defaultdict[str, ConsumerState] = field(factory=lambda: defaultdict(ConsumerState))
     cluster: ClusterClient = field(init=False)
     _clients: dict[str, RawClient] = field(factory=dict)
 

@@ -13,8 +13,10 @@ from kafka_groups.net.clock import SystemClock
 from tests.lockstep.choosing import Choice
 from tests.lockstep.differences import ALLOWED, IGNORED
 from tests.lockstep.pair import Pair
+from tests.lockstep.planting import check_found_and_shrunk
 from tests.lockstep.reporting import report
-from tests.lockstep.running import Outcome, Replay
+from tests.lockstep.running import Replay
+from tests.lockstep.shrinking import shrunk
 from tests.lockstep.steps import (
     Acknowledge,
     Acknowledged,
@@ -29,26 +31,21 @@ from tests.simulation.mutants import MUTANTS
 from tests.support.raw_member import Limits
 
 PLANTED = ("accepting_releases", "delivery_count_stands_still", "no_ownership_check")
-SHORT = 8
 WAITING = Limits(max_wait_ms=500)
-_SEEDS_FOR_A_DEFECT = 20
 
 pytestmark = pytest.mark.lockstep
 
 
 async def test_both_answer_alike(lockstep_seed: int, pair: Pair) -> None:
     outcome = await pair.run(Choice(lockstep_seed))
-    assert outcome.is_same, report(await pair.shrunk(outcome))
+    assert outcome.is_same, report(await shrunk(outcome, pair.run))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 async def test_a_planted_difference_is_found_and_shrunk(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)
-    found = await pair.shrunk(await _first_difference(pair))
-    assert len(found.steps) <= SHORT, report(found)
-    monkeypatch.undo()
-    assert (await pair.run(Replay(found.steps))).is_same
+    await check_found_and_shrunk(pair.run, Choice, monkeypatch)
 
 
 async def test_a_deleted_topic_that_is_still_in_a_session(pair: Pair) -> None:
@@ -87,11 +84,3 @@ def test_every_exception_has_a_reason_and_a_valid_pattern() -> None:
     for entry in (*IGNORED, *ALLOWED):
         re.compile(entry.path)
         assert len(entry.reason) > 20, entry
-
-
-async def _first_difference(pair: Pair) -> Outcome:
-    for seed in range(_SEEDS_FOR_A_DEFECT):
-        outcome = await pair.run(Choice(seed))
-        if not outcome.is_same:
-            return outcome
-    raise AssertionError(f"{_SEEDS_FOR_A_DEFECT} seeds did not find it")

@@ -5,19 +5,19 @@ coordinator fences or does not know them they join again at epoch 0 with the sam
 """
 
 from collections import deque
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kafka_groups.broker.coordinators.groups.records import GroupRecord
-from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
+from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
+from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.config.broker import ShareGroupConfig
@@ -30,7 +30,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from kafka_groups.types import TopicIdPartition
-from tests.support.group_journal import MemoryJournal
+from tests.support.group_journal import MemoryJournal, StoppedError
 from tests.support.share_groups import GROUP, Coordination, assigned
 
 MEMBERS = ("a", "b", "c", "d", "e")
@@ -43,22 +43,31 @@ subscriptions = st.lists(st.sampled_from(TOPICS), min_size=1, unique=True).map(t
 members = st.sampled_from(MEMBERS)
 
 
+def as_stored(groups: Mapping[str, ShareGroup]) -> dict[str, ShareGroup]:
+    """Groups as the bytes of their records tell them: not which partitions of a topic lose their state."""
+    stored = {}
+    for group_id, group in groups.items():
+        known = group.state_partitions
+        deleting: dict[UUID, frozenset[int]] = dict.fromkeys(known.deleting, frozenset())
+        stored[group_id] = evolve(group, state_partitions=evolve(known, deleting=deleting))
+    return stored
+
+
 class FullJournal(MemoryJournal):
     """A journal that also gives every record to whoever follows it, and to the log of a topic."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.unread: deque[GroupRecord] = deque()
-        self.log: InternalLog[GroupRecord] = InternalLog(StoredGroupRecords())
+        self.unread: deque[ShareGroupRecord] = deque()
+        self.log: InternalLog[Any] = InternalLog(StoredGroupRecords(), spare_records=10)
 
-    def append(self, records: Sequence[GroupRecord]) -> None:
+    def store(self, records: Sequence[ShareGroupRecord]) -> None:
         """Add records."""
-        super().append(records)
+        super().store(records)
         self.unread.extend(records)
         if records:
             self.log.append_records(records, 0, 0)
-        if self.log.record_count > 3 * len(self) + 10:
-            self.log.compact()
+            self.log.compact_some()
 
 
 @define
@@ -130,7 +139,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
     def heartbeat_with_any_epoch(self, data: st.DataObject, ahead: int) -> None:
         """Only the current and the previous epoch of a member are accepted."""
         member = data.draw(st.sampled_from(sorted(self.coordination.group.members)))
-        epoch = max(1, self.coordination.group.current[member].member_epoch + ahead)
+        epoch = max(1, self.coordination.group.current_of(member).member_epoch + ahead)
         expected = self.expected_error(member, epoch)
         if expected is None:
             self.coordination.heartbeat(member, epoch)
@@ -186,7 +195,26 @@ class ShareGroupMachine(RuleBasedStateMachine):
         self.coordination.tell()
         before = dict(self.coordination.coordinator.groups)
         self.coordination.fail_over()
-        assert self.coordination.coordinator.groups == before
+        finishes_deletion = any(group.state_partitions.deleting for group in before.values())
+        if not finishes_deletion or self.coordination.share_states.error is not None:
+            assert self.coordination.coordinator.groups == before
+
+    @rule(data=st.data(), member=members, topics=subscriptions, after=st.integers(0, 6))
+    def die_in_an_operation(self, data: st.DataObject, member: str, topics: Subscription, after: int) -> None:
+        """Only the first records of an operation are stored. Nobody hears of it, and another coordinator takes over."""
+        client = self.clients.setdefault(member, Client(topics))
+        leaves = self.is_member(member) and data.draw(st.booleans())
+        client.topics, client.must_name_topics = topics, True
+        self.journal.stops_after = after
+        try:
+            if leaves:
+                self.coordination.leave(member)
+            else:
+                self.beat(member, lost=True)
+        except StoppedError:
+            self.coordination.fail_over()
+        self.journal.stops_after = None
+        client.must_name_topics = True
 
     @rule(fails=st.booleans())
     def share_coordinator_fails_or_works(self, fails: bool) -> None:
@@ -244,8 +272,10 @@ class ShareGroupMachine(RuleBasedStateMachine):
         from_logs = self.new_shard()
         for _offset, record in self.journal.log.records():
             from_logs.replay(record)
-        for shard in (self.replica, from_compacted, from_logs):
-            assert shard.groups == self.coordination.coordinator.groups
+        groups = self.coordination.coordinator.groups
+        for shard in (self.replica, from_compacted):
+            assert shard.groups == groups
+        assert as_stored(from_logs.groups) == as_stored(groups)
 
     @invariant()
     def epochs_go_forward(self) -> None:
@@ -263,7 +293,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
         member_ids = group.members.keys() if group else set()
         assert (coordinator.next_deadline_ms() is None) == (not member_ids)
         if group is not None:
-            assert group.current.keys() == member_ids
+            assert group.current.keys() <= member_ids
             assert group.target.keys() <= member_ids
             assert not group.state_partitions.initializing
             assert self.has_failed or not group.state_partitions.deleting
@@ -278,8 +308,8 @@ class ShareGroupMachine(RuleBasedStateMachine):
 
     # --------------------------------------------------------------------------------------- insides
 
-    def new_shard(self) -> GroupShard:
-        return GroupShard(self.coordination.topics, lambda _: self.coordination.config, max_size=len(MEMBERS))
+    def new_shard(self) -> ShareGroups:
+        return ShareGroups(self.coordination.topics, lambda _: self.coordination.config, max_size=len(MEMBERS))
 
     @property
     def group(self) -> ShareGroup | None:
@@ -304,7 +334,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
             return GroupIdNotFoundError
         if member not in self.group.members:
             return UnknownMemberIdError
-        current = self.group.current[member]
+        current = self.group.current_of(member)
         good = epoch in (current.member_epoch, current.previous_member_epoch)
         return None if good else FencedMemberEpochError
 

@@ -1,13 +1,21 @@
-"""Run seeds by hand: `python -m tests.simulation [--trace] SEED [SEED…]`.
+"""Run seeds by hand: `python -m tests.simulation [--classic | --consumer] [--trace] SEED [SEED…]`.
 
-With `--trace`, every event is written to the error stream. If two runs of a seed have different digests, the first line
-in which their traces differ shows where.
+With `--classic` or `--consumer`, the world is that of a classic group or of a consumer group. With `--trace`, every
+event is written to the error stream. If two runs of a seed have different digests, the first line in which their traces
+differ shows where.
 """
 
 import argparse
 import sys
+from collections.abc import Callable
 
+from kafka_groups.testing.simulation import SimulationReport
+from tests.simulation.classic.world import run_classic_world
+from tests.simulation.consumer.world import run_consumer_world
 from tests.simulation.world import run_world
+
+_MOST_SHOWN = 20
+_OTHERS = {"classic": run_classic_world, "consumer": run_consumer_world}
 
 
 def main() -> int:
@@ -15,16 +23,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description="Run seeds of the simulation.")
     parser.add_argument("seeds", metavar="SEED", type=int, nargs="+")
     parser.add_argument("--trace", action="store_true", help="write every event to the error stream")
+    other = parser.add_mutually_exclusive_group()
+    for name, run in _OTHERS.items():
+        other.add_argument(
+            f"--{name}", dest="run", action="store_const", const=run, help=f"run the world of a {name} group"
+        )
+    parser.set_defaults(run=run_world)
     options = parser.parse_args()
-    failed = [seed for seed in options.seeds if _run(seed, with_trace=options.trace)]
+    failed = [seed for seed in options.seeds if _run(options.run, seed, with_trace=options.trace)]
     return int(bool(failed))
 
 
-def _run(seed: int, *, with_trace: bool) -> bool:
-    report = run_world(seed, sys.stderr.write) if with_trace else run_world(seed)
+def _run(run: Callable[..., SimulationReport], seed: int, *, with_trace: bool) -> bool:
+    report = run(seed, sys.stderr.write) if with_trace else run(seed)
     print(f"seed {seed}: {report.produced} produced, {report.accepted} accepted, {dict(report.faults)}")  # noqa: T201
     print(f"  digest {report.digest}")  # noqa: T201
-    for violation in report.violations:
+    for violation in report.violations[:_MOST_SHOWN]:
         print(f"  {violation}")  # noqa: T201
     return bool(report.violations)
 

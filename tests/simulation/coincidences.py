@@ -6,8 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from kafka_groups.broker.coordinators.groups.effects import InitializeShareState
-from kafka_groups.broker.coordinators.groups.shard import GroupShard
+from kafka_groups.broker.coordinators.groups.share.effects import InitializeShareState
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
 from kafka_groups.broker.runtime.persister import SharePersister
 from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitions
@@ -44,8 +43,8 @@ def counted(counts: Counter[str]) -> Iterator[None]:
         counts[interrupted] += not led.is_active
         counts[waiting] += bool(led.unanswered or led.parked)
 
-    def loaded(_shard: GroupShard, result: Any) -> None:
-        counts[resumed] += any(isinstance(effect, InitializeShareState) for effect in result.effects)
+    def loaded(_runtime: CoordinatorRuntime[Any], led: Any) -> None:
+        counts[resumed] += any(isinstance(effect, InitializeShareState) for effect in led.outstanding)
 
     with ExitStack() as stack:
         for owner, name, look in (
@@ -53,9 +52,9 @@ def counted(counts: Counter[str]) -> Iterator[None]:
             (StateWriter, "_written", written),
             (SharePersister, "_answered", answered),
             (CoordinatorRuntime, "_resign", resigning),
+            (CoordinatorRuntime, "_activate", loaded),
         ):
             stack.enter_context(patch.object(owner, name, _before(getattr(owner, name), look)))
-        stack.enter_context(patch.object(GroupShard, "loaded", _after(GroupShard.loaded, loaded)))
         yield
 
 
@@ -63,14 +62,5 @@ def _before(method: Callable[..., Any], look: Callable[..., None]) -> Callable[.
     def wrapped(*arguments: Any) -> Any:
         look(*arguments)
         return method(*arguments)
-
-    return wrapped
-
-
-def _after(method: Callable[..., Any], look: Callable[..., None]) -> Callable[..., Any]:
-    def wrapped(owner: Any, *arguments: Any) -> Any:
-        result = method(owner, *arguments)
-        look(owner, result)
-        return result
 
     return wrapped

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
+from kafka_groups.broker.coordinators.result import Reply, Result
 from kafka_groups.broker.coordinators.share_state import shard
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.runs import Run
@@ -86,7 +87,7 @@ def states_change_without_records(patch: Patch) -> None:
     """What was acknowledged is in memory alone."""
     append = InternalLog.append_records
 
-    def append_snapshots(self: InternalLog[Any], records: Sequence[CoordinatorRecord], *rest: int) -> int:
+    def append_snapshots(self: InternalLog[Any], records: Sequence[CoordinatorRecord], *rest: Any) -> int:
         kept = [record for record in records if not isinstance(record.value, ShareUpdateValue)]
         return append(self, kept, *rest) if kept else self.end_offset
 
@@ -95,17 +96,44 @@ def states_change_without_records(patch: Patch) -> None:
 
 def replay_is_skipped_after_loading(patch: Patch) -> None:
     """The next coordinator begins without what the log tells."""
-    load_slice = CoordinatorRuntime._load_slice
+    load_some = CoordinatorRuntime._load_some
 
     def load_nothing(self: CoordinatorRuntime[Any]) -> None:
         for led in self._loading:
-            led.shard.replay = lambda _record, _offset: None
-        load_slice(self)
+            led.shard.replay = lambda *_arguments: None
+        load_some(self)
         for led in self._led.values():
             if led.is_active:
                 vars(led.shard).pop("replay", None)
 
-    patch.setattr(CoordinatorRuntime, "_load_slice", load_nothing)
+    patch.setattr(CoordinatorRuntime, "_load_some", load_nothing)
+
+
+def answers_come_before_the_commit(patch: Patch) -> None:
+    """A response does not wait until the log has committed the records."""
+    commit = CoordinatorRuntime._commit
+
+    def commit_after(self: CoordinatorRuntime[Any], led: Any, result: Result[Any, Any], done: Any) -> None:
+        if result.parked is None:
+            done(result.response)
+            done = _ignore
+        commit(self, led, result, done)
+
+    patch.setattr(CoordinatorRuntime, "_commit", commit_after)
+
+
+def effects_come_before_the_commit(patch: Patch) -> None:
+    """Effects are performed before the log has committed the records that ask for them."""
+    commit = CoordinatorRuntime._commit
+
+    def commit_after(self: CoordinatorRuntime[Any], led: Any, result: Result[Any, Any], done: Any) -> None:
+        at_once = [effect for effect in result.effects if not isinstance(effect, Reply)]
+        replies = tuple(effect for effect in result.effects if isinstance(effect, Reply))
+        commit(self, led, attrs.evolve(result, effects=replies), done)
+        for effect in at_once:
+            self._parts.perform(effect, led.address)
+
+    patch.setattr(CoordinatorRuntime, "_commit", commit_after)
 
 
 def old_leaders_are_not_fenced(patch: Patch) -> None:
@@ -208,6 +236,10 @@ def fetches_never_shrink(patch: Patch) -> None:
     patch.setattr(FetchSize, "reset", lambda _self: None)
 
 
+def _ignore(_outcome: object) -> None:
+    """It was told before."""
+
+
 MUTANTS: Mapping[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -219,6 +251,8 @@ MUTANTS: Mapping[str, Plant] = {
         nothing_is_persisted,
         states_change_without_records,
         replay_is_skipped_after_loading,
+        answers_come_before_the_commit,
+        effects_come_before_the_commit,
         old_leaders_are_not_fenced,
         pending_records_are_acquired_again,
         failures_are_not_told,

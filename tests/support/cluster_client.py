@@ -36,6 +36,7 @@ from tests.support.real_kafka import unique
 
 GROUP_RESOURCE = 32
 _SET, _DELETE = 0, 1
+_NOT_YET = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_ID)
 _TIMEOUT_MS = 15_000
 _NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 
@@ -274,7 +275,7 @@ async def _append(leader: RawClient, topic: Topic, batch: bytes, partition: int)
     # The metadata of a real Kafka may name the leader of a new partition before that broker knows of it.
     response = await until(
         lambda: leader.ask(request),
-        lambda it: it.responses[0].partition_responses[0].error_code is not ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        lambda it: it.responses[0].partition_responses[0].error_code not in _NOT_YET,
     )
     result = response.responses[0].partition_responses[0]
     assert result.error_code is ErrorCode.NONE, result

@@ -1,6 +1,7 @@
 """The coordinators of a broker without an event loop: a test says when the turns of the loop come."""
 
 import heapq
+import random
 from collections.abc import Callable
 from itertools import count
 
@@ -12,7 +13,7 @@ from kafka_groups.broker.runtime.coordinators import Coordinators, CoordinatorsP
 from kafka_groups.broker.runtime.directory import CoordinatorDirectory
 from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig, broker_settings
+from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, broker_settings
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.session import Access
@@ -73,11 +74,13 @@ class Cluster:
             settings or broker_settings(),
             DEFAULT_PROFILE,
             lambda _group_id: ShareGroupConfig(assignment_interval_ms=0),
+            lambda _group_id: ConsumerGroupConfig(assignment_interval_ms=0),
             internal_topics(settings or broker_settings(), metadata),
             CoordinatorDirectory(),
             DeliveryHistory(),
             clock or ManualClock(),
             PeerNetwork(MemoryNetwork(), "brokers.internal", Access(None), {}),
+            random.Random,
         )
         self.brokers: dict[int, Coordinators] = {}
         for node_id in metadata.brokers:
@@ -86,7 +89,7 @@ class Cluster:
 
     def start(self, node_id: int) -> Coordinators:
         """Let a broker coordinate what it leads."""
-        made = self.brokers[node_id] = Coordinators(node_id, self.parts, self.turns.later)
+        made = self.brokers[node_id] = Coordinators(node_id, self.parts, self.turns.later, lambda _: None, lambda: None)
         self.parts.metadata.on_change(made.metadata_changed)
         made.start(self.parts.metadata.image)
         return made

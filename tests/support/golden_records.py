@@ -81,9 +81,9 @@ class GoldenRecords:
     records: tuple[GoldenRecord, ...]
 
 
-def load_records() -> GoldenRecords:
+def load_records(file: Path = FILE) -> GoldenRecords:
     """The captured records."""
-    content = json.loads(FILE.read_text(encoding="utf-8"))
+    content = json.loads(file.read_text(encoding="utf-8"))
     return GoldenRecords(
         broker=content["broker"],
         topic_ids={name: UUID(text) for name, text in content["topic_ids"].items()},
@@ -92,7 +92,7 @@ def load_records() -> GoldenRecords:
     )
 
 
-def save_records(golden: GoldenRecords) -> None:
+def save_records(golden: GoldenRecords, file: Path = FILE) -> None:
     """Replace the captured records."""
     content = {
         "broker": golden.broker,
@@ -100,7 +100,7 @@ def save_records(golden: GoldenRecords) -> None:
         "steps": golden.steps,
         "records": [_written(record) for record in golden.records],
     }
-    FILE.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def _read(step: str, key: str, value: str | None, **others: Any) -> GoldenRecord:

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -18,11 +19,13 @@ from kafka_groups.testing.kafka_jars import (
 )
 from kafka_groups.testing.pytest_plugin import REQUIRE_VARIABLE
 
+T = TypeVar("T")
+
 LIBS_VARIABLE = "KAFKA_GROUPS_KAFKA_LIBS"
 """Environment variable with a directory of Kafka's jars, to be used instead of Maven Central's."""
 
 TOOLS_VERSION = "4.3.1"
-"""Release of Kafka's command-line tools: 4.4.0 was published without them, and these work with its other jars."""
+"""Release of Kafka's command-line tools and of Kafka Streams: 4.4.0 was published without them."""
 
 _MAVEN_TIMEOUT_S = 600
 
@@ -48,12 +51,34 @@ def kafka_tools() -> Path:
     Raises:
         RealKafkaUnavailableError: It cannot be had.
     """
-    name = f"kafka-tools-{TOOLS_VERSION}.jar"
+    return _jar("kafka-tools")
+
+
+def tools_classpath() -> str:
+    """All that the tools need, each jar of their own release.
+
+    Raises:
+        RealKafkaUnavailableError: The jars cannot be had.
+    """
+    return f"{kafka_classpath(kafka_jars(TOOLS_VERSION))}:{kafka_tools()}:{_jar('kafka-tools-api')}"
+
+
+def streams_classpath() -> str:
+    """All that applications of Kafka Streams need that keep their state in memory.
+
+    Raises:
+        RealKafkaUnavailableError: The jars cannot be had.
+    """
+    return f"{kafka_classpath(kafka_jars(TOOLS_VERSION))}:{_jar('kafka-streams')}"
+
+
+def _jar(artifact: str) -> Path:
+    name = f"{artifact}-{TOOLS_VERSION}.jar"
     jar = cache_directory() / name
     if not jar.exists():
         jar.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=jar.parent, prefix=".fetching-") as temporary:
-            _fetch(f"org.apache.kafka:kafka-tools:{TOOLS_VERSION}", Path(temporary))
+            _fetch(f"org.apache.kafka:{artifact}:{TOOLS_VERSION}", Path(temporary))
             shutil.move(Path(temporary) / name, jar)
     return jar
 
@@ -68,7 +93,17 @@ def tools_or_skip() -> Path:
     return _or_skip(kafka_tools, ())
 
 
-def _or_skip(find: Callable[[], Path], tools: Sequence[str]) -> Path:
+def tools_classpath_or_skip() -> str:
+    """As `tools_classpath`, for tests that also need Java with its compiler; skips them if that is allowed."""
+    return _or_skip(tools_classpath, ("java", "javac"))
+
+
+def streams_classpath_or_skip() -> str:
+    """As `streams_classpath`, for tests that also need Java with its compiler; skips them if that is allowed."""
+    return _or_skip(streams_classpath, ("java", "javac"))
+
+
+def _or_skip(find: Callable[[], T], tools: Sequence[str]) -> T:
     reason = missing_tools(tools)
     if reason is None:
         try:

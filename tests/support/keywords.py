@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import attrs
 
+from kafka_groups.config.admin import admin_keys
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.share import share_consumer_keys
 from kafka_groups.spark.drain_options import DrainOptions
@@ -39,15 +40,17 @@ def generated() -> Mapping[Path, str]:
     keys = "The keyword arguments of a share consumer."
     of_workers = "The keyword arguments of `ShareWorkers`: the attributes of `WorkerOptions`, and a consumer's."
     of_drain = "The keyword arguments of `drain`: the attributes of `DrainOptions`, and a consumer's."
-    consumer = _typed_dict("ShareConsumerKeywords", "TypedDict", keys, _consumer_entries()).rstrip("\n") + "\n"
+    consumer = _typed_dict("ShareConsumerKeywords", "TypedDict", keys, _key_entries(share_consumer_keys()))
+    of_admin = "The keyword arguments of an admin client."
+    admin = _typed_dict("AdminKeywords", "TypedDict", of_admin, _key_entries(admin_keys())).rstrip("\n") + "\n"
     workers = _typed_dict("WorkersKeywords", "ShareConsumerKeywords", of_workers, _option_entries(WorkerOptions))
     drain = _typed_dict("DrainKeywords", "ShareConsumerKeywords", of_drain, _option_entries(DrainOptions))
     return {
         ROOT / "kafka_groups" / "config" / "keywords.py": _module(
-            "A share consumer's keys as keyword arguments, so that editors complete them and type checkers check them.",
-            ["ShareConsumerKeywords"],
-            "kafka_groups/config/share.py",
-            consumer,
+            "The keys of clients as keyword arguments, so that editors complete them and type checkers check them.",
+            ["AdminKeywords", "ShareConsumerKeywords"],
+            "kafka_groups/config/share.py and admin.py",
+            f"{consumer}\n{admin}",
         ),
         ROOT / "kafka_groups" / "spark" / "keywords.py": _module(
             "The keyword arguments of workers and drains, so that editors complete them and type checkers check them.",
@@ -75,8 +78,8 @@ def _typed_dict(name: str, base: str, summary: str, entries: Iterable[str]) -> s
     return f'class {name}({base}, total=False):\n    """{summary}"""\n\n' + "".join(entries)
 
 
-def _consumer_entries() -> Iterable[str]:
-    for name, key in share_consumer_keys().items():
+def _key_entries(keys: Mapping[str, Key]) -> Iterable[str]:
+    for name, key in keys.items():
         if name not in DECLARED_BY_CONSTRUCTORS:
             yield f"    {name}: {annotation(key)}\n" + _documented(f"`{key.name}`: {key.doc}") + "\n"
 

@@ -23,6 +23,8 @@ from kafka_groups.protocol.messages.alter_user_scram_credentials import (
 )
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_groups.protocol.messages.config_resources import TOPIC_RESOURCE
+from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_groups.protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -51,6 +53,7 @@ from kafka_groups.protocol.messages.delete_share_group_state import (
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafka_groups.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -64,6 +67,7 @@ from kafka_groups.protocol.messages.describe_topic_partitions import (
 from kafka_groups.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_groups.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -75,9 +79,27 @@ from kafka_groups.protocol.messages.initialize_share_group_state import (
     InitializeShareStatePartition,
     InitializeShareStateTopic,
 )
+from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRequestMember
+from kafka_groups.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from kafka_groups.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafka_groups.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kafka_groups.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from kafka_groups.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+)
 from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_groups.protocol.messages.read_share_group_state import (
     ReadShareGroupStateRequest,
@@ -101,6 +123,8 @@ from kafka_groups.protocol.messages.share_fetch import ShareFetchPartition, Shar
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from kafka_groups.protocol.messages.update_features import UPGRADE, FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_groups.protocol.messages.write_share_group_state import (
     WriteShareGroupStateRequest,
     WriteShareStatePartition,
@@ -120,6 +144,16 @@ class Place:
     member_id: str
     batch: bytes
 
+    @property
+    def committing_group_id(self) -> str:
+        """A group that commits offsets."""
+        return f"{self.group_id}-with-offsets"
+
+    @property
+    def classic_group_id(self) -> str:
+        """A group that a member may join."""
+        return f"{self.group_id}-with-members"
+
 
 @frozen
 class Case:
@@ -129,6 +163,12 @@ class Case:
     before: Callable[[Place], tuple[object, ...]] = lambda _: ()
     allowed: frozenset[ErrorCode] = frozenset({ErrorCode.NONE})
     """Errors that cannot be avoided."""
+
+
+_MEMBER_ERRORS = frozenset({
+    ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND,
+})  # fmt: skip
+"""Nobody has joined the group."""
 
 
 def _share_fetch(place: Place, epoch: int, acknowledged: tuple[AcknowledgementBatch, ...] = ()) -> ShareFetchRequest:
@@ -155,6 +195,43 @@ def _produce(place: Place) -> ProduceRequest:
     data = (PartitionProduceData(index=0, records=place.batch),)
     topic = TopicProduceData(topic_id=place.topic_id, partition_data=data)
     return ProduceRequest(acks=1, timeout_ms=100, topic_data=(topic,))
+
+
+def _commit(place: Place) -> OffsetCommitRequest:
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata="")
+    topic = OffsetCommitRequestTopic(topic_id=place.topic_id, partitions=(partition,))
+    return OffsetCommitRequest(group_id=place.committing_group_id, topics=(topic,))
+
+
+def _fetch_offsets(place: Place) -> OffsetFetchRequest:
+    topic = OffsetFetchRequestTopic(topic_id=place.topic_id, partition_indexes=(0,))
+    return OffsetFetchRequest(groups=(OffsetFetchRequestGroup(group_id=place.committing_group_id, topics=(topic,)),))
+
+
+def _delete_committed(place: Place) -> OffsetDeleteRequest:
+    partitions = (OffsetDeleteRequestPartition(partition_index=0),)
+    topic = OffsetDeleteRequestTopic(name=place.topic, partitions=partitions)
+    return OffsetDeleteRequest(group_id=place.committing_group_id, topics=(topic,))
+
+
+def _join_group(place: Place) -> JoinGroupRequest:
+    protocols = (JoinGroupRequestProtocol(name="range", metadata=b""),)
+    return JoinGroupRequest(
+        group_id=place.classic_group_id, session_timeout_ms=10_000, rebalance_timeout_ms=100, member_id="",
+        protocol_type="consumer", protocols=protocols,
+    )  # fmt: skip
+
+
+def _sync_group(place: Place) -> SyncGroupRequest:
+    assignments = (SyncGroupRequestAssignment(member_id="ann", assignment=b""),)
+    return SyncGroupRequest(
+        group_id=place.classic_group_id, generation_id=1, member_id="ann", protocol_type="consumer",
+        protocol_name="range", assignments=assignments,
+    )  # fmt: skip
+
+
+def _leave_group(place: Place) -> LeaveGroupRequest:
+    return LeaveGroupRequest(group_id=place.classic_group_id, members=(LeaveGroupRequestMember(member_id="ann"),))
 
 
 def _fetch(place: Place) -> FetchRequest:
@@ -221,6 +298,13 @@ def _heartbeat(place: Place) -> ShareGroupHeartbeatRequest:
     return ShareGroupHeartbeatRequest(
         group_id=place.group_id, member_id="new", member_epoch=0, subscribed_topic_names=(place.topic,)
     )
+
+
+def _consumer_heartbeat(place: Place) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id=f"{place.group_id}-consumers", member_id="new", member_epoch=0, rebalance_timeout_ms=1_000,
+        subscribed_topic_names=(place.topic,), topic_partitions=(),
+    )  # fmt: skip
 
 
 def _alter_offsets(place: Place) -> AlterShareGroupOffsetsRequest:
@@ -294,8 +378,21 @@ CASES: dict[ApiKey, Case] = {
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Case(
         _alter_credentials, allowed=frozenset({ErrorCode.NONE, ErrorCode.RESOURCE_NOT_FOUND})
     ),
+    ApiKey.UPDATE_FEATURES: Case(
+        lambda _: UpdateFeaturesRequest(
+            feature_updates=(FeatureUpdateKey(feature="kraft.version", max_version_level=1, upgrade_type=UPGRADE),)
+        )
+    ),
+    ApiKey.LIST_CONFIG_RESOURCES: Case(lambda _: ListConfigResourcesRequest(resource_types=(TOPIC_RESOURCE,))),
     ApiKey.DESCRIBE_CLUSTER: Case(lambda _: DescribeClusterRequest(include_cluster_authorized_operations=True)),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Case(_describe_topic_partitions),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: Case(_consumer_heartbeat),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: Case(
+        lambda place: ConsumerGroupDescribeRequest(
+            group_ids=(f"{place.group_id}-consumers",), include_authorized_operations=True
+        ),
+        lambda place: (_consumer_heartbeat(place),),
+    ),
     ApiKey.SHARE_GROUP_HEARTBEAT: Case(_heartbeat),
     ApiKey.SHARE_GROUP_DESCRIBE: Case(
         lambda place: ShareGroupDescribeRequest(group_ids=(place.group_id,), include_authorized_operations=True)
@@ -311,6 +408,19 @@ CASES: dict[ApiKey, Case] = {
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: Case(_summarise_state),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: Case(_describe_offsets),
     ApiKey.ALTER_SHARE_GROUP_OFFSETS: Case(_alter_offsets),
+    ApiKey.JOIN_GROUP: Case(_join_group, allowed=_MEMBER_ERRORS),
+    ApiKey.SYNC_GROUP: Case(_sync_group, allowed=_MEMBER_ERRORS),
+    ApiKey.HEARTBEAT: Case(
+        lambda place: HeartbeatRequest(group_id=place.classic_group_id, generation_id=1, member_id="ann"),
+        allowed=_MEMBER_ERRORS,
+    ),
+    ApiKey.LEAVE_GROUP: Case(_leave_group, allowed=_MEMBER_ERRORS),
+    ApiKey.DESCRIBE_GROUPS: Case(
+        lambda place: DescribeGroupsRequest(groups=(place.classic_group_id,)), allowed=_MEMBER_ERRORS
+    ),
+    ApiKey.OFFSET_COMMIT: Case(_commit),
+    ApiKey.OFFSET_FETCH: Case(_fetch_offsets, lambda place: (_commit(place),)),
+    ApiKey.OFFSET_DELETE: Case(_delete_committed, lambda place: (_commit(place),)),
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: Case(_delete_offsets, lambda place: (_alter_offsets(place),)),
 }  # fmt: skip
 """A case of every API."""

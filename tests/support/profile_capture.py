@@ -29,7 +29,7 @@ SETTINGS: Mapping[str, str] = {
 }
 """Settings of the captured brokers that are not Kafka's defaults, to see where groups take them from."""
 _PROPERTIES: Mapping[str, str | None] = {
-    **{name: None for name in SINGLE_NODE_PROPERTIES if name.startswith(("group.share.", "group.streams."))},
+    **{name: None for name in SINGLE_NODE_PROPERTIES if name.startswith("group.")},
     **SETTINGS,
 }
 _HEAP = ("-Xmx768m",)

@@ -5,7 +5,7 @@ Fields that a version lacks keep their defaults, so that what is written can be 
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any, get_args, get_origin, get_type_hints
 from uuid import UUID
 
@@ -16,8 +16,10 @@ from kafka_groups.protocol.apis import APIS, Api
 from kafka_groups.protocol.binding import Binding
 from kafka_groups.protocol.codec import encode_request, encode_response, request_binding, response_binding
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.piecewise import decoding, writing
 from kafka_groups.protocol.schemas.loading import request_schema, response_schema
 from kafka_groups.protocol.schemas.plain import Schema
+from kafka_groups.protocol.writing import Put
 
 CORRELATION_ID = 7
 CLIENT_ID = "client"
@@ -63,6 +65,14 @@ class Shape:
     def decode_body(self, body: bytes) -> Any:
         """The message that a body holds."""
         return self._binding.decode(body)
+
+    def decoding_body(self, body: bytes) -> Generator[None, None, Any]:
+        """The message that a body holds, element by element."""
+        return decoding(self._binding, body, whole=True)
+
+    def writing_body(self, message: object, put: Put) -> Iterator[None]:
+        """Write the message without a header, element by element."""
+        return writing(self._binding, message, put)
 
     @property
     def _binding(self) -> Binding:

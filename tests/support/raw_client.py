@@ -19,11 +19,17 @@ class RawClient:
         network: The way to the broker.
         host: Its host.
         port: Its port.
+        client_id: The client id of its requests.
+        patience_s: How long to wait for a response.
     """
 
-    def __init__(self, network: Network, host: str, port: int) -> None:
+    def __init__(
+        self, network: Network, host: str, port: int, client_id: str = CLIENT_ID, patience_s: float = PATIENCE_S
+    ) -> None:
         self._network = network
         self._address = (host, port)
+        self._client_id = client_id
+        self._patience_s = patience_s
         self._connection: ClientConnection | None = None
         self._lost = asyncio.Event()
         self._opening = asyncio.Lock()
@@ -43,7 +49,7 @@ class RawClient:
                 self._connection = await self._open()
             connection = self._connection
         version = api_of(type(request)).versions.high if version is None else version
-        deadline_ms = (asyncio.get_running_loop().time() + PATIENCE_S) * 1000
+        deadline_ms = (asyncio.get_running_loop().time() + self._patience_s) * 1000
         return await connection.request(request, version, deadline_ms)
 
     async def disconnect(self) -> None:
@@ -55,4 +61,6 @@ class RawClient:
 
     async def _open(self) -> ClientConnection:
         lost = self._lost = asyncio.Event()
-        return await ClientConnection.open(self._network, *self._address, CLIENT_ID, on_lost=lambda _reason: lost.set())
+        return await ClientConnection.open(
+            self._network, *self._address, self._client_id, on_lost=lambda _reason: lost.set()
+        )

@@ -6,12 +6,12 @@ from uuid import UUID
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.coordinators.groups.effects import DeleteShareState, InitializeShareState
-from kafka_groups.broker.coordinators.groups.records import GroupRecord
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.sessions import MemberKey
-from kafka_groups.broker.coordinators.groups.shard import GroupShard
+from kafka_groups.broker.coordinators.groups.share.effects import DeleteShareState, InitializeShareState
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.members import MemberClient
+from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
+from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
@@ -45,6 +45,7 @@ class Topics:
     def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
         self._created = 0
+        self.version = 0
 
     def topic(self, name: str) -> Topic | None:
         """The topic of that name."""
@@ -54,18 +55,25 @@ class Topics:
         """The topic of that id."""
         return next((topic for topic in self._by_name.values() if topic.topic_id == topic_id), None)
 
+    def topics(self) -> list[Topic]:
+        """All topics."""
+        return list(self._by_name.values())
+
     def create(self, name: str, num_partitions: int) -> UUID:
         """Create a topic; returns its id."""
         self._created += 1
+        self.version += 1
         topic = self._by_name[name] = Topic(name, UUID(int=self._created), num_partitions)
         return topic.topic_id
 
     def grow(self, name: str, num_partitions: int) -> None:
         """Add partitions to a topic."""
+        self.version += 1
         self._by_name[name] = evolve(self._by_name[name], num_partitions=num_partitions)
 
     def delete(self, name: str) -> None:
         """Delete a topic."""
+        self.version += 1
         del self._by_name[name]
 
 
@@ -101,7 +109,7 @@ class ShareStates:
 class Coordinator:
     """A shard of the group coordinator whose effects are performed at once."""
 
-    def __init__(self, shard: GroupShard, topics: Topics, share_states: ShareStates, journal: MemoryJournal) -> None:
+    def __init__(self, shard: ShareGroups, topics: Topics, share_states: ShareStates, journal: MemoryJournal) -> None:
         self.shard = shard
         self._topics = topics
         self._share_states = share_states
@@ -113,7 +121,7 @@ class Coordinator:
         """The groups by id."""
         return self.shard.groups
 
-    def commit(self, result: Result[T, GroupRecord]) -> T:
+    def commit(self, result: Result[T, ShareGroupRecord]) -> T:
         """Store and replay the records, perform the effects, and return the response."""
         self._journal.append(result.records)
         for record in result.records:
@@ -142,7 +150,8 @@ class Coordinator:
         """Replay the journal and begin."""
         for record in self._journal:
             self.shard.replay(record)
-        self.commit(self.shard.loaded(now_ms))
+        for part in self.shard.loaded(now_ms):
+            self.commit(part)
 
     def describe(self, group_id: str) -> DescribedGroup:
         """A group as ShareGroupDescribe shows it."""
@@ -203,7 +212,7 @@ class Coordination:
         self.coordinator = self._new_coordinator()
 
     def _new_coordinator(self) -> Coordinator:
-        shard = GroupShard(self.topics, lambda _: self.config, self.max_size, self.profile)
+        shard = ShareGroups(self.topics, lambda _: self.config, self.max_size, self.profile)
         return Coordinator(shard, self.topics, self.share_states, self.journal)
 
     @property
@@ -247,7 +256,7 @@ class Coordination:
 
     def tell(self) -> None:
         """Tell the coordinator that topics were deleted, if they were."""
-        self.coordinator.commit(self.coordinator.shard.metadata_changed(self.now_ms))
+        self.coordinator.commit(self.coordinator.shard.metadata_changed())
 
     def advance(self, duration_ms: int) -> None:
         """Let time pass."""

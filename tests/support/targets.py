@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from attrs import field, frozen
 
+from kafka_groups.admin import AsyncKafkaAdmin
 from kafka_groups.config.broker import broker_keys
 from kafka_groups.net.network import Network
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
@@ -27,9 +28,7 @@ REAL_KAFKA = "kafka-4.4.0"
 CONTAINER = "container"
 
 EMBEDDED_PROPERTIES: Mapping[str, object] = {
-    name: value
-    for name, value in SINGLE_NODE_PROPERTIES.items()
-    if name.startswith(("group.share.", "offsets.topic.", "share.coordinator.state.topic.")) and name in broker_keys()
+    name: value for name, value in SINGLE_NODE_PROPERTIES.items() if name in broker_keys()
 }
 """The settings of the real Kafka that an embedded one has too, so that tests need not tell them apart."""
 
@@ -97,6 +96,11 @@ class Target:
         return AsyncKafkaShareConsumer(
             environment=Environment(network=network or self.network), group_id=group_id, **keywords
         )
+
+    def admin(self, **keywords: Any) -> AsyncKafkaAdmin:
+        """An admin client."""
+        keywords = {"bootstrap_servers": self.bootstrap_servers, "default_api_timeout_ms": 20_000, **keywords}
+        return AsyncKafkaAdmin(environment=Environment(network=self.network), **keywords)
 
     def client(self) -> RawClient:
         """A connection of its own to the broker; closed when the test ends."""

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from confluent_kafka import ElectionType
 from confluent_kafka import TopicPartition as ConfluentPartition
 from confluent_kafka.admin import AdminClient
 
+from kafka_groups.admin import AsyncKafkaAdmin
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import Network
@@ -16,6 +18,15 @@ from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
 from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.kafka_trio import TrioNode
+from tests.support.raw_client import RawClient
+from tests.support.targets import EMBEDDED_PROPERTIES
+
+TRIO_SETTINGS: Mapping[str, object] = MappingProxyType({
+    **{name: value for name, value in EMBEDDED_PROPERTIES.items() if not name.endswith((".factor", ".isr"))},
+    "offsets.topic.num.partitions": 3,
+    "share.coordinator.state.topic.num.partitions": 3,
+})  # fmt: skip
+"""The settings of three embedded brokers."""
 
 
 class ThreeBrokers(Protocol):
@@ -121,6 +132,7 @@ class Trio:
         self.is_real = is_real
         self._away: set[int] = set()
         self._clients: dict[int, ClusterClient] = {}
+        self._connections: list[RawClient] = []
 
     def client(self) -> ClusterClient:
         """A client of a broker that runs."""
@@ -128,6 +140,11 @@ class Trio:
         if node_id not in self._clients:
             self._clients[node_id] = ClusterClient(self.brokers.network, *self.brokers.addresses[node_id])
         return self._clients[node_id]
+
+    def connection(self, host: str, port: int) -> RawClient:
+        """A connection to one broker."""
+        self._connections.append(RawClient(self.brokers.network, host, port))
+        return self._connections[-1]
 
     def consumer(self, group_id: str, **keywords: Any) -> AsyncKafkaShareConsumer[Any, Any]:
         """A consumer that knows all brokers."""
@@ -138,6 +155,12 @@ class Trio:
             group_id=group_id,
             **keywords,
         )
+
+    def admin(self) -> AsyncKafkaAdmin:
+        """An admin client that knows all brokers."""
+        servers = ",".join(f"{host}:{port}" for host, port in self.brokers.addresses.values())
+        environment = Environment(network=self.brokers.network)
+        return AsyncKafkaAdmin(environment=environment, bootstrap_servers=servers, default_api_timeout_ms=30_000)
 
     async def unsettle(self, topic: Topic, partition: int) -> None:
         """On a real Kafka, have another replica than the first lead a partition, so that `move_leader` can move it."""
@@ -173,6 +196,8 @@ class Trio:
         for node_id in tuple(self._away):
             await self.restart(node_id)
         await self._disconnect()
+        for connection in self._connections:
+            await connection.disconnect()
 
     async def _leave(self, node_id: int) -> None:
         self._away.add(node_id)

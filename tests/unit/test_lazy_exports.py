@@ -10,6 +10,7 @@ import pytest
 import kafka_groups
 import kafka_groups.share
 import kafka_groups.spark
+import kafka_groups.testing
 from kafka_groups.cli import entry
 from tests.benchmarks.footprint import installed_mib, measured
 
@@ -66,6 +67,7 @@ def loaded_by(program: str) -> set[str]:
         ("from kafka_groups import KafkaShareConsumer", set()),
         ("from kafka_groups import AsyncKafkaShareConsumer", set()),
         ("from kafka_groups.testing import EmbeddedCluster", set()),
+        ("from kafka_groups.testing import simulate", set()),
         (POLL, {"kio", "hypothesis"}),  # kio imports hypothesis where that is installed
         ("import kafka_groups.cli.main", {"click"}),
     ],
@@ -74,13 +76,14 @@ def test_nothing_heavy_is_loaded_before_it_is_used(program: str, heavy: set[str]
     assert (loaded_by(program) & HEAVY) | {"hypothesis"} == heavy | {"hypothesis"}
 
 
-def test_importing_the_package_loads_none_of_the_modules_that_define_its_names() -> None:
-    program = "import kafka_groups, sys; print(*[name for name in sys.modules if name.startswith('kafka_groups.')])"
+@pytest.mark.parametrize("package", ["kafka_groups", "kafka_groups.testing"])
+def test_importing_a_package_loads_none_of_the_modules_that_define_its_names(package: str) -> None:
+    program = f"import {package}, sys; print(*[name for name in sys.modules if name.startswith('kafka_groups.')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "kafka_groups.lazy_exports\n"
+    assert set(done.stdout.split()) - {package} == {"kafka_groups.lazy_exports"}
 
 
-@pytest.mark.parametrize("package", [kafka_groups, kafka_groups.share, kafka_groups.spark])
+@pytest.mark.parametrize("package", [kafka_groups, kafka_groups.share, kafka_groups.spark, kafka_groups.testing])
 def test_every_public_name_is_there_and_listed(package: ModuleType) -> None:
     names = package.__all__
     assert all(getattr(package, name) is not None for name in names)

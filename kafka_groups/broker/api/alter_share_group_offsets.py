@@ -13,7 +13,7 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
-from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.turns import CHEAP, Turns
 from kafka_groups.errors import BrokerError, InvalidGroupIdError, UnknownServerError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -31,33 +31,41 @@ _Wanted = dict[str, list[AlterShareGroupOffsetsRequestPartition]]
 async def handle(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> AlterShareGroupOffsetsResponse:
     """Return one result for each partition. A topic that is listed twice is one topic, and the last offset counts."""
     try:
-        return await _alter(request, context.services)
+        return await _alter(request, context)
     except BrokerError as error:
         return AlterShareGroupOffsetsResponse(error_code=code_of(error), error_message=str(error))
 
 
-async def _alter(request: AlterShareGroupOffsetsRequest, services: BrokerServices) -> AlterShareGroupOffsetsResponse:
+async def _alter(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> AlterShareGroupOffsetsResponse:
+    services, each = context.services, context.turns.each
     check_share_groups_enabled(services)
     if not request.group_id:
         raise InvalidGroupIdError
     check_coordinator(services, request.group_id)
     wanted: _Wanted = {}
-    for topic in request.topics:
+    async for topic in each(request.topics, CHEAP):
         wanted.setdefault(topic.topic_name, []).extend(topic.partitions)
-    topics = {name: known for name in wanted if (known := services.metadata.topic(name)) is not None}
-    offsets = _offsets(request.group_id, wanted, topics)
+    topics = {name: known async for name in each(wanted) if (known := services.metadata.topic(name)) is not None}
+    offsets = await _offsets(request.group_id, wanted, topics, context.turns)
     names = {topic.topic_id: name for name, topic in topics.items()}
     if topics:
         await services.groups.alter_start_offsets(request.group_id, offsets, names)
     return AlterShareGroupOffsetsResponse(
-        responses=tuple(_result(name, partitions, topics.get(name)) for name, partitions in wanted.items())
+        responses=tuple(
+            [
+                await _result(name, partitions, topics.get(name), context.turns)
+                async for name, partitions in each(wanted.items())
+            ]
+        )
     )
 
 
-def _offsets(group_id: str, wanted: _Wanted, topics: dict[str, TopicMetadata]) -> dict[tuple[UUID, int], int]:
+async def _offsets(
+    group_id: str, wanted: _Wanted, topics: dict[str, TopicMetadata], turns: Turns
+) -> dict[tuple[UUID, int], int]:
     offsets: dict[tuple[UUID, int], int] = {}
     for name, topic in topics.items():
-        for partition in wanted[name]:
+        async for partition in turns.each(wanted[name]):
             if partition.partition_index < 0:
                 raise UnknownServerError(f"Group '{group_id}': {name} has no partition {partition.partition_index}.")
             if partition.partition_index < topic.num_partitions:
@@ -65,13 +73,13 @@ def _offsets(group_id: str, wanted: _Wanted, topics: dict[str, TopicMetadata]) -
     return offsets
 
 
-def _result(
-    name: str, partitions: list[AlterShareGroupOffsetsRequestPartition], topic: TopicMetadata | None
+async def _result(
+    name: str, partitions: list[AlterShareGroupOffsetsRequestPartition], topic: TopicMetadata | None, turns: Turns
 ) -> AlterShareGroupOffsetsResponseTopic:
     return AlterShareGroupOffsetsResponseTopic(
         topic_name=name,
         topic_id=None if topic is None else topic.topic_id,
-        partitions=tuple(_partition_result(each.partition_index, topic) for each in partitions),
+        partitions=tuple([_partition_result(each.partition_index, topic) async for each in turns.each(partitions)]),
     )
 
 

@@ -38,8 +38,9 @@ async def handle(
     every: tuple[Change, ...] = (*request.deletions, *request.upsertions)
     for change in every:
         changes.setdefault(change.name, []).append(change)
-    results = tuple(_altered(user, of_user, context.services.scram) for user, of_user in changes.items())
-    return AlterUserScramCredentialsResponse(results=results)
+    each = context.turns.each(changes.items())
+    results = [_altered(user, of_user, context.services.scram) async for user, of_user in each]
+    return AlterUserScramCredentialsResponse(results=tuple(results))
 
 
 def _altered(user: str, changes: list[Change], credentials: ScramCredentials) -> AlterUserScramCredentialsResult:

@@ -30,7 +30,6 @@ __all__ = ["ApiVersionsHandler", "unsupported_version"]
 _FIRST_WITH_SOFTWARE = 3
 _FIRST_WITH_MINIMUM_0 = 4  # KIP-1022: older clients fail on a minimum of 0, so such features are hidden from them
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-_FEATURES_EPOCH = 0
 _ANY_BROKER = (None, -1)
 
 
@@ -53,7 +52,7 @@ class ApiVersionsHandler:
         return ApiVersionsResponse(
             api_keys=tuple(_api_versions(self._served, profile)),
             supported_features=_supported(profile.supported_features(), context.version),
-            finalized_features_epoch=_FEATURES_EPOCH,
+            finalized_features_epoch=context.services.metadata.version,
             finalized_features=_finalized(context.services.metadata.features),
         )
 

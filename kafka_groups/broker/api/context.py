@@ -3,6 +3,7 @@
 from attrs import field, frozen
 
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.turns import Turns
 from kafka_groups.broker.security import Authentication
 from kafka_groups.protocol.codec import RequestHeader
 
@@ -28,11 +29,19 @@ class ConnectionInfo:
 
 @frozen
 class RequestContext:
-    """The context of one request."""
+    """The context of one request.
+
+    Attributes:
+        header: Its header.
+        connection: Where it came from.
+        services: The parts of the broker.
+        turns: Lets others be served in between, if the request is long.
+    """
 
     header: RequestHeader
     connection: ConnectionInfo
     services: BrokerServices
+    turns: Turns = field(factory=Turns, eq=False)
 
     @property
     def version(self) -> int:

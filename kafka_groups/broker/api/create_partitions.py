@@ -13,6 +13,7 @@ from kafka_groups.broker.requests.assignments import checked_replicas
 from kafka_groups.broker.requests.batch_limits import check_added_partitions
 from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
+from kafka_groups.broker.runtime.turns import CHEAP, COSTLY
 from kafka_groups.errors import BrokerError, InvalidReplicaAssignmentError, InvalidRequestError, PolicyViolationError
 from kafka_groups.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -27,13 +28,16 @@ __all__ = ["handle"]
 async def handle(request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
     """Return one result for each topic."""
     times = Counter(topic.name for topic in request.topics)
-    metadata = context.services.metadata
+    metadata, each = context.services.metadata, context.turns.each
+    once = [topic for topic in request.topics if times[topic.name] == 1]
     try:
-        check_added_partitions(_added(topic, metadata) for topic in request.topics if times[topic.name] == 1)
+        check_added_partitions([_added(topic, metadata) async for topic in each(once, CHEAP)])
     except PolicyViolationError as error:
-        return CreatePartitionsResponse(results=tuple(_result(topic.name, error) for topic in request.topics))
+        return CreatePartitionsResponse(
+            results=tuple([_result(topic.name, error) async for topic in each(request.topics)])
+        )
     results: dict[str, CreatePartitionsTopicResult] = {}
-    for topic in request.topics:
+    async for topic in each(request.topics, COSTLY):
         refusal = _grow(topic, metadata, times[topic.name], validate_only=request.validate_only)
         results[topic.name] = _result(topic.name, refusal)
     return CreatePartitionsResponse(results=tuple(results.values()))

@@ -24,6 +24,7 @@ from kafka_groups.broker.requests.assignments import checked_replicas
 from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_topics, check_records
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.turns import CHEAP, COSTLY, USUAL
 from kafka_groups.config.topic import topic_config
 from kafka_groups.errors import (
     BrokerError,
@@ -64,24 +65,26 @@ async def handle(request: CreateTopicsRequest, context: RequestContext) -> Creat
     times = Counter(topic.name for topic in request.topics)
     once = [topic for topic in request.topics if times[topic.name] == 1]
     try:
-        plans = _plans(once, context.services)
+        plans = await _plans(once, context)
     except PolicyViolationError as error:
-        return CreateTopicsResponse(topics=tuple(_refusal(topic.name, error) for topic in request.topics))
+        refused = [_refusal(topic.name, error) async for topic in context.turns.each(request.topics)]
+        return CreateTopicsResponse(topics=tuple(refused))
     results: dict[str, CreatableTopicResult] = {}
-    for name in times:
+    async for name in context.turns.each(times, COSTLY):
         plan = plans.get(name, InvalidRequestError("Duplicate topic name."))
         results[name] = _create_or_refuse(name, plan, context.services, validate_only=request.validate_only)
     return CreateTopicsResponse(topics=tuple(results.values()))
 
 
-def _plans(topics: Sequence[CreatableTopic], services: BrokerServices) -> dict[str, _TopicPlan | BrokerError]:
+async def _plans(topics: Sequence[CreatableTopic], context: RequestContext) -> dict[str, _TopicPlan | BrokerError]:
     """Return what to create, or why not, for each topic.
 
     Raises:
         PolicyViolationError: The request is too large.
     """
-    check_new_partitions_of_topics(_asked_partitions(topic, services) for topic in topics)
-    plans = {topic.name: _plan_or_error(topic, services) for topic in topics}
+    services, each = context.services, context.turns.each
+    check_new_partitions_of_topics([_asked_partitions(topic, services) async for topic in each(topics, CHEAP)])
+    plans = {topic.name: _plan_or_error(topic, services) async for topic in each(topics, 2 * USUAL)}
     check_records(plan.records for plan in plans.values() if isinstance(plan, _TopicPlan))
     return plans
 
@@ -108,7 +111,7 @@ def _create_or_refuse(
         return _refusal(name, plan)
     try:
         topic_id = None if validate_only else _create(name, plan, services.metadata)
-    except BrokerError as error:  # it collides with another topic of the request
+    except BrokerError as error:  # it collides with another topic, of the request or one that was created meanwhile
         return _refusal(name, error)
     return CreatableTopicResult(
         name=name,

@@ -17,7 +17,8 @@ __all__ = ["handle"]
 
 async def handle(request: DeleteGroupsRequest, context: RequestContext) -> DeleteGroupsResponse:
     """Return one result for each group. A group that is listed twice is deleted once."""
-    results = [await _delete(group_id, context) for group_id in dict.fromkeys(request.groups_names)]
+    group_ids = context.turns.each(dict.fromkeys(request.groups_names))
+    results = [await _delete(group_id, context) async for group_id in group_ids]
     return DeleteGroupsResponse(results=tuple(results))
 
 

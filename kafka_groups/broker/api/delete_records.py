@@ -14,6 +14,7 @@ from kafka_groups.protocol.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
+    DeleteRecordsTopic,
     DeleteRecordsTopicResult,
 )
 
@@ -24,14 +25,15 @@ _UNKNOWN_LOW_WATERMARK = -1
 
 async def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
     """Return the new start of each log."""
-    topics = (
-        DeleteRecordsTopicResult(
-            name=topic.name,
-            partitions=tuple(_delete_or_refuse(topic.name, partition, context) for partition in topic.partitions),
-        )
-        for topic in request.topics
+    return DeleteRecordsResponse(
+        topics=tuple([await _delete_all(topic, context) async for topic in context.turns.each(request.topics)])
     )
-    return DeleteRecordsResponse(topics=tuple(topics))
+
+
+async def _delete_all(topic: DeleteRecordsTopic, context: RequestContext) -> DeleteRecordsTopicResult:
+    partitions = context.turns.each(topic.partitions)
+    deleted = [_delete_or_refuse(topic.name, partition, context) async for partition in partitions]
+    return DeleteRecordsTopicResult(name=topic.name, partitions=tuple(deleted))
 
 
 def _delete_or_refuse(

@@ -11,7 +11,6 @@ from uuid import UUID
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
-from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import BrokerError, InvalidGroupIdError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.messages.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
@@ -25,27 +24,28 @@ __all__ = ["handle"]
 async def handle(request: DeleteShareGroupOffsetsRequest, context: RequestContext) -> DeleteShareGroupOffsetsResponse:
     """Return one result for each topic."""
     try:
-        return await _delete(request, context.services)
+        return await _delete(request, context)
     except BrokerError as error:
         return DeleteShareGroupOffsetsResponse(error_code=code_of(error), error_message=str(error))
 
 
-async def _delete(request: DeleteShareGroupOffsetsRequest, services: BrokerServices) -> DeleteShareGroupOffsetsResponse:
+async def _delete(request: DeleteShareGroupOffsetsRequest, context: RequestContext) -> DeleteShareGroupOffsetsResponse:
+    services, each = context.services, context.turns.each
     check_share_groups_enabled(services)
     if not request.group_id:
         raise InvalidGroupIdError
     check_coordinator(services, request.group_id)
-    topics = {each.topic_name: services.metadata.topic(each.topic_name) for each in request.topics}
+    topics = {topic.topic_name: services.metadata.topic(topic.topic_name) async for topic in each(request.topics)}
     ids = {name: topic.topic_id for name, topic in topics.items() if topic is not None}
     deleted = await services.groups.delete_start_offsets(request.group_id, ids.values())
-    done = [_success(name, id_) for name, id_ in ids.items() if id_ in deleted]
-    failed = [each.topic_name for each in request.topics if ids.get(each.topic_name) not in deleted]
-    unknown = [_failure(name, _NO_TOPIC) for name in failed if name not in ids]
-    without = [_failure(name, _NO_STATE) for name in dict.fromkeys(failed) if name in ids]
+    done = [_success(name, id_) async for name, id_ in each(ids.items()) if id_ in deleted]
+    failed = [topic.topic_name for topic in request.topics if ids.get(topic.topic_name) not in deleted]
+    unknown = [_failure(name, _NO_TOPIC) async for name in each(failed) if name not in ids]
+    without = [_failure(name, _NO_STATE) async for name in each(dict.fromkeys(failed)) if name in ids]
     return DeleteShareGroupOffsetsResponse(responses=(*done, *unknown, *without))
 
 
-_NO_TOPIC = UnknownTopicOrPartitionError()
+_NO_TOPIC = UnknownTopicOrPartitionError("This server does not host this topic-partition.")
 _NO_STATE = UnknownTopicOrPartitionError("There is no offset information to delete.")
 
 

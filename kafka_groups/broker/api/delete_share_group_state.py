@@ -4,10 +4,12 @@ A partition without state causes no error. Errors per partition: NOT_COORDINATOR
 UNKNOWN_TOPIC_OR_PARTITION.
 """
 
+from functools import partial
+
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_settled
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.protocol.messages.delete_share_group_state import (
     DeleteShareGroupStateRequest,
     DeleteShareGroupStateResponse,
@@ -24,8 +26,6 @@ async def handle(request: DeleteShareGroupStateRequest, context: RequestContext)
     async def delete(key: StateKey, _partition: DeleteShareStatePartition) -> None:
         check_share_coordinator(services, key)
         check_existing(services, key)
-        outcome: Outcome[None] = Outcome()
-        services.share_coordinator.delete(key, outcome)
-        await outcome.wait()
+        await outcome_of(partial(services.share_coordinator.delete, key))
 
-    return DeleteShareGroupStateResponse(results=await each_settled(request, delete))
+    return DeleteShareGroupStateResponse(results=await each_settled(request, delete, context.turns))

@@ -4,7 +4,6 @@ Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST 
 or with neither), TOPIC_DELETION_DISABLED (INVALID_REQUEST before v3), INVALID_TOPIC_EXCEPTION (internal topics).
 """
 
-from collections import Counter
 from uuid import UUID
 
 from kafka_groups.broker.api.context import RequestContext
@@ -12,6 +11,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
+from kafka_groups.broker.runtime.turns import CHEAP, COSTLY
 from kafka_groups.errors import BrokerError, InvalidRequestError, InvalidTopicError, TopicDeletionDisabledError
 from kafka_groups.protocol.messages.delete_topics import (
     DeletableTopicResult,
@@ -27,13 +27,15 @@ _FIRST_WITH_DELETION_DISABLED = 3
 
 async def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
     """Return one result for each topic."""
-    wanted = request.topics or tuple(DeleteTopicState(name=name) for name in request.topic_names)
-    metadata = context.services.metadata
-    times = Counter(_identity(topic, metadata) for topic in wanted)
-    first = {_identity(topic, metadata): topic for topic in reversed(wanted)}
-    return DeleteTopicsResponse(
-        responses=tuple(_delete_or_refuse(first[key], count, context) for key, count in times.items())
-    )
+    each = context.turns.each
+    named = [DeleteTopicState(name=name) async for name in each(request.topic_names, CHEAP)]
+    by_identity: dict[DeleteTopicState | UUID, list[DeleteTopicState]] = {}
+    async for topic in each(request.topics or named):
+        by_identity.setdefault(_identity(topic, context.services.metadata), []).append(topic)
+    responses = [
+        _delete_or_refuse(same[0], len(same), context) async for same in each(by_identity.values(), 2 * COSTLY)
+    ]
+    return DeleteTopicsResponse(responses=tuple(responses))
 
 
 def _identity(wanted: DeleteTopicState, metadata: ClusterMetadata) -> DeleteTopicState | UUID:

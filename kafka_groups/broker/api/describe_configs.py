@@ -1,10 +1,10 @@
-"""DescribeConfigs (key 32), v1-v4: returns the configs of topics, brokers and groups with their sources.
+"""DescribeConfigs (key 32), v1-v4: returns the configs of resources with their sources.
 
-A broker returns only its own configs, for its node id. The empty name means the configs of all brokers. It has no
-loggers whose levels could change.
+The resources are topics, brokers, groups and subscriptions to client metrics. A broker returns only its own configs,
+for its node id. The empty name means the configs of all brokers. It has no loggers whose levels could change.
 
 Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, a group
-without a name, a resource type without configs).
+or client metrics without a name, a resource type without configs).
 """
 
 from kafka_groups.broker.api.context import RequestContext
@@ -12,6 +12,7 @@ from kafka_groups.broker.configs.effective import ALL_BROKERS
 from kafka_groups.broker.configs.entries import (
     ConfigEntry,
     broker_entries,
+    client_metrics_entries,
     default_broker_entries,
     group_entries,
     topic_entries,
@@ -20,10 +21,12 @@ from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.turns import COSTLY
 from kafka_groups.errors import BrokerError, InvalidRequestError
 from kafka_groups.protocol.messages.config_resources import (
     BROKER_LOGGER_RESOURCE,
     BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
     GROUP_RESOURCE,
     TOPIC_RESOURCE,
 )
@@ -41,7 +44,8 @@ __all__ = ["handle"]
 
 async def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     """Return the configs of each resource."""
-    results = (_describe_or_refuse(resource, request, context.services) for resource in request.resources)
+    resources = context.turns.each(request.resources, COSTLY)
+    results = [_describe_or_refuse(resource, request, context.services) async for resource in resources]
     return DescribeConfigsResponse(results=tuple(results))
 
 
@@ -74,6 +78,10 @@ def _entries(resource: DescribeConfigsResource, services: BrokerServices) -> lis
         if not name:
             raise InvalidRequestError("The group name is empty.")
         return group_entries(services.configs, name)
+    if resource.resource_type == CLIENT_METRICS_RESOURCE:
+        if not name:
+            raise InvalidRequestError("Client metrics subscription name must not be empty")
+        return client_metrics_entries(services.configs, name)
     if resource.resource_type == BROKER_RESOURCE:
         return _of_broker(name, services)
     if resource.resource_type == BROKER_LOGGER_RESOURCE and name == str(services.node_id):

@@ -35,20 +35,21 @@ async def handle(
 ) -> DescribeShareGroupOffsetsResponse:
     """Return one result for each group."""
     return DescribeShareGroupOffsetsResponse(
-        groups=tuple([await _describe_or_refuse(group, context.services) for group in request.groups])
+        groups=tuple([await _describe_or_refuse(group, context) async for group in context.turns.each(request.groups)])
     )
 
 
 async def _describe_or_refuse(
-    group: DescribeShareGroupOffsetsRequestGroup, services: BrokerServices
+    group: DescribeShareGroupOffsetsRequestGroup, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponseGroup:
     try:
-        check_share_groups_enabled(services)
-        check_coordinator(services, group.group_id)
+        check_share_groups_enabled(context.services)
+        check_coordinator(context.services, group.group_id)
         if group.topics is None:
-            topics = await _all_topics(group.group_id, services)
+            topics = await _all_topics(group.group_id, context)
         else:
-            topics = [await _named_topic(group.group_id, named, services) for named in group.topics]
+            named_topics = context.turns.each(group.topics)
+            topics = [await _named_topic(group.group_id, named, context) async for named in named_topics]
     except BrokerError as error:
         return DescribeShareGroupOffsetsResponseGroup(
             group_id=group.group_id, error_code=code_of(error), error_message=str(error)
@@ -56,26 +57,28 @@ async def _describe_or_refuse(
     return DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id, topics=tuple(topics))
 
 
-async def _all_topics(group_id: str, services: BrokerServices) -> list[DescribeShareGroupOffsetsResponseTopic]:
-    initialized = await services.groups.initialized_partitions(group_id)
-    topics = ((services.metadata.topic_by_id(id_), sorted(partitions)) for id_, partitions in initialized.items())
-    return [await _topic(group_id, topic, partitions, services) for topic, partitions in topics if topic is not None]
+async def _all_topics(group_id: str, context: RequestContext) -> list[DescribeShareGroupOffsetsResponseTopic]:
+    metadata = context.services.metadata
+    initialized = await context.services.groups.initialized_partitions(group_id)
+    topics = ((metadata.topic_by_id(id_), sorted(partitions)) for id_, partitions in initialized.items())
+    return [await _topic(group_id, topic, partitions, context) for topic, partitions in topics if topic is not None]
 
 
 async def _named_topic(
-    group_id: str, named: DescribeShareGroupOffsetsRequestTopic, services: BrokerServices
+    group_id: str, named: DescribeShareGroupOffsetsRequestTopic, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponseTopic:
-    topic = services.metadata.topic(named.topic_name)
+    topic = context.services.metadata.topic(named.topic_name)
     if topic is not None:
-        return await _topic(group_id, topic, named.partitions, services)
-    unknown = tuple(_unknown_partition(partition) for partition in named.partitions)
-    return DescribeShareGroupOffsetsResponseTopic(topic_name=named.topic_name, partitions=unknown)
+        return await _topic(group_id, topic, named.partitions, context)
+    unknown = [_unknown_partition(partition) async for partition in context.turns.each(named.partitions)]
+    return DescribeShareGroupOffsetsResponseTopic(topic_name=named.topic_name, partitions=tuple(unknown))
 
 
 async def _topic(
-    group_id: str, topic: TopicMetadata, partitions: Iterable[int], services: BrokerServices
+    group_id: str, topic: TopicMetadata, partitions: Iterable[int], context: RequestContext
 ) -> DescribeShareGroupOffsetsResponseTopic:
-    described = [await _partition(group_id, topic.topic_id, partition, services) for partition in partitions]
+    each = context.turns.each(partitions)
+    described = [await _partition(group_id, topic.topic_id, partition, context.services) async for partition in each]
     return DescribeShareGroupOffsetsResponseTopic(
         topic_name=topic.name, topic_id=topic.topic_id, partitions=tuple(described)
     )

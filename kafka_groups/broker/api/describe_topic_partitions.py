@@ -14,6 +14,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.metadata.topics import NO_LEADER, PartitionMetadata, TopicMetadata
 from kafka_groups.broker.requests.authorized_operations import TOPIC_OPERATIONS
+from kafka_groups.broker.runtime.turns import CHEAP, COSTLY
 from kafka_groups.errors import InvalidTopicError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
@@ -23,6 +24,7 @@ from kafka_groups.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
+    TopicRequest,
 )
 
 __all__ = ["handle"]
@@ -32,14 +34,14 @@ _MAX_PARTITIONS = 2_000  # max.request.partition.size.limit
 
 async def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> DescribeTopicPartitionsResponse:
     """Return one page of topics."""
-    metadata = context.services.metadata
+    metadata, each = context.services.metadata, context.turns.each
     asked_for = [topic.name for topic in request.topics]
     if not _is_valid(request.cursor, asked_for):
-        refused = (_refusal(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) for name in asked_for)
+        refused = [_refusal(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) async for name in each(asked_for)]
         return DescribeTopicPartitionsResponse(topics=tuple(refused))
     left = min(max(request.response_partition_limit, 1), _MAX_PARTITIONS)
     topics: list[DescribeTopicPartitionsResponseTopic] = []
-    for name in _names(request, metadata):
+    async for name in each(await _names(request, context)):
         topic = metadata.topic(name)
         if topic is None:
             topics.append(_unknown(name))
@@ -55,10 +57,12 @@ async def handle(request: DescribeTopicPartitionsRequest, context: RequestContex
     return DescribeTopicPartitionsResponse(topics=tuple(topics))
 
 
-def _names(request: DescribeTopicPartitionsRequest, metadata: ClusterMetadata) -> list[str]:
-    names = {topic.name for topic in request.topics} or {topic.name for topic in metadata.topics()}
+async def _names(request: DescribeTopicPartitionsRequest, context: RequestContext) -> list[str]:
+    asked_for: Sequence[TopicRequest | TopicMetadata] = request.topics or context.services.metadata.topics()
     start = request.cursor.topic_name if request.cursor is not None else ""
-    return sorted(name for name in names if name >= start)
+    names = {topic.name async for topic in context.turns.each(asked_for, CHEAP) if topic.name >= start}
+    await context.turns.spend(COSTLY)
+    return sorted(names)
 
 
 def _first_partition(cursor: Cursor | None, name: str) -> int:

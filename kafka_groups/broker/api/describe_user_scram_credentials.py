@@ -26,8 +26,9 @@ async def handle(
     credentials = context.services.scram
     times = Counter(user.name for user in request.users or ())
     names = times or dict.fromkeys(credentials.users, 1)
-    results = tuple(_described(name, count, credentials) for name, count in names.items())
-    return DescribeUserScramCredentialsResponse(results=results)
+    each = context.turns.each(names.items())
+    results = [_described(name, count, credentials) async for name, count in each]
+    return DescribeUserScramCredentialsResponse(results=tuple(results))
 
 
 def _described(name: str, times: int, credentials: ScramCredentials) -> DescribeUserScramCredentialsResult:

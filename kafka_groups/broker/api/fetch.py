@@ -12,14 +12,16 @@ NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (with the leader, v12 and v16), U
 """
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchTarget
+from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchTarget, targets
 from kafka_groups.broker.requests.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.turns import CHEAP
 from kafka_groups.errors import (
     BrokerError,
     FencedLeaderEpochError,
@@ -53,6 +55,7 @@ async def handle(request: FetchRequest, context: RequestContext) -> FetchRespons
     try:
         plan = services.fetch_sessions.plan(
             request,
+            {target.key: target async for target in context.turns.each(targets(request), CHEAP)},
             uses_topic_ids=context.version >= _FIRST_WITH_TOPIC_IDS,
             max_sessions=services.settings.max_incremental_fetch_session_cache_slots,
             now_ms=context.now_ms,
@@ -60,11 +63,11 @@ async def handle(request: FetchRequest, context: RequestContext) -> FetchRespons
     except BrokerError as error:
         return FetchResponse(error_code=code_of(error))
     await _wait_for_bytes(plan, request, context)
-    answers = plan.to_tell(_read_all(plan, request, services))
+    answers = await _read_all(plan, request, context)
     leaders = (data.current_leader for _, data in answers)
     return FetchResponse(
         session_id=plan.session_id,
-        responses=_by_topic(answers),
+        responses=await _by_topic(answers, context),
         node_endpoints=node_endpoints(services.metadata, leaders),
     )
 
@@ -73,15 +76,13 @@ async def handle(request: FetchRequest, context: RequestContext) -> FetchRespons
 
 
 async def _wait_for_bytes(plan: FetchPlan, request: FetchRequest, context: RequestContext) -> None:
-    services = context.services
-    keys = [key for target in plan.targets if (key := _partition_key(target, services)) is not None]
-    if not keys or request.max_wait_ms <= 0:
-        return
-    await services.purgatory.wait(
-        keys,
-        lambda: _can_answer(plan.targets, request.min_bytes, services),
-        context.now_ms + request.max_wait_ms,
-    )
+    services, turns = context.services, context.turns
+    deadline_ms = context.now_ms + request.max_wait_ms
+    found = [_partition_key(target, services) async for target in turns.each(plan.targets)]
+    keys = [key for key in found if key is not None]
+    if keys and request.max_wait_ms > 0:
+        can_answer = partial(_can_answer, plan.targets, request.min_bytes, context)
+        await services.purgatory.wait(keys, can_answer, deadline_ms, turns)
 
 
 def _partition_key(target: FetchTarget, services: BrokerServices) -> TopicIdPartition | None:
@@ -92,13 +93,13 @@ def _partition_key(target: FetchTarget, services: BrokerServices) -> TopicIdPart
     return topic.topic_id_partition(target.request.partition)
 
 
-def _can_answer(targets: Sequence[FetchTarget], min_bytes: int, services: BrokerServices) -> bool:
+async def _can_answer(targets: Sequence[FetchTarget], min_bytes: int, context: RequestContext) -> bool:
     missing = min_bytes
-    for target in targets:
+    async for target in context.turns.each(targets):
         if missing <= 0:
             return True
         try:
-            available = _log_of(target, services).available_bytes(target.request.fetch_offset)
+            available = _log_of(target, context.services).available_bytes(target.request.fetch_offset)
         except BrokerError:
             return True  # an error is returned at once
         missing -= min(available, target.request.partition_max_bytes)
@@ -108,18 +109,20 @@ def _can_answer(targets: Sequence[FetchTarget], min_bytes: int, services: Broker
 # ------------------------------------------------------------------------------------------- reading
 
 
-def _read_all(plan: FetchPlan, request: FetchRequest, services: BrokerServices) -> Answers:
+async def _read_all(plan: FetchPlan, request: FetchRequest, context: RequestContext) -> Answers:
+    services = context.services
     left = min(request.max_bytes, services.settings.fetch_max_bytes)
     aborted: tuple[AbortedTransaction, ...] | None = () if request.isolation_level == READ_COMMITTED else None
     answers: Answers = []
     is_empty = True
-    for target in plan.targets:
+    async for target in context.turns.each(plan.targets):
         max_bytes = max(min(left, target.request.partition_max_bytes), 0)
         data = _read_or_refuse(target, max_bytes, aborted, services, min_one=is_empty)
         size = len(data.records or b"")
         left -= size
         is_empty = is_empty and not size
-        answers.append((target, data))
+        if plan.must_tell(target, data):
+            answers.append((target, data))
     return answers
 
 
@@ -166,11 +169,13 @@ def _refusal(target: FetchTarget, error: BrokerError, services: BrokerServices) 
     )
 
 
-def _by_topic(answers: Answers) -> tuple[FetchableTopicResponse, ...]:
+async def _by_topic(answers: Answers, context: RequestContext) -> tuple[FetchableTopicResponse, ...]:
     topics: dict[tuple[UUID | None, str], list[PartitionData]] = {}
-    for target, data in answers:
+    async for target, data in context.turns.each(answers, CHEAP):
         topics.setdefault((target.topic_id, target.topic), []).append(data)
     return tuple(
-        FetchableTopicResponse(topic_id=topic_id, topic=name, partitions=tuple(partitions))
-        for (topic_id, name), partitions in topics.items()
+        [
+            FetchableTopicResponse(topic_id=topic_id, topic=name, partitions=tuple(partitions))
+            async for (topic_id, name), partitions in context.turns.each(topics.items())
+        ]
     )

@@ -44,8 +44,9 @@ _INTERNAL_TOPICS: Mapping[int, str] = {
 async def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
     """Return one coordinator for each key; the first versions have fields for a single one."""
     if context.version >= FIRST_WITH_MANY_KEYS:
-        found = tuple(_find_or_refuse(request.key_type, key, context) for key in request.coordinator_keys)
-        return FindCoordinatorResponse(coordinators=found)
+        keys = context.turns.each(request.coordinator_keys)
+        found = [_find_or_refuse(request.key_type, key, context) async for key in keys]
+        return FindCoordinatorResponse(coordinators=tuple(found))
     found_one = _find_or_refuse(request.key_type, request.key, context)
     return FindCoordinatorResponse(
         error_code=found_one.error_code,

@@ -1,4 +1,6 @@
-"""IncrementalAlterConfigs (key 44), v0-v1: sets and resets configs of topics, brokers and groups.
+"""IncrementalAlterConfigs (key 44), v0-v1: sets and resets configs of resources.
+
+The resources are topics, brokers, groups and subscriptions to client metrics.
 
 Operations: SET, DELETE, and for lists APPEND and SUBTRACT. All changes to a resource are applied, or none. With
 `validate_only` the request is only checked. Groups need not exist. Only some of a broker's configs can change while it
@@ -21,11 +23,18 @@ from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.config.broker import broker_keys, group_keys, share_group_config, validate_broker_config
+from kafka_groups.broker.runtime.turns import CHEAP, COSTLY
+from kafka_groups.config.broker import broker_keys, check_group_config, group_keys, validate_broker_config
+from kafka_groups.config.client_metrics import client_metrics_config
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.topic import topic_config, topic_keys
 from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidRequestError
-from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from kafka_groups.protocol.messages.config_resources import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+)
 from kafka_groups.protocol.messages.incremental_alter_configs import (
     APPEND,
     DELETE,
@@ -52,9 +61,11 @@ class _ResourceKind:
 
 async def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> IncrementalAlterConfigsResponse:
     """Return one result for each resource."""
-    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    each = context.turns.each
+    keys = [(resource.resource_type, resource.resource_name) async for resource in each(request.resources, CHEAP)]
+    times = Counter(keys)
     responses: list[AlterConfigsResourceResponse] = []
-    for resource in request.resources:
+    async for resource in each(request.resources, COSTLY):
         key = (resource.resource_type, resource.resource_name)
         error = _alter(resource, context.services, times[key], validate_only=request.validate_only)
         responses.append(_response(resource, error))
@@ -150,7 +161,20 @@ def _check_group(name: str, _services: BrokerServices) -> None:
 
 def _check_group_values(services: BrokerServices, values: Mapping[str, str]) -> None:
     services.profile.check_group_keys(values)
-    share_group_config(services.settings, values)
+    check_group_config(services.settings, values)
+
+
+def _check_client_metrics(name: str, _services: BrokerServices) -> None:
+    if not name:
+        raise InvalidRequestError("Subscription name can't be empty")
+
+
+def _no_list_operations() -> Mapping[str, Key]:
+    return {}
+
+
+def _check_client_metrics_values(_services: BrokerServices, values: Mapping[str, str]) -> None:
+    client_metrics_config(values)
 
 
 def _check_broker(name: str, services: BrokerServices) -> None:
@@ -174,5 +198,6 @@ def _check_broker_values(services: BrokerServices, values: Mapping[str, str]) ->
 _KINDS: Mapping[int, _ResourceKind] = {
     TOPIC_RESOURCE: _ResourceKind(_check_topic, topic_keys, _check_topic_values),
     GROUP_RESOURCE: _ResourceKind(_check_group, group_keys, _check_group_values),
+    CLIENT_METRICS_RESOURCE: _ResourceKind(_check_client_metrics, _no_list_operations, _check_client_metrics_values),
     BROKER_RESOURCE: _ResourceKind(_check_broker, broker_keys, _check_broker_values),
 }

@@ -5,10 +5,12 @@ twice, if an answer was lost: a state that exists is not touched for them. Error
 INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION, FENCED_STATE_EPOCH.
 """
 
+from functools import partial
+
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_settled
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.protocol.messages.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
     InitializeShareGroupStateResponse,
@@ -27,10 +29,8 @@ async def handle(
     async def initialize(key: StateKey, partition: InitializeShareStatePartition) -> None:
         check_share_coordinator(services, key)
         check_existing(services, key)
-        outcome: Outcome[None] = Outcome()
         coordinator = services.share_coordinator
         begin = coordinator.create if context.connection.is_peer else coordinator.initialize
-        begin(key, partition.state_epoch, partition.start_offset, outcome)
-        await outcome.wait()
+        await outcome_of(partial(begin, key, partition.state_epoch, partition.start_offset))
 
-    return InitializeShareGroupStateResponse(results=await each_settled(request, initialize))
+    return InitializeShareGroupStateResponse(results=await each_settled(request, initialize, context.turns))

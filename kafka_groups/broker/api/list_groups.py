@@ -1,6 +1,6 @@
 """ListGroups (key 16), v0-v5: lists the groups that this broker coordinates, filtered by state (v4) and type (v5).
 
-All groups are share groups. Filters ignore case. An unknown state or type matches no group.
+Filters ignore case. An unknown state or type matches no group.
 Error: COORDINATOR_LOAD_IN_PROGRESS (some groups are still being read).
 """
 
@@ -13,20 +13,22 @@ from kafka_groups.protocol.messages.list_groups import ListedGroup, ListGroupsRe
 
 __all__ = ["handle"]
 
-_SHARE = "share"
-"""The type of share groups, and also their protocol type."""
-
 
 async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
     """Return the groups that match both filters. An empty filter matches all groups."""
     try:
-        known = sorted(context.services.groups.groups(), key=lambda group: group.group_id)
+        known = sorted(context.services.groups.listed(), key=lambda group: group.group_id)
     except BrokerError as error:
         return ListGroupsResponse(error_code=code_of(error))
-    groups = (
-        ListedGroup(group_id=group.group_id, protocol_type=_SHARE, group_state=group.state, group_type=_SHARE)
-        for group in known
-    )
+    groups = [
+        ListedGroup(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type,
+            group_state=group.state,
+            group_type=group.type,
+        )
+        async for group in context.turns.each(known)
+    ]
     states, types = _lowered(request.states_filter), _lowered(request.types_filter)
     return ListGroupsResponse(
         groups=tuple(g for g in groups if _fits(g.group_state, states) and _fits(g.group_type, types))

@@ -28,6 +28,7 @@ from kafka_groups.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
 
@@ -45,14 +46,15 @@ _FIRST_VERSION: Mapping[int, int] = {
 
 async def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
     """Return the offsets."""
-    topics = (
-        ListOffsetsTopicResponse(
-            name=topic.name,
-            partitions=tuple(_find_or_refuse(topic.name, partition, context) for partition in topic.partitions),
-        )
-        for topic in request.topics
+    return ListOffsetsResponse(
+        topics=tuple([await _find_all(topic, context) async for topic in context.turns.each(request.topics)])
     )
-    return ListOffsetsResponse(topics=tuple(topics))
+
+
+async def _find_all(topic: ListOffsetsTopic, context: RequestContext) -> ListOffsetsTopicResponse:
+    partitions = context.turns.each(topic.partitions)
+    found = [_find_or_refuse(topic.name, partition, context) async for partition in partitions]
+    return ListOffsetsTopicResponse(name=topic.name, partitions=tuple(found))
 
 
 def _find_or_refuse(topic: str, wanted: ListOffsetsPartition, context: RequestContext) -> ListOffsetsPartitionResponse:

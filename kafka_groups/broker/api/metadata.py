@@ -21,6 +21,7 @@ from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_to
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.turns import CHEAP, COSTLY, USUAL
 from kafka_groups.errors import BrokerError, InvalidRequestError, PolicyViolationError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
@@ -45,7 +46,7 @@ async def handle(request: MetadataRequest, context: RequestContext) -> MetadataR
         brokers=tuple(_broker(broker) for broker in metadata.brokers.values()),
         cluster_id=metadata.cluster_id,
         controller_id=metadata.controller_id,
-        topics=_topics(request, context),
+        topics=await _topics(request, context),
         cluster_authorized_operations=CLUSTER_OPERATIONS
         if request.include_cluster_authorized_operations
         else NOT_ASKED,
@@ -56,22 +57,26 @@ def _broker(broker: BrokerEndpoint) -> MetadataResponseBroker:
     return MetadataResponseBroker(node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
 
 
-def _topics(request: MetadataRequest, context: RequestContext) -> tuple[MetadataResponseTopic, ...]:
+async def _topics(request: MetadataRequest, context: RequestContext) -> tuple[MetadataResponseTopic, ...]:
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
-    metadata = context.services.metadata
+    turns = context.turns
     if request.topics is None or (context.version == 0 and not request.topics):
-        return tuple(_topic(topic, metadata, operations) for topic in metadata.topics())
-    wanted = dict.fromkeys(request.topics)
-    may_create = request.allow_auto_topic_creation and _may_create(wanted, context.services)
-    return tuple(_find_or_refuse(topic, context, operations, may_create=may_create) for topic in wanted)
+        known = turns.each(context.services.metadata.topics())
+        return tuple([await _topic(topic, context, operations) async for topic in known])
+    wanted = {topic: None async for topic in turns.each(request.topics, CHEAP)}
+    may_create = request.allow_auto_topic_creation and await _may_create(wanted, context)
+    each = turns.each(wanted, COSTLY if may_create else USUAL)
+    return tuple([await _find_or_refuse(topic, context, operations, may_create=may_create) async for topic in each])
 
 
-def _may_create(wanted: Iterable[MetadataRequestTopic], services: BrokerServices) -> bool:
+async def _may_create(wanted: Iterable[MetadataRequestTopic], context: RequestContext) -> bool:
     """Return whether unknown topics are created. As in Kafka, they remain unknown if they are too many."""
+    services = context.services
     if not services.settings.auto_create_topics_enable:
         return False
     each = services.settings.num_partitions
-    unknown = sum(1 for topic in wanted if topic.name is not None and services.metadata.topic(topic.name) is None)
+    named = [topic.name async for topic in context.turns.each(wanted, CHEAP) if topic.name is not None]
+    unknown = len([name async for name in context.turns.each(named, CHEAP) if services.metadata.topic(name) is None])
     try:
         check_new_partitions_of_topics([each * unknown])
         check_records([(1 + each) * unknown])
@@ -80,17 +85,18 @@ def _may_create(wanted: Iterable[MetadataRequestTopic], services: BrokerServices
     return True
 
 
-def _find_or_refuse(
+async def _find_or_refuse(
     wanted: MetadataRequestTopic, context: RequestContext, operations: int, *, may_create: bool
 ) -> MetadataResponseTopic:
     try:
         topic = _find_or_create(wanted, context, may_create=may_create)
     except BrokerError as error:
-        name = wanted.name
+        # As in Kafka, an id that is unknown is returned without the name that the request has beside it.
+        name = wanted.name if wanted.topic_id is None else None
         if name is None and context.version < _FIRST_WITH_TOPIC_IDS:
             name = ""  # null is for v12
         return MetadataResponseTopic(error_code=code_of(error), name=name, topic_id=wanted.topic_id)
-    return _topic(topic, context.services.metadata, operations)
+    return await _topic(topic, context, operations)
 
 
 def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, may_create: bool) -> TopicMetadata:
@@ -114,12 +120,13 @@ def _create(name: str, services: BrokerServices) -> TopicMetadata:
     return services.metadata.create_topic(name, settings.num_partitions, settings.default_replication_factor)
 
 
-def _topic(topic: TopicMetadata, metadata: ClusterMetadata, operations: int) -> MetadataResponseTopic:
+async def _topic(topic: TopicMetadata, context: RequestContext, operations: int) -> MetadataResponseTopic:
+    metadata, partitions = context.services.metadata, context.turns.each(topic.partitions)
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=tuple(_partition(partition, metadata) for partition in topic.partitions),
+        partitions=tuple([_partition(partition, metadata) async for partition in partitions]),
         topic_authorized_operations=operations,
     )
 

@@ -46,16 +46,18 @@ _NO_OFFSET = -1
 
 async def handle(request: ProduceRequest, context: RequestContext) -> ProduceResponse | None:
     """Append the batches and return the response, or None if the producer wants no response."""
-    responses = tuple(_append_topic(data, request.acks, context) for data in request.topic_data)
+    topics = context.turns.each(request.topic_data)
+    responses = tuple([await _append_topic(data, request.acks, context) async for data in topics])
     if request.acks == NO_ACKS:
         return None
     leaders = (partition.current_leader for topic in responses for partition in topic.partition_responses)
     return ProduceResponse(responses=responses, node_endpoints=node_endpoints(context.services.metadata, leaders))
 
 
-def _append_topic(data: TopicProduceData, acks: int, context: RequestContext) -> TopicProduceResponse:
-    partitions = tuple(_append_or_refuse(data, partition, acks, context) for partition in data.partition_data)
-    return TopicProduceResponse(topic_id=data.topic_id, name=data.name, partition_responses=partitions)
+async def _append_topic(data: TopicProduceData, acks: int, context: RequestContext) -> TopicProduceResponse:
+    partitions = context.turns.each(data.partition_data)
+    appended = [_append_or_refuse(data, partition, acks, context) async for partition in partitions]
+    return TopicProduceResponse(topic_id=data.topic_id, name=data.name, partition_responses=tuple(appended))
 
 
 def _append_or_refuse(

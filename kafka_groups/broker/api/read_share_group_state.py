@@ -4,13 +4,14 @@ Errors per partition: NOT_COORDINATOR, INVALID_REQUEST (negative partition, no s
 FENCED_LEADER_EPOCH.
 """
 
+from functools import partial
+
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.requests.share_state import check_known, check_share_coordinator, each_answered
-from kafka_groups.broker.runtime.outcome import Outcome
-from kafka_groups.broker.runtime.share_coordinator import StateRead
+from kafka_groups.broker.requests.share_state import check_share_coordinator, each_answered
+from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.read_share_group_state import (
     ReadShareGroupStateRequest,
@@ -32,7 +33,7 @@ async def handle(request: ReadShareGroupStateRequest, context: RequestContext) -
         except BrokerError as error:
             return ReadShareStatePartitionResult(partition=key[2], error_code=code_of(error), error_message=str(error))
 
-    by_topic = await each_answered(request, read)
+    by_topic = await each_answered(request, read, context.turns)
     return ReadShareGroupStateResponse(
         results=tuple(
             ReadShareStateTopicResult(topic_id=topic_id, partitions=results) for topic_id, results in by_topic
@@ -42,10 +43,7 @@ async def handle(request: ReadShareGroupStateRequest, context: RequestContext) -
 
 async def _read(key: StateKey, leader_epoch: int, services: BrokerServices) -> ReadShareStatePartitionResult:
     check_share_coordinator(services, key)
-    await check_known(services, key)
-    outcome: Outcome[StateRead] = Outcome()
-    services.share_coordinator.read(key, leader_epoch, outcome)
-    state = await outcome.wait()
+    state = await outcome_of(partial(services.share_coordinator.read, key, leader_epoch))
     return ReadShareStatePartitionResult(
         partition=key[2],
         state_epoch=state.state_epoch,

@@ -4,13 +4,14 @@ A share-partition without state has the start offset -1. Errors per partition: N
 INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION.
 """
 
+from functools import partial
+
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_answered
-from kafka_groups.broker.runtime.outcome import Outcome
-from kafka_groups.broker.runtime.share_coordinator import StateRead
+from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.read_share_group_state_summary import (
     ReadShareGroupStateSummaryRequest,
@@ -36,7 +37,7 @@ async def handle(
                 partition=key[2], error_code=code_of(error), error_message=str(error)
             )
 
-    by_topic = await each_answered(request, summary)
+    by_topic = await each_answered(request, summary, context.turns)
     return ReadShareGroupStateSummaryResponse(
         results=tuple(
             ReadShareStateSummaryTopicResult(topic_id=topic_id, partitions=results) for topic_id, results in by_topic
@@ -47,9 +48,7 @@ async def handle(
 async def _summary(key: StateKey, services: BrokerServices) -> ReadShareStateSummaryPartitionResult:
     check_share_coordinator(services, key)
     check_existing(services, key)
-    outcome: Outcome[StateRead | None] = Outcome()
-    services.share_coordinator.summarize(key, outcome)
-    state = await outcome.wait()
+    state = await outcome_of(partial(services.share_coordinator.summarize, key))
     if state is None:
         return ReadShareStateSummaryPartitionResult(partition=key[2], start_offset=UNINITIALIZED_OFFSET)
     return ReadShareStateSummaryPartitionResult(

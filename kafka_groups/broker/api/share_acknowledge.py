@@ -18,6 +18,7 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.share_sessions import (
+    acknowledged,
     by_topic,
     leader_hint,
     let_waiting_fetches_check,
@@ -26,6 +27,7 @@ from kafka_groups.broker.requests.share_sessions import (
     session_key,
 )
 from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.turns import CHEAP
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.share_acknowledge import (
@@ -55,33 +57,30 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
         context.services.share.close_session(key, context.now_ms, closed)
         await closed.wait()
     notify_changed(context.services)
-    return _response(key, errors, context)
+    return await _response(key, errors, context)
 
 
 async def _acknowledge(
     key: ShareSessionKey, request: ShareAcknowledgeRequest, context: RequestContext
 ) -> dict[TopicIdPartition, BrokerError | None]:
-    listed = listed_partitions(request.topics, context.services)
+    listed = await listed_partitions(request.topics, context.services, context.turns)
     acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
-    await let_waiting_fetches_check(key.group_id, acknowledgements, context.services)
-    outcomes: Outcome[dict[TopicIdPartition, BrokerError | None]] = Outcome()
-    context.services.share.acknowledge(
-        key, acknowledgements, is_renew_ack=request.is_renew_ack, now_ms=context.now_ms, done=outcomes
-    )
-    return await outcomes.wait()
+    await let_waiting_fetches_check(key.group_id, acknowledgements, context.services, context.turns)
+    return await acknowledged(key, acknowledgements, context.services, context.turns, is_renew_ack=request.is_renew_ack)
 
 
-def _response(
+async def _response(
     key: ShareSessionKey, errors: dict[TopicIdPartition, BrokerError | None], context: RequestContext
 ) -> ShareAcknowledgeResponse:
-    services = context.services
-    answers = {partition: _answer(partition, error, context) for partition, error in errors.items()}
+    services, turns = context.services, context.turns
+    answers = {partition: _answer(partition, error, context) async for partition, error in turns.each(errors.items())}
+    topics = await by_topic(answers, turns)
     config = services.share.group_config(key.group_id)
     return ShareAcknowledgeResponse(
         acquisition_lock_timeout_ms=config.record_lock_duration_ms
         if context.version >= _FIRST_WITH_LOCK_TIMEOUT
         else 0,
-        responses=tuple(_topic(topic_id, partitions) for topic_id, partitions in by_topic(answers).items()),
+        responses=tuple([_topic(topic_id, found) async for topic_id, found in turns.each(topics.items(), CHEAP)]),
         node_endpoints=node_endpoints(services.metadata, (answer.current_leader for answer in answers.values())),
     )
 

@@ -20,7 +20,7 @@ UNKNOWN_SERVER_ERROR (its state is not initialised). Errors of acknowledgements:
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from uuid import UUID
 
 from kafka_groups.broker.api.context import RequestContext
@@ -28,6 +28,7 @@ from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.requests.share_sessions import (
+    acknowledged,
     by_topic,
     leader_hint,
     let_waiting_fetches_check,
@@ -37,7 +38,9 @@ from kafka_groups.broker.requests.share_sessions import (
     session_key,
 )
 from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.turns import CHEAP, Turns, at_once
 from kafka_groups.broker.share_partitions.fetching import (
+    NOTHING_FETCHED,
     FetchedPartition,
     FetchRequested,
     ShareFetching,
@@ -59,29 +62,36 @@ __all__ = ["handle"]
 
 _ACQUIRE_MODES = frozenset(AcquireMode)
 
+Fetched = Mapping[TopicIdPartition, FetchedPartition]
 Outcomes = Mapping[TopicIdPartition, BrokerError | None]
+_Result = tuple[Fetched, Outcomes]
+
+_MOST_AT_ONCE = 100
+"""A fetch of so many partitions is served in one turn, up to its wait."""
 
 
 async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFetchResponse:
     """Return the acquired records and the results of the acknowledgements."""
     services = context.services
     try:
-        fetching = _begin(request, context)
+        fetching = await _begin(request, context)
     except BrokerError as error:
         if isinstance(error, ShareSessionLimitReachedError):
-            await services.purgatory.wait((), lambda: False, context.now_ms + request.max_wait_ms)
+            await services.purgatory.wait((), _never, context.now_ms + request.max_wait_ms, context.turns)
         return ShareFetchResponse(error_code=code_of(error), error_message=str(error), acquisition_lock_timeout_ms=0)
+    is_long = len(fetching.requested.listed) + len(fetching.order) > _MOST_AT_ONCE
+    fetched, outcomes = await (_fetch_long if is_long else _fetch)(fetching, request, context)
+    return await _response(fetching, fetched, outcomes, context)
+
+
+async def _fetch(fetching: ShareFetching, request: ShareFetchRequest, context: RequestContext) -> _Result:
+    services, share = context.services, context.services.share
     acknowledgements = fetching.requested.acknowledgements
-    await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services)
-    planned = services.share.plan(
-        fetching.key,
-        acknowledgements,
-        is_renew_ack=request.is_renew_ack,
-        now_ms=context.now_ms,
-    )
+    await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services, context.turns)
+    planned = share.plan(fetching.key, acknowledgements, is_renew_ack=request.is_renew_ack, now_ms=context.now_ms)
     fetched = _collected_at_once(fetching, request.max_wait_ms, context)
     settled: Outcome[dict[TopicIdPartition, BrokerError | None]] = Outcome()
-    services.share.settle(planned, settled)
+    share.settle(planned, settled)
     if request.share_session_epoch == FINAL_EPOCH:
         await settled.wait()
         await _close(fetching, context)
@@ -90,12 +100,28 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
         await asyncio.sleep(0)
     if fetched is None:
         await _wait_for_bytes(fetching, request.max_wait_ms, context)
-        fetched = services.share.collect(fetching, context.now_ms)
+        fetched = at_once(share.collect(fetching, context.now_ms))
     notify_changed(services)
     if not settled.is_there:
         await settled.wait()
-        fetched = services.share.confirm(fetching, fetched)
-    return _response(fetching, fetched, settled.now(), services)
+        fetched = at_once(share.confirm(fetching, fetched))
+    return fetched, settled.now()
+
+
+async def _fetch_long(fetching: ShareFetching, request: ShareFetchRequest, context: RequestContext) -> _Result:
+    """Serve a fetch that takes several turns. What it acknowledges takes effect first, partition by partition."""
+    services, share, turns = context.services, context.services.share, context.turns
+    acknowledgements = fetching.requested.acknowledgements
+    await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services, turns)
+    outcomes = await acknowledged(fetching.key, acknowledgements, services, turns, is_renew_ack=request.is_renew_ack)
+    if request.share_session_epoch == FINAL_EPOCH:
+        await _close(fetching, context)
+    notify_changed(services)
+    await _wait_for_bytes(fetching, request.max_wait_ms, context)
+    fetched = await turns.through(share.collect(fetching, context.now_ms), CHEAP)
+    notify_changed(services)
+    # Others had their turn since the first records were acquired.
+    return await turns.through(share.confirm(fetching, fetched), CHEAP), outcomes
 
 
 async def _close(fetching: ShareFetching, context: RequestContext) -> None:
@@ -104,38 +130,38 @@ async def _close(fetching: ShareFetching, context: RequestContext) -> None:
     await closed.wait()
 
 
-def _begin(request: ShareFetchRequest, context: RequestContext) -> ShareFetching:
-    services = context.services
+async def _begin(request: ShareFetchRequest, context: RequestContext) -> ShareFetching:
+    services, turns = context.services, context.turns
     key = session_key(request.group_id, request.member_id, services)
     _check_renewal(request)
     requested = FetchRequested(
         epoch=request.share_session_epoch,
-        listed=listed_partitions(request.topics, services),
+        listed=await listed_partitions(request.topics, services, turns),
         forgotten=[
             partition_of(services, topic.topic_id, partition)
             for topic in request.forgotten_topics_data
-            for partition in topic.partitions
+            async for partition in turns.each(topic.partitions, CHEAP)
         ],
         limits=_limits(request, services),
         is_renew_ack=request.is_renew_ack,
     )
-    fetching = services.share.begin_fetch(key, requested, context.connection.id, context.wall_ms)
+    beginning = services.share.begin_fetch(key, requested, context.connection.id, context.wall_ms)
+    fetching = await turns.through(beginning, CHEAP)
     if request.share_acquire_mode not in _ACQUIRE_MODES:
         raise UnknownServerError(f"Unknown share acquire mode id: {request.share_acquire_mode}")
     return fetching
 
 
-def _collected_at_once(
-    fetching: ShareFetching, max_wait_ms: int, context: RequestContext
-) -> dict[TopicIdPartition, FetchedPartition] | None:
+def _collected_at_once(fetching: ShareFetching, max_wait_ms: int, context: RequestContext) -> Fetched | None:
     """Acquire what the fetch finds before its own acknowledgements take effect, or return None if it has to wait.
 
     In Kafka both happen side by side, and acknowledgements take effect when they are written. So a fetch that releases
     records gets them itself only if it has found nothing else.
     """
-    if max_wait_ms > 0 and not context.services.share.has_enough(fetching, context.now_ms):
+    share = context.services.share
+    if max_wait_ms > 0 and not at_once(share.has_enough(fetching, context.now_ms)):
         return None
-    return context.services.share.collect(fetching, context.now_ms)
+    return at_once(share.collect(fetching, context.now_ms))
 
 
 def _check_renewal(request: ShareFetchRequest) -> None:
@@ -158,40 +184,52 @@ def _limits(request: ShareFetchRequest, services: BrokerServices) -> ShareFetchL
 
 
 async def _wait_for_bytes(fetching: ShareFetching, max_wait_ms: int, context: RequestContext) -> None:
-    services = context.services
+    services, turns = context.services, context.turns
+    deadline_ms = context.now_ms + max_wait_ms
     if not fetching.order or max_wait_ms <= 0:
         return
-    # New records notify the partition; records that another member releases notify the share-partition.
-    keys = [
-        key for partition in fetching.order for key in (partition, SharePartitionKey(fetching.key.group_id, partition))
-    ]
+    keys = await _reasons_to_look(fetching, turns)
 
-    def has_enough() -> bool:
-        enough = services.share.has_enough(fetching, context.now_ms)
+    async def has_enough() -> bool:
+        enough = await turns.through(services.share.has_enough(fetching, context.now_ms), CHEAP)
         notify_changed(services)  # checking releases expired locks, which other fetches may wait for
         return enough
 
-    await services.purgatory.wait(keys, has_enough, context.now_ms + max_wait_ms)
+    await services.purgatory.wait(keys, has_enough, deadline_ms, turns)
+
+
+async def _reasons_to_look(fetching: ShareFetching, turns: Turns) -> list[Hashable]:
+    """Return the keys to wait for. New records notify the partition; others' releases notify the share-partition."""
+    keys: list[Hashable] = []
+    async for partition in turns.each(fetching.order, CHEAP):
+        keys += [partition, SharePartitionKey(fetching.key.group_id, partition)]
+    return keys
+
+
+async def _never() -> bool:
+    return False
 
 
 # ----------------------------------------------------------------------------------------- the response
 
 
-def _response(
-    fetching: ShareFetching,
-    fetched: Mapping[TopicIdPartition, FetchedPartition],
-    outcomes: Outcomes,
-    services: BrokerServices,
+async def _response(
+    fetching: ShareFetching, fetched: Fetched, outcomes: Outcomes, context: RequestContext
 ) -> ShareFetchResponse:
-    told = [partition for partition in fetched if fetching.must_tell(partition, fetched[partition])]
-    told += [partition for partition in outcomes if partition not in told]
+    services, turns = context.services, context.turns
+    told = {
+        partition: None
+        async for partition, each in turns.each(fetched.items(), CHEAP)
+        if fetching.must_tell(partition, each)
+    } | dict.fromkeys(outcomes)
     answers = {
-        partition: _answer(partition, fetched.get(partition, FetchedPartition()), outcomes.get(partition), services)
-        for partition in told
+        partition: _answer(partition, fetched.get(partition, NOTHING_FETCHED), outcomes.get(partition), services)
+        async for partition in turns.each(told)
     }
+    topics = await by_topic(answers, turns)
     return ShareFetchResponse(
         acquisition_lock_timeout_ms=services.share.group_config(fetching.key.group_id).record_lock_duration_ms,
-        responses=tuple(_topic(topic_id, partitions) for topic_id, partitions in by_topic(answers).items()),
+        responses=tuple([_topic(topic_id, found) async for topic_id, found in turns.each(topics.items(), CHEAP)]),
         node_endpoints=node_endpoints(services.metadata, (answer.current_leader for answer in answers.values())),
     )
 

@@ -22,10 +22,11 @@ __all__ = ["handle"]
 
 async def handle(request: ShareGroupDescribeRequest, context: RequestContext) -> ShareGroupDescribeResponse:
     """Return one description for each requested group, even if the request lists a group twice."""
-    groups = tuple([await _describe_or_refuse(group_id, context) for group_id in request.group_ids])
+    group_ids = context.turns.each(request.group_ids)
+    groups = [await _describe_or_refuse(group_id, context) async for group_id in group_ids]
     if request.include_authorized_operations:
-        groups = tuple(_with_operations(group) for group in groups)
-    return ShareGroupDescribeResponse(groups=groups)
+        groups = [_with_operations(group) async for group in context.turns.each(groups)]
+    return ShareGroupDescribeResponse(groups=tuple(groups))
 
 
 async def _describe_or_refuse(group_id: str, context: RequestContext) -> DescribedGroup:

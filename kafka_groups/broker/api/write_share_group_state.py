@@ -4,11 +4,13 @@ Errors per partition: NOT_COORDINATOR, INVALID_REQUEST (negative partition, no s
 FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH.
 """
 
+from functools import partial
+
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
-from kafka_groups.broker.requests.share_state import check_known, check_share_coordinator, each_settled
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.requests.share_state import check_share_coordinator, each_settled
+from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.protocol.messages.write_share_group_state import (
     WriteShareGroupStateRequest,
     WriteShareGroupStateResponse,
@@ -24,12 +26,9 @@ async def handle(request: WriteShareGroupStateRequest, context: RequestContext) 
 
     async def write(key: StateKey, partition: WriteShareStatePartition) -> None:
         check_share_coordinator(services, key)
-        await check_known(services, key)
-        outcome: Outcome[None] = Outcome()
-        services.share_coordinator.write(key, _change(partition), outcome)
-        await outcome.wait()
+        await outcome_of(partial(services.share_coordinator.write, key, _change(partition)))
 
-    return WriteShareGroupStateResponse(results=await each_settled(request, write))
+    return WriteShareGroupStateResponse(results=await each_settled(request, write, context.turns))
 
 
 def _change(partition: WriteShareStatePartition) -> StateWrite:

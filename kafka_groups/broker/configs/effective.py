@@ -15,6 +15,7 @@ __all__ = ["ALL_BROKERS", "DYNAMIC_BROKER_KEYS", "BrokerConfigs", "append_rules"
 ALL_BROKERS = ""
 """Name of the BROKER resource whose values are the defaults of all brokers."""
 DYNAMIC_BROKER_KEYS = frozenset({
+    "group.consumer.assignment.interval.ms",
     "group.share.assignment.interval.ms",
     "message.max.bytes",
     "producer.id.expiration.ms",

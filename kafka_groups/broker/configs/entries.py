@@ -6,13 +6,19 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS, BrokerConfigs
-from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
+from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+from kafka_groups.config.client_metrics import ClientMetricsConfig
 from kafka_groups.config.keys import Key
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.config.topic import TopicConfig
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE
+from kafka_groups.protocol.messages.config_resources import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+)
 from kafka_groups.protocol.messages.describe_configs import (
+    CLIENT_METRICS_CONFIG,
     DEFAULT_CONFIG,
     DYNAMIC_BROKER_CONFIG,
     DYNAMIC_DEFAULT_BROKER_CONFIG,
@@ -25,6 +31,7 @@ __all__ = [
     "ConfigEntry",
     "ConfigValue",
     "broker_entries",
+    "client_metrics_entries",
     "default_broker_entries",
     "group_entries",
     "topic_entries",
@@ -33,13 +40,28 @@ __all__ = [
 _BROKER_KEYS = KeyTable(BrokerSettings, dotted_only=True)
 _BROKER_NAME_OF_TOPIC_KEY: Mapping[str, str] = {
     "cleanup.policy": "log.cleanup.policy",
+    "compression.gzip.level": "compression.gzip.level",
+    "compression.lz4.level": "compression.lz4.level",
     "compression.type": "compression.type",
+    "compression.zstd.level": "compression.zstd.level",
     "delete.retention.ms": "log.cleaner.delete.retention.ms",
+    "file.delete.delay.ms": "log.segment.delete.delay.ms",
+    "flush.messages": "log.flush.interval.messages",
+    "index.interval.bytes": "log.index.interval.bytes",
+    "local.retention.bytes": "log.local.retention.bytes",
+    "local.retention.ms": "log.local.retention.ms",
+    "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
     "max.message.bytes": "message.max.bytes",
+    "message.timestamp.after.max.ms": "log.message.timestamp.after.max.ms",
+    "message.timestamp.before.max.ms": "log.message.timestamp.before.max.ms",
     "message.timestamp.type": "log.message.timestamp.type",
+    "min.compaction.lag.ms": "log.cleaner.min.compaction.lag.ms",
     "min.insync.replicas": "min.insync.replicas",
+    "preallocate": "log.preallocate",
     "retention.bytes": "log.retention.bytes",
     "segment.bytes": "log.segment.bytes",
+    "segment.index.bytes": "log.index.size.max.bytes",
+    "unclean.leader.election.enable": "unclean.leader.election.enable",
 }
 """Synonyms as in Kafka. Keys that are missing take the broker's value in other units, without a synonym."""
 
@@ -85,9 +107,19 @@ def topic_entries(configs: BrokerConfigs, overrides: Mapping[str, str]) -> list[
 def group_entries(configs: BrokerConfigs, group_id: str) -> list[ConfigEntry]:
     """The configs of a group."""
     overrides = configs.dynamic.overrides(GROUP_RESOURCE, group_id)
-    entries = _resource_entries(configs, ShareGroupConfig, overrides, GROUP_CONFIG, _broker_name_of_group_key)
-    known = [entry for entry in entries if configs.profile.has_group_key(entry.name)]
+    known = [
+        entry
+        for config_class in (ConsumerGroupConfig, ShareGroupConfig)
+        for entry in _resource_entries(configs, config_class, overrides, GROUP_CONFIG, _broker_name_of_group_key)
+        if configs.profile.has_group_key(entry.name)
+    ]
     return known if configs.profile.describes_broker_defaults else [_without_broker(entry) for entry in known]
+
+
+def client_metrics_entries(configs: BrokerConfigs, name: str) -> list[ConfigEntry]:
+    """The configs of a subscription to client metrics. They fall back to nothing but their defaults."""
+    overrides = configs.dynamic.overrides(CLIENT_METRICS_RESOURCE, name)
+    return _resource_entries(configs, ClientMetricsConfig, overrides, CLIENT_METRICS_CONFIG, lambda _: None)
 
 
 def broker_entries(configs: BrokerConfigs) -> list[ConfigEntry]:

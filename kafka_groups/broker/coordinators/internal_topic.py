@@ -64,7 +64,12 @@ def internal_topics(settings: BrokerSettings, metadata: ClusterMetadata) -> Mapp
         SHARE_STATE_TOPIC,
         settings.share_state_topic_num_partitions,
         settings.share_state_topic_replication_factor,
-        {"cleanup.policy": "delete", "compression.type": "none", "retention.ms": "-1"},
+        {
+            "cleanup.policy": "delete",
+            "compression.type": "producer",
+            "retention.ms": "-1",
+            "segment.bytes": "104857600",
+        },
         metadata,
     )
     return {topic.name: topic for topic in (groups, share_state)}

@@ -4,6 +4,8 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
+from kafka_groups.broker.log.entries import Producer
+
 __all__ = ["Effect", "Reply", "Result"]
 
 Response_co = TypeVar("Response_co", covariant=True)
@@ -34,9 +36,11 @@ class Result(Generic[Response_co, Record_co]):
         effects: What happens then. Those that must happen follow from the hard state, so that the next coordinator can
             find out what is outstanding.
         parked: If given, the request gets its response from a later operation, with a `Reply` of this token.
+        producer: Whose transaction the records belong to. They count when it is committed.
     """
 
     response: Response_co
     records: tuple[Record_co, ...] = ()
     effects: tuple[Effect, ...] = ()
     parked: int | None = None
+    producer: Producer | None = None

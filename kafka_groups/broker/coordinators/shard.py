@@ -1,10 +1,13 @@
 """What all coordinators have in common: a shard is the state that one partition of an internal topic keeps."""
 
+from collections.abc import Iterator
 from typing import Protocol, TypeVar
 
 from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.log.entries import Producer
+from kafka_groups.errors import IllegalStateError
 
-__all__ = ["LogUpkeep", "Shard"]
+__all__ = ["LogUpkeep", "NoTransactions", "Shard"]
 
 Record = TypeVar("Record")
 
@@ -31,9 +34,21 @@ class LogUpkeep(Protocol):
         """Delete the records below an offset."""
         ...
 
-    def compact(self) -> None:
-        """Keep the last record of each key, unless it is a tombstone."""
+    def compact_some(self) -> None:
+        """Keep the last record of each key, unless it is a tombstone: a few records with each call."""
         ...
+
+
+class NoTransactions:
+    """A shard whose records belong to no transactions."""
+
+    def end_transaction(self, producer: Producer, offset: int, *, committed: bool) -> None:
+        """Refuse."""
+        raise self.refused(producer)
+
+    def refused(self, producer: Producer) -> IllegalStateError:
+        """Return the error of a record that belongs to a transaction."""
+        return IllegalStateError(f"{self!r} has no transactions, and got one of the producer {producer.producer_id}.")
 
 
 class Shard(Protocol[Record]):
@@ -42,12 +57,23 @@ class Shard(Protocol[Record]):
     Soft state, such as deadlines, may be changed by operations. It ends with the shard.
     """
 
-    def replay(self, record: Record, offset: int) -> None:
-        """Apply a record of the log."""
+    def replay(self, record: Record, offset: int, producer: Producer | None = None) -> None:
+        """Apply a record of the log. With a producer it is pending, until `end_transaction` is called."""
         ...
 
-    def loaded(self, now_ms: int, wall_ms: int) -> Result[None, Record]:
-        """Begin, after all records were replayed. The effects are all that are outstanding."""
+    def end_transaction(self, producer: Producer, offset: int, *, committed: bool) -> None:
+        """Apply the pending records of a producer, or forget them.
+
+        Only called if there are some. The epoch may be newer than that of the records.
+        """
+        ...
+
+    def loaded(self, now_ms: int, wall_ms: int) -> Iterator[Result[None, Record]]:
+        """Begin, after all records were replayed, with a part of the state at a time, so that none takes long.
+
+        The effects of all parts together are all that are outstanding. They are performed after the last part. If
+        topics are deleted before that, the iterator is abandoned, and this method is called again.
+        """
         ...
 
     def metadata_changed(self, now_ms: int, wall_ms: int) -> Result[None, Record]:
@@ -58,7 +84,7 @@ class Shard(Protocol[Record]):
         """Return the time at which `expire` has something to do, or None."""
         ...
 
-    def expire(self, now_ms: int) -> Result[object, Record]:
+    def expire(self, now_ms: int, wall_ms: int) -> Result[object, Record]:
         """Do what is due."""
         ...
 

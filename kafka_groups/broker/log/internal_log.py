@@ -1,27 +1,43 @@
 """The log of one partition of an internal topic, which its coordinator writes."""
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NoReturn, Protocol, TypeVar
 
 from attrs import frozen
 
-from kafka_groups.broker.log.batches import AppendResult, AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
+from kafka_groups.broker.log.batches import AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
+from kafka_groups.broker.log.compaction import CompactionPass, StoredBatch
+from kafka_groups.broker.log.entries import LogEntry, Producer, TransactionEnd
 from kafka_groups.broker.log.partition_log import DEFAULT_RULES, PartitionLog
 from kafka_groups.errors import MalformedRecordError, UnknownRecordTypeError
-from kafka_groups.protocol.record_batch import iter_batches, parse_header
-from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
+from kafka_groups.protocol.record_batch import RecordBatch, iter_batches, parse_header
+from kafka_groups.protocol.record_builder import (
+    BatchOptions,
+    NewRecord,
+    build_batch,
+    end_marker,
+    end_marker_parts,
+)
 
 __all__ = ["InternalLog", "RecordCodec"]
 
-_SLICE_BYTES = 65_536
-"""How many bytes of a log are decoded at a time."""
+_SLICE_BYTES = 16_384
+"""How many bytes of a log are decoded at a time: some 200 records."""
 _SLICE_RECORDS = 500
 """How many records that are not bytes are returned at a time."""
 _MOST_UNWRITTEN = 10_000
 """Records are kept as objects until someone reads the log, but hardly more than these."""
+_NO_PRODUCER = Producer(-1, -1)
+_SPARE_RECORDS = 1_000
+_STEP_RECORDS = 50
+"""How many records one step of compaction handles at least."""
+_STEP_FOR_EACH = 4
+"""And so many for each record that was appended. A pass reads every record twice, so the log cannot outgrow it."""
 
+_MOST_BYTES_OF_NUMBERS = 36
+"""Of a record in a batch: length, attributes, timestamp, offset, number of headers, and the lengths of its parts."""
 
 R = TypeVar("R", bound="_Record")
 
@@ -39,12 +55,12 @@ class RecordCodec(Protocol[R]):
         """Name of the topic."""
         ...
 
-    def key_of(self, record: R) -> Hashable:
-        """Return the key under which compaction keeps the last record."""
-        ...
-
     def encode(self, record: R) -> tuple[bytes, bytes | None]:
         """Return the bytes of the key and the value. A tombstone has no value."""
+        ...
+
+    def most_bytes(self, record: R) -> int:
+        """Return how many bytes the key and the value have together, at the most."""
         ...
 
     def decode(self, key: bytes, value: bytes | None) -> R:
@@ -59,16 +75,28 @@ class RecordCodec(Protocol[R]):
 
 @frozen
 class _Unwritten(Generic[R]):
-    """Records that are not bytes yet."""
+    """Records that are not bytes yet, or the marker of a transaction that has ended."""
 
     base_offset: int
     records: tuple[R, ...]
     leader_epoch: int
     wall_ms: int
+    producer: Producer | None = None
+    end: TransactionEnd | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.records) if self.end is None else 1
 
     @property
     def end_offset(self) -> int:
-        return self.base_offset + len(self.records)
+        return self.base_offset + self.size
+
+    def entries(self) -> Iterator[LogEntry[R] | TransactionEnd]:
+        if self.end is not None:
+            yield self.end
+        for offset, record in enumerate(self.records, self.base_offset):
+            yield LogEntry(offset, record, self.producer)
 
 
 class InternalLog(PartitionLog, Generic[R]):
@@ -79,41 +107,66 @@ class InternalLog(PartitionLog, Generic[R]):
 
     Args:
         codec: Encodes and decodes the records.
+        spare_records: How many records more than two for each that is needed may stand in a compacted log.
 
     Attributes:
         on_committed: Called when `committed_offset` has grown after the call that appended the records.
     """
 
-    def __init__(self, codec: RecordCodec[R]) -> None:
+    def __init__(self, codec: RecordCodec[R], *, spare_records: int = _SPARE_RECORDS) -> None:
         self._codec = codec
+        self._spare_records = spare_records
         self._unwritten: deque[_Unwritten[R]] = deque()
         self._unwritten_count = 0
         self._written_count = 0
+        self._needed_count = 0
+        self._compaction: CompactionPass | None = None
+        self._appended = 0
         self.on_committed: Callable[[], None] = lambda: None
         super().__init__()
 
     # ------------------------------------------------------------------------------------------- writing
 
-    def append_records(self, records: Sequence[R], leader_epoch: int, wall_ms: int) -> int:
+    def append_records(
+        self, records: Sequence[R], leader_epoch: int, wall_ms: int, producer: Producer | None = None
+    ) -> int:
         """Append records as one batch, and return the offset of the first.
 
         Args:
             records: The records, at least one.
             leader_epoch: Epoch of the appending leader.
             wall_ms: The timestamp of the records.
+            producer: Whose transaction they belong to.
         """
-        base_offset = self.end_offset
-        self._unwritten.append(_Unwritten(base_offset, tuple(records), leader_epoch, wall_ms))
-        self._unwritten_count += len(records)
-        self.end_offset += len(records)
-        while self._unwritten_count > _MOST_UNWRITTEN:
+        return self._append(_Unwritten(self.end_offset, tuple(records), leader_epoch, wall_ms, producer))
+
+    def append_end(self, producer: Producer, leader_epoch: int, wall_ms: int, *, committed: bool) -> int:
+        """Append the marker of a transaction that has ended, and return its offset."""
+        end = TransactionEnd(self.end_offset, producer, committed)
+        return self._append(_Unwritten(self.end_offset, (), leader_epoch, wall_ms, producer, end))
+
+    def _append(self, unwritten: _Unwritten[R]) -> int:
+        self._unwritten.append(unwritten)
+        self._unwritten_count += unwritten.size
+        self._appended += unwritten.size
+        self.end_offset = unwritten.end_offset
+        while self._unwritten_count > _MOST_UNWRITTEN and self._unwritten[0].end_offset <= self.committed_offset:
             self._write_first()  # a few with each append, so that none takes long
-        return base_offset
+        return unwritten.base_offset
+
+    def size_of(self, record: R) -> int:
+        """Return how many bytes a record takes in a batch, at the most."""
+        return _MOST_BYTES_OF_NUMBERS + self._codec.most_bytes(record)
 
     @property
     def committed_offset(self) -> int:
         """The offset before which no record will be lost. In memory that is the end of the log."""
         return self.end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset after the last readable one."""
+        return self.committed_offset
 
     def drop_uncommitted(self) -> None:
         """Lose the records that are not committed, because their broker died. In memory there are none."""
@@ -125,36 +178,37 @@ class InternalLog(PartitionLog, Generic[R]):
         wall_ms: int,
         *,
         rules: AppendRules = DEFAULT_RULES,
-    ) -> AppendResult:
-        """As `PartitionLog.append`."""
-        self._write()
-        return super().append(records, leader_epoch, wall_ms, rules=rules)
+    ) -> NoReturn:
+        """Refuse: a client's batch would stand before records that are not bytes yet."""
+        raise TypeError(f"Only a coordinator writes to {self._codec.topic}.")
 
     def append_as_is(self, records: bytes | memoryview) -> None:
         """As `PartitionLog.append_as_is`."""
-        self._write()
+        while self._unwritten:
+            self._write_first()
         super().append_as_is(records)
 
     def delete_records(self, before_offset: int) -> int:
         """As `PartitionLog.delete_records`. Records that nobody has read are dropped as they are."""
         start = super().delete_records(before_offset)
+        self._compaction = None
         while self._unwritten and self._unwritten[0].end_offset <= start:
-            self._unwritten_count -= len(self._unwritten.popleft().records)
+            self._unwritten_count -= self._unwritten.popleft().size
         self._written_count = sum(info.record_count for info in self._infos)
         return start
 
-    def compact(self) -> None:
-        """Keep the last record of each key, unless it is a tombstone. The records that stay have their offsets."""
-        last: dict[Hashable, _Unwritten[R]] = {}
-        for each in self._each_record():
-            [record] = each.records
-            last.pop(self._codec.key_of(record), None)
-            last[self._codec.key_of(record)] = each
-        self._forget_batches()
-        self._written_count = 0
-        self._unwritten.clear()
-        self._unwritten.extend(each for each in last.values() if each.records[0].value is not None)
-        self._unwritten_count = len(self._unwritten)
+    def compact_some(self) -> None:
+        """Continue compaction: of each key the last record stays, unless it is a tombstone, with its offset.
+
+        A pass begins when more than half of the records are superseded. Each call handles a few records, and more if
+        many were appended since the call before.
+        """
+        appended, self._appended = self._appended, 0
+        if self._compaction is None:
+            if self.record_count <= self._spare_records + 2 * self._needed_count:
+                return
+            self._compaction = CompactionPass(self.log_start_offset, self.committed_offset)
+        self._step(self._compaction, _STEP_RECORDS + _STEP_FOR_EACH * appended)
 
     # ------------------------------------------------------------------------------------------- reading
 
@@ -201,7 +255,12 @@ class InternalLog(PartitionLog, Generic[R]):
         return super().max_timestamp()
 
     def slice(self, offset: int) -> tuple[list[tuple[int, R]], int]:
-        """Return the next few records from an offset on, each with its offset, and the offset after them.
+        """As `entries`, but without the ends of transactions."""
+        found, next_offset = self.entries(offset)
+        return [(each.offset, each.record) for each in found if isinstance(each, LogEntry)], next_offset
+
+    def entries(self, offset: int) -> tuple[list[LogEntry[R] | TransactionEnd], int]:
+        """Return the next few records and ends of transactions from an offset on, and the offset after them.
 
         As in Kafka, records of unknown types are left out.
 
@@ -211,13 +270,10 @@ class InternalLog(PartitionLog, Generic[R]):
         """
         if self._unwritten and offset >= self._first_unwritten:
             return self._objects(offset)
-        found: list[tuple[int, R]] = []
+        found: list[LogEntry[R] | TransactionEnd] = []
         next_offset = offset
         for batch in iter_batches(super().read(offset, _SLICE_BYTES).records):
-            for record in batch.records():
-                if record.offset >= offset:
-                    with suppress(UnknownRecordTypeError):
-                        found.append((record.offset, self._decoded(record.key, record.value)))
+            found += (each for each in self._entries_of(batch) if each.offset >= offset)
             next_offset = batch.header.next_offset
         return found, self._first_unwritten if next_offset == offset else next_offset
 
@@ -238,26 +294,43 @@ class InternalLog(PartitionLog, Generic[R]):
     def _first_unwritten(self) -> int:
         return self._unwritten[0].base_offset if self._unwritten else self.end_offset
 
-    def _objects(self, offset: int) -> tuple[list[tuple[int, R]], int]:
-        found: list[tuple[int, R]] = []
+    def _objects(self, offset: int) -> tuple[list[LogEntry[R] | TransactionEnd], int]:
+        found: list[LogEntry[R] | TransactionEnd] = []
         for unwritten in self._unwritten:
             if len(found) >= _SLICE_RECORDS:
                 return found, unwritten.base_offset
-            for place, record in enumerate(unwritten.records, unwritten.base_offset):
-                if place >= offset:
-                    found.append((place, record))
+            found += (each for each in unwritten.entries() if each.offset >= offset)
         return found, self.end_offset
 
-    def _each_record(self) -> Iterator[_Unwritten[R]]:
-        for info, data in zip(self._infos, self._data, strict=True):
-            for batch in iter_batches(data):
-                for record in batch.records():
-                    if record.offset >= self.log_start_offset:
-                        decoded = self._decoded(record.key, record.value)
-                        yield _Unwritten(record.offset, (decoded,), info.leader_epoch, record.timestamp or 0)
-        for unwritten in self._unwritten:
-            for offset, kept in enumerate(unwritten.records, unwritten.base_offset):
-                yield _Unwritten(offset, (kept,), unwritten.leader_epoch, unwritten.wall_ms)
+    def _entries_of(self, batch: RecordBatch) -> Iterator[LogEntry[R] | TransactionEnd]:
+        header = batch.header
+        producer = Producer(header.producer_id, header.producer_epoch) if header.is_transactional else None
+        for record in batch.records():
+            if header.is_control:
+                committed = end_marker(record.key)
+                if committed is not None and producer is not None:
+                    yield TransactionEnd(record.offset, producer, committed)
+                continue
+            with suppress(UnknownRecordTypeError):
+                yield LogEntry(record.offset, self._decoded(record.key, record.value), producer)
+
+    def _step(self, compaction: CompactionPass, most: int) -> None:
+        taken = 0
+        while taken < most and not compaction.is_done:
+            batch = self._batch_at(compaction.position)
+            compaction.take(batch)
+            taken += 0 if batch is None else batch.info.record_count
+        if compaction.is_done:
+            self._compaction = None
+            self._replace_before(compaction.end_offset, compaction.kept())
+            self._written_count = sum(info.record_count for info in self._infos)
+            self._needed_count = self.record_count
+
+    def _batch_at(self, offset: int) -> StoredBatch | None:
+        while self._unwritten and self._first_unwritten <= offset:
+            self._write_first()
+        index = self._index_of(offset)
+        return StoredBatch(self._infos[index], self._data[index]) if index < len(self._infos) else None
 
     def _decoded(self, key: bytes | None, value: bytes | None) -> R:
         if key is None:
@@ -265,13 +338,14 @@ class InternalLog(PartitionLog, Generic[R]):
         return self._codec.decode(key, value)
 
     def _write(self) -> None:
-        while self._unwritten:
+        """Make bytes of what is committed. Nobody reads the rest."""
+        while self._unwritten and self._unwritten[0].end_offset <= self.committed_offset:
             self._write_first()
 
     def _write_first(self) -> None:
         unwritten = self._unwritten.popleft()
-        self._unwritten_count -= len(unwritten.records)
-        self._written_count += len(unwritten.records)
+        self._unwritten_count -= unwritten.size
+        self._written_count += unwritten.size
         data = self._bytes_of(unwritten)
         info = BatchInfo.of(parse_header(data), unwritten.base_offset, unwritten.leader_epoch, unwritten.wall_ms)
         self._add_at_its_place(info, data)
@@ -282,6 +356,17 @@ class InternalLog(PartitionLog, Generic[R]):
         self.end_offset = end_offset
 
     def _bytes_of(self, unwritten: _Unwritten[R]) -> bytes:
-        encoded = map(self._codec.encode, unwritten.records)
-        records = [NewRecord(value, key, timestamp_ms=unwritten.wall_ms) for key, value in encoded]
-        return build_batch(records, unwritten.base_offset, BatchOptions(leader_epoch=unwritten.leader_epoch))
+        producer = unwritten.producer or _NO_PRODUCER
+        if unwritten.end is not None:
+            records = [NewRecord(*end_marker_parts(is_commit=unwritten.end.committed), timestamp_ms=unwritten.wall_ms)]
+        else:
+            encoded = map(self._codec.encode, unwritten.records)
+            records = [NewRecord(value, key, timestamp_ms=unwritten.wall_ms) for key, value in encoded]
+        options = BatchOptions(
+            leader_epoch=unwritten.leader_epoch,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            is_transactional=unwritten.producer is not None,
+            is_control=unwritten.end is not None,
+        )
+        return build_batch(records, unwritten.base_offset, options)

@@ -7,10 +7,11 @@ high watermark is the end of the log. Without transactions, the last stable offs
 
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from kafka_groups.broker.log.batches import AppendResult, AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
+from kafka_groups.broker.log.compaction import StoredBatch
 from kafka_groups.broker.log.producers import ProducerStates
 from kafka_groups.broker.log.validation import checked_batch, sole_batch
 from kafka_groups.errors import CorruptRecordError, InvalidRecordError, OffsetOutOfRangeError
@@ -222,6 +223,17 @@ class PartitionLog:
         for column in (self._infos, self._data, self._last_offsets, self._sizes_up_to):
             del column[:count]
         self._max_timestamps_so_far = list(accumulate((info.max_timestamp_ms for info in self._infos), max))
+
+    def _replace_before(self, offset: int, batches: Iterable[StoredBatch]) -> None:
+        """Replace all batches before an offset, with which a batch begins."""
+        first = bisect_left(self._last_offsets, offset)
+        end_offset, infos, data = self.end_offset, self._infos[first:], self._data[first:]
+        self._forget_batches()
+        for batch in batches:
+            self._add(batch.info, batch.data)
+        for info, each in zip(infos, data, strict=True):
+            self._add(info, each)
+        self.end_offset = end_offset
 
     def _index_of(self, offset: int) -> int:
         if not self.log_start_offset <= offset <= self.end_offset:

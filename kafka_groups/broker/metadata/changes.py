@@ -115,6 +115,7 @@ def check_new_topic(image: MetadataImage, name: str, num_partitions: int, replic
         raise InvalidReplicationFactorError("Replication factor must be larger than 0.")
     if replication_factor > len(image.brokers):
         raise InvalidReplicationFactorError(
+            f"Unable to replicate the partition {replication_factor} time(s): "
             f"The target replication factor of {replication_factor} cannot be reached because only "
             f"{len(image.brokers)} broker(s) are registered."
         )

@@ -9,6 +9,7 @@ from uuid import UUID
 from kafka_groups.broker.configs.dynamic import DynamicConfigs
 from kafka_groups.broker.metadata import changes
 from kafka_groups.broker.metadata.authority import Authority, MetadataListener
+from kafka_groups.broker.metadata.features import SHARE_FEATURE
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import coordinator_of
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, PartitionMetadata, TopicMetadata
@@ -19,7 +20,7 @@ __all__ = ["ClusterMetadata"]
 
 
 class ClusterMetadata:
-    """Brokers, topics and configs of one cluster, which all its brokers share.
+    """Brokers, topics, configs and features of one cluster, which all its brokers share.
 
     Properties and lookups answer from the current `image`. Every change goes through an `Authority`, which makes the
     next image and tells the listeners. Whether the value of a config is valid is for others to check.
@@ -59,6 +60,11 @@ class ClusterMetadata:
         return self.image.features
 
     @property
+    def has_share_groups(self) -> bool:
+        """Whether share groups are enabled."""
+        return self.image.features.get(SHARE_FEATURE, 0) > 0
+
+    @property
     def configs(self) -> DynamicConfigs:
         """Dynamic configs of topics, brokers and groups."""
         return self.image.configs
@@ -72,6 +78,11 @@ class ClusterMetadata:
     def controller_id(self) -> int:
         """Node id that clients see as the controller: the lowest running one, or -1 if no broker is running."""
         return self.image.controller_id
+
+    @property
+    def version(self) -> int:
+        """Number of the current image."""
+        return self.image.version
 
     def topic(self, name: str) -> TopicMetadata | None:
         """Return the topic with that name."""
@@ -160,3 +171,7 @@ class ClusterMetadata:
     def alter_configs(self, resource_type: int, name: str, values: Mapping[str, str | None]) -> None:
         """Set dynamic configs of a resource. None resets a config to its default."""
         self._authority.change(partial(changes.alter_configs, resource=(resource_type, name), changes=values))
+
+    def finalize_features(self, levels: Mapping[str, int]) -> None:
+        """Set the levels of features. Whether they are possible is for others to check."""
+        self._authority.change(lambda edit: edit.set_features(levels))

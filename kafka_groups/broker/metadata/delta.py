@@ -55,6 +55,7 @@ class MetadataDelta:
         leaders: Partitions that existed before and have another leader or leader epoch.
         brokers: Brokers that joined, left or moved.
         configs: Resources whose dynamic configs changed.
+        features: Features that have another level.
     """
 
     version: int
@@ -64,6 +65,7 @@ class MetadataDelta:
     leaders: tuple[LeaderMoved, ...] = ()
     brokers: tuple[BrokerChanged, ...] = ()
     configs: tuple[ConfigResource, ...] = ()
+    features: tuple[str, ...] = ()
 
     def lost_partitions(self) -> Iterator[TopicIdPartition]:
         """The partitions that their leaders have to forget: those of deleted topics, then those that moved."""

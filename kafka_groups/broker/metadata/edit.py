@@ -27,7 +27,7 @@ class MetadataEdit:
         placed: As in the image; an edit may count it up.
     """
 
-    __slots__ = ("_brokers", "_configs", "_created", "_deleted", "_replaced", "image", "placed")
+    __slots__ = ("_brokers", "_configs", "_created", "_deleted", "_features", "_replaced", "image", "placed")
 
     def __init__(self, image: MetadataImage) -> None:
         self.image = image
@@ -37,6 +37,7 @@ class MetadataEdit:
         self._deleted: list[TopicMetadata] = []
         self._brokers: list[BrokerChanged] = []
         self._configs: dict[ConfigResource, Mapping[str, str]] = {}
+        self._features: dict[str, int] = {}
 
     def create(self, topic: TopicMetadata) -> TopicMetadata:
         """Add a topic with a new id and a new name."""
@@ -63,9 +64,15 @@ class MetadataEdit:
         if values != self.image.configs.overrides(*resource):
             self._configs[resource] = values
 
+    def set_features(self, levels: Mapping[str, int]) -> None:
+        """Set the finalised levels of features."""
+        known = self.image.features
+        self._features = {name: level for name, level in levels.items() if level != known.get(name, 0)}
+
     def finish(self) -> tuple[MetadataImage, MetadataDelta] | None:
         """Return the next image and what is different in it, or None if nothing is."""
-        if not (self._created or self._replaced or self._deleted or self._brokers or self._configs):
+        changes = (self._created, self._replaced, self._deleted, self._brokers, self._configs, self._features)
+        if not any(changes):
             return None
         return self._next_image(), self._delta()
 
@@ -76,7 +83,7 @@ class MetadataEdit:
         listed = self._created or self._deleted
         return MetadataImage(
             image.cluster_id,
-            image.features,
+            MappingProxyType({**image.features, **self._features}) if self._features else image.features,
             image.version + 1,
             _after(image.brokers, self._brokers) if self._brokers else image.brokers,
             _ever(image.node_ids, self._brokers) if self._brokers else image.node_ids,
@@ -118,6 +125,7 @@ class MetadataEdit:
             tuple(leaders),
             tuple(self._brokers),
             tuple(self._configs),
+            tuple(self._features),
         )
 
 

@@ -4,7 +4,7 @@ A full request (epoch 0) lists all partitions and opens a session. Each of the f
 lists only changes. Epoch -1 closes the session, or means that there is none.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from uuid import UUID
 
 from attrs import define, frozen
@@ -25,12 +25,12 @@ from kafka_groups.protocol.messages.fetch import (
     PartitionData,
 )
 
-__all__ = ["FetchPlan", "FetchSessions", "FetchTarget"]
+__all__ = ["FetchPlan", "FetchSessions", "FetchTarget", "targets"]
 
 _MAX_SESSION_ID = 2**31 - 1
 _EVICTABLE_AFTER_MS = 120_000
 
-TargetKey = tuple[UUID | str, int]
+TargetKey = tuple[int | str, int]
 _Seen = tuple[int, int]
 
 
@@ -45,7 +45,7 @@ class FetchTarget:
     @property
     def key(self) -> TargetKey:
         """The key of the partition in its session."""
-        return (self.topic if self.topic_id is None else self.topic_id, self.request.partition)
+        return (self.topic if self.topic_id is None else self.topic_id.int, self.request.partition)
 
 
 @define
@@ -72,20 +72,19 @@ class FetchPlan:
     _session: _Session | None = None
     _is_incremental: bool = False
 
-    def to_tell(self, answers: Iterable[tuple[FetchTarget, PartitionData]]) -> list[tuple[FetchTarget, PartitionData]]:
-        """Return the results for the response: all of them, or those with changes if the session already exists.
+    def must_tell(self, target: FetchTarget, data: PartitionData) -> bool:
+        """Return whether the response contains this result: always, or if it has news and the session already exists.
 
-        A partition that returned records moves to the end of the session's order, so that no partition starves.
+        Call this once, because the session notes the result. A partition that returned records moves to the end of the
+        session's order, so that no partition starves.
         """
-        answers = list(answers)
         session = self._session
         if session is None:
-            return answers
-        news = [(target, data) for target, data in answers if _note(session, target, data)]
-        for target, data in answers:
-            if data.records and target.key in session.targets:
-                session.targets[target.key] = session.targets.pop(target.key)
-        return news if self._is_incremental else answers
+            return True
+        has_news = _note(session, target, data)
+        if data.records and target.key in session.targets:
+            session.targets[target.key] = session.targets.pop(target.key)
+        return has_news or not self._is_incremental
 
 
 class FetchSessions:
@@ -98,8 +97,23 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def plan(self, request: FetchRequest, *, uses_topic_ids: bool, max_sessions: int, now_ms: int) -> FetchPlan:
+    def plan(
+        self,
+        request: FetchRequest,
+        listed: dict[TargetKey, FetchTarget],
+        *,
+        uses_topic_ids: bool,
+        max_sessions: int,
+        now_ms: int,
+    ) -> FetchPlan:
         """Open, continue or close the session of a request and return what the request fetches.
+
+        Args:
+            request: The request.
+            listed: Its partitions by key, from `targets`.
+            uses_topic_ids: Whether it has ids of topics, and no names.
+            max_sessions: Maximum number of sessions.
+            now_ms: Monotonic time.
 
         Raises:
             FetchSessionIdNotFoundError: The session does not exist (any more).
@@ -107,12 +121,22 @@ class FetchSessions:
             FetchSessionTopicIdError: The session uses topic ids and the request does not, or the other way round.
         """
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            return self._full(request, uses_topic_ids=uses_topic_ids, max_sessions=max_sessions, now_ms=now_ms)
-        return self._incremental(request, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
+            return self._full(request, listed, uses_topic_ids=uses_topic_ids, max_sessions=max_sessions, now_ms=now_ms)
+        session = self._continued(request, uses_topic_ids=uses_topic_ids)
+        session.targets |= listed
+        _forget(session, request)
+        return self._rest(session, now_ms)
 
-    def _full(self, request: FetchRequest, *, uses_topic_ids: bool, max_sessions: int, now_ms: int) -> FetchPlan:
+    def _full(
+        self,
+        request: FetchRequest,
+        targets: dict[TargetKey, FetchTarget],
+        *,
+        uses_topic_ids: bool,
+        max_sessions: int,
+        now_ms: int,
+    ) -> FetchPlan:
         self._sessions.pop(request.session_id, None)
-        targets = {target.key: target for target in _targets(request)}
         if request.session_epoch == FINAL_EPOCH or not self._has_room(max_sessions, now_ms):
             return FetchPlan(tuple(targets.values()))
         self._last_id = self._last_id % _MAX_SESSION_ID + 1
@@ -120,7 +144,7 @@ class FetchSessions:
         self._sessions[session.id] = session
         return FetchPlan(tuple(targets.values()), session.id, session)
 
-    def _incremental(self, request: FetchRequest, *, uses_topic_ids: bool, now_ms: int) -> FetchPlan:
+    def _continued(self, request: FetchRequest, *, uses_topic_ids: bool) -> _Session:
         session = self._sessions.get(request.session_id)
         if session is None:
             raise FetchSessionIdNotFoundError(f"Fetch session {request.session_id} does not exist.")
@@ -132,10 +156,9 @@ class FetchSessions:
             raise FetchSessionTopicIdError(
                 f"Fetch session {session.id} mixes topic names and topic ids: use the same in all requests."
             )
-        return self._continued(session, request, now_ms)
+        return session
 
-    def _continued(self, session: _Session, request: FetchRequest, now_ms: int) -> FetchPlan:
-        _update(session, request)
+    def _rest(self, session: _Session, now_ms: int) -> FetchPlan:
         if not session.targets:
             del self._sessions[session.id]
             return FetchPlan(())
@@ -154,15 +177,16 @@ class FetchSessions:
         return True
 
 
-def _targets(request: FetchRequest) -> list[FetchTarget]:
-    return [FetchTarget(topic.topic_id, topic.topic, part) for topic in request.topics for part in topic.partitions]
+def targets(request: FetchRequest) -> Iterator[FetchTarget]:
+    """Return the partitions that a request lists."""
+    for topic in request.topics:
+        for partition in topic.partitions:
+            yield FetchTarget(topic.topic_id, topic.topic, partition)
 
 
-def _update(session: _Session, request: FetchRequest) -> None:
-    for target in _targets(request):
-        session.targets[target.key] = target
+def _forget(session: _Session, request: FetchRequest) -> None:
     for forgotten in request.forgotten_topics_data:
-        topic = forgotten.topic if forgotten.topic_id is None else forgotten.topic_id
+        topic = forgotten.topic if forgotten.topic_id is None else forgotten.topic_id.int
         for partition in forgotten.partitions:
             session.targets.pop((topic, partition), None)
             session.seen.pop((topic, partition), None)

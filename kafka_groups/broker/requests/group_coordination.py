@@ -3,9 +3,9 @@
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import UnsupportedVersionError
 
-__all__ = ["check_coordinator", "check_share_groups_enabled"]
+__all__ = ["check_consumer_groups_enabled", "check_coordinator", "check_share_groups_enabled"]
 
-_SHARE_FEATURE = "share.version"
+_CONSUMER_FEATURE, _CONSUMER_PROTOCOL = "group.version", "consumer"
 
 
 def check_coordinator(services: BrokerServices, group_id: str) -> None:
@@ -24,5 +24,16 @@ def check_share_groups_enabled(services: BrokerServices) -> None:
     Raises:
         UnsupportedVersionError: The feature share.version is at level 0.
     """
-    if services.metadata.features.get(_SHARE_FEATURE, 0) < 1:
+    if not services.metadata.has_share_groups:
         raise UnsupportedVersionError("Share groups are disabled: the feature share.version is at level 0.")
+
+
+def check_consumer_groups_enabled(services: BrokerServices) -> None:
+    """Raise an error if consumer groups are disabled.
+
+    Raises:
+        UnsupportedVersionError: The feature group.version is at level 0, or the broker does not allow the protocol.
+    """
+    is_allowed = _CONSUMER_PROTOCOL in services.settings.rebalance_protocols
+    if not is_allowed or services.metadata.features.get(_CONSUMER_FEATURE, 0) < 1:
+        raise UnsupportedVersionError("Consumer groups are disabled.")

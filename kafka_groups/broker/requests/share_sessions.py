@@ -8,6 +8,8 @@ from uuid import UUID
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.broker.requests.leadership import current_leader
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.turns import CHEAP, Turns
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError, FencedLeaderEpochError, InvalidRequestError, NotLeaderOrFollowerError
@@ -17,6 +19,7 @@ from kafka_groups.types import TopicIdPartition
 
 __all__ = [
     "ListedTopic",
+    "acknowledged",
     "by_topic",
     "leader_hint",
     "let_waiting_fetches_check",
@@ -30,6 +33,7 @@ P = TypeVar("P")
 
 _MAX_MEMBER_ID_LENGTH = 36
 _ZERO_ID = UUID(int=0)
+_NO_HINT = LeaderIdAndEpoch()
 
 
 class ListedPartition(Protocol):
@@ -83,40 +87,66 @@ def partition_of(services: BrokerServices, topic_id: UUID | None, partition: int
     return TopicIdPartition(topic_id or _ZERO_ID, partition, None if topic is None else topic.name)
 
 
-def listed_partitions(
-    topics: Iterable[ListedTopic], services: BrokerServices
+async def listed_partitions(
+    topics: Iterable[ListedTopic], services: BrokerServices, turns: Turns
 ) -> dict[TopicIdPartition, tuple[AcknowledgementBatch, ...]]:
     """Return the partitions of a request with their acknowledgements."""
     return {
         partition_of(services, topic.topic_id, partition.partition_index): partition.acknowledgement_batches
         for topic in topics
-        for partition in topic.partitions
+        async for partition in turns.each(topic.partitions, CHEAP)
     }
+
+
+async def acknowledged(
+    key: ShareSessionKey,
+    acknowledgements: Mapping[TopicIdPartition, tuple[AcknowledgementBatch, ...]],
+    services: BrokerServices,
+    turns: Turns,
+    *,
+    is_renew_ack: bool,
+) -> dict[TopicIdPartition, BrokerError | None]:
+    """Apply the acknowledgements of a request partition by partition, so that others have their turn in between.
+
+    Returns:
+        The error of each partition, or None for success.
+    """
+    outcomes: list[Outcome[dict[TopicIdPartition, BrokerError | None]]] = []
+    async for partition, batches in turns.each(acknowledgements.items()):
+        outcome: Outcome[dict[TopicIdPartition, BrokerError | None]] = Outcome()
+        outcomes.append(outcome)
+        now_ms = services.clock.now_ms()
+        services.share.acknowledge(key, {partition: batches}, is_renew_ack=is_renew_ack, now_ms=now_ms, done=outcome)
+    errors: dict[TopicIdPartition, BrokerError | None] = {}
+    async for outcome in turns.each(outcomes, CHEAP):
+        errors |= await outcome.wait()
+    return errors
 
 
 def leader_hint(partition: TopicIdPartition, error: BrokerError | None, services: BrokerServices) -> LeaderIdAndEpoch:
     """Return the leader, for a client that asked the wrong broker (KIP-951)."""
     if not isinstance(error, NotLeaderOrFollowerError | FencedLeaderEpochError):
-        return LeaderIdAndEpoch()
+        return _NO_HINT
     return current_leader(services.metadata.topic_by_id(partition.topic_id), partition.partition)
 
 
-def by_topic(answers: Mapping[TopicIdPartition, P]) -> dict[UUID, tuple[P, ...]]:
+async def by_topic(answers: Mapping[TopicIdPartition, P], turns: Turns) -> dict[UUID, tuple[P, ...]]:
     """Return the results of partitions, grouped by topic as in responses."""
     topics: dict[UUID, list[P]] = {}
-    for partition, answer in answers.items():
+    async for partition, answer in turns.each(answers.items(), CHEAP):
         topics.setdefault(partition.topic_id, []).append(answer)
-    return {topic_id: tuple(partitions) for topic_id, partitions in topics.items()}
+    return {topic_id: tuple(partitions) async for topic_id, partitions in turns.each(topics.items(), CHEAP)}
 
 
 async def let_waiting_fetches_check(
-    group_id: str, acknowledged: Iterable[TopicIdPartition], services: BrokerServices
+    group_id: str, partitions: Iterable[TopicIdPartition], services: BrokerServices, turns: Turns
 ) -> None:
     """Let waiting share fetches check share-partitions before acknowledgements change them, as Kafka does.
 
     What was released before is theirs then. Releasing alone does not end their wait.
     """
-    waits_ended = [services.purgatory.notify(SharePartitionKey(group_id, partition)) for partition in acknowledged]
+    keys = turns.each((SharePartitionKey(group_id, partition) for partition in partitions), CHEAP)
+    waits_ended = [services.purgatory.notify(key) async for key in keys]
     if any(waits_ended):
         await asyncio.sleep(0)
 

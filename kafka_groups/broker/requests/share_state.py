@@ -1,15 +1,15 @@
 """What the requests to the share coordinator have in common (KIP-932, "Share coordinator")."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from itertools import islice
 from typing import Any, TypeVar
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.share_state.shard import no_state
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.outcome import Outcome
-from kafka_groups.broker.runtime.share_coordinator import StateRead
+from kafka_groups.broker.runtime.turns import USUAL, Turns
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequestError,
@@ -19,7 +19,6 @@ from kafka_groups.protocol.messages.share_state import ShareStatePartitionResult
 
 __all__ = [
     "check_existing",
-    "check_known",
     "check_share_coordinator",
     "each_answered",
     "each_settled",
@@ -29,6 +28,8 @@ __all__ = [
 T = TypeVar("T")
 
 _NO_TOPIC = UUID(int=0)
+_MOST_TOGETHER = 100
+"""So many share-partitions of one request are handled at the same time."""
 
 
 def state_key(group_id: str, topic_id: UUID | None, partition: int) -> StateKey:
@@ -59,28 +60,15 @@ def check_share_coordinator(services: BrokerServices, key: StateKey) -> None:
         raise InvalidRequestError(f"The partition id {key[2]} is negative.")
 
 
-async def check_known(services: BrokerServices, key: StateKey) -> None:
-    """Raise an error if a share-partition has no state, or its partition does not exist any more.
-
-    Raises:
-        InvalidRequestError: There is no state. As in Kafka, that is found out first.
-        UnknownTopicOrPartitionError: The partition does not exist.
-    """
-    outcome: Outcome[StateRead | None] = Outcome()
-    services.share_coordinator.summarize(key, outcome)
-    if await outcome.wait() is None:
-        raise no_state(key)
-    check_existing(services, key)
-
-
 async def each_settled(
-    request: Any, operation: Callable[[StateKey, Any], Awaitable[None]]
+    request: Any, operation: Callable[[StateKey, Any], Awaitable[None]], turns: Turns
 ) -> tuple[ShareStateTopicResult, ...]:
     """Do something with each share-partition of a request, and return the results: success or an error.
 
     Args:
         request: Has topics with partitions. As in Kafka, nothing is done without a group id.
         operation: Takes the key of the share-partition and its part of the request.
+        turns: Those of the request.
     """
 
     async def settled(key: StateKey, partition: Any) -> ShareStatePartitionResult:
@@ -90,29 +78,37 @@ async def each_settled(
             return ShareStatePartitionResult(partition=key[2], error_code=code_of(error), error_message=str(error))
         return ShareStatePartitionResult(partition=key[2])
 
-    by_topic = await each_answered(request, settled)
+    by_topic = await each_answered(request, settled, turns)
     return tuple(ShareStateTopicResult(topic_id=topic_id, partitions=results) for topic_id, results in by_topic)
 
 
 async def each_answered(
-    request: Any, answer: Callable[[StateKey, Any], Awaitable[T]]
+    request: Any, answer: Callable[[StateKey, Any], Coroutine[Any, Any, T]], turns: Turns
 ) -> list[tuple[UUID | None, tuple[T, ...]]]:
     """Return the answer for each share-partition of a request, by topic. Without a group id there is none.
+
+    They do not wait for each other.
 
     Args:
         request: Has topics with partitions.
         answer: Takes the key of the share-partition and its part of the request.
+        turns: Those of the request.
     """
     topics = request.topics if request.group_id else ()
-    return [
-        (
-            topic.topic_id,
-            tuple(
-                [
-                    await answer(state_key(request.group_id, topic.topic_id, partition.partition), partition)
-                    for partition in topic.partitions
-                ]
-            ),
+    partitions = [(topic.topic_id, partition) for topic in topics for partition in topic.partitions]
+    answers: list[T] = []
+    for begin in range(0, len(partitions), _MOST_TOGETHER):
+        together = partitions[begin : begin + _MOST_TOGETHER]
+        await turns.spend(USUAL * len(together))
+        answers += await _all(
+            [
+                answer(state_key(request.group_id, topic_id, partition.partition), partition)
+                for topic_id, partition in together
+            ]
         )
-        for topic in topics
-    ]
+    rest = iter(answers)
+    return [(topic.topic_id, tuple(islice(rest, len(topic.partitions)))) for topic in topics]
+
+
+async def _all(answers: list[Coroutine[Any, Any, T]]) -> list[T]:
+    return [await answers[0]] if len(answers) == 1 else await asyncio.gather(*answers)

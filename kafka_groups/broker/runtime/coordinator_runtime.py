@@ -6,72 +6,40 @@ performed. All of that may have happened when `run` returns: with a log in memor
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.broker.coordinators.shard import Shard
 from kafka_groups.broker.deadlines import Deadlines
+from kafka_groups.broker.log.entries import Producer, TransactionEnd
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import partition_of_key
+from kafka_groups.broker.runtime.batching import batches_of
+from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
+from kafka_groups.broker.runtime.led_shard import Done, LedShard, ShardAddress, Unanswered
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
     NotCoordinatorError,
+    UnknownServerError,
 )
 from kafka_groups.net.clock import Clock
+from kafka_groups.types import TopicIdPartition
 
-__all__ = ["CoordinatorRuntime", "Done", "ShardAddress"]
+__all__ = ["CoordinatorRuntime", "RuntimeParts"]
 
 S = TypeVar("S", bound=Shard[Any])
 T = TypeVar("T")
 
-Done = Callable[[T | BrokerError], None]
-"""Takes a response or an error. It may be called before the function that it was given to returns."""
-
-
-@frozen
-class ShardAddress:
-    """A shard on one broker in one leader epoch. The outcome of an effect of an earlier epoch is dropped."""
-
-    index: int
-    epoch: int
-
-
-@define(eq=False)
-class _Unanswered:
-    """A result that waits until its records are committed."""
-
-    end_offset: int
-    result: Result[Any, Any]
-    done: Done[Any]
-
-
-@define(eq=False)
-class _Led(Generic[S]):
-    """A partition that this broker leads, with its shard."""
-
-    topic_id: UUID
-    address: ShardAddress
-    log: InternalLog[Any]
-    shard: S
-    loaded_up_to: int
-    is_active: bool = False
-    unanswered: deque[_Unanswered] = field(factory=deque)
-    parked: dict[int, Done[Any]] = field(factory=dict)
-
-    def forsake(self) -> Iterator[Done[Any]]:
-        """Return those who wait for an answer, which this shard will not give."""
-        yield from (each.done for each in self.unanswered)
-        yield from self.parked.values()
-        self.unanswered.clear()
-        self.parked.clear()
+_PARTS_AT_ONCE = 2
+"""Parts of a loaded state that begin in one turn of the event loop. With two, a small state takes one turn."""
 
 
 @frozen
@@ -84,7 +52,10 @@ class RuntimeParts(Generic[S]):
         new_shard: Makes an empty shard.
         perform: Performs an effect of a shard.
         clock: The clock of the broker.
+        max_batch_bytes: Returns the largest batch that the logs take (`max.message.bytes`).
+        grown: Takes a partition that has more records for readers.
         soon: Calls a function with the next turn of the event loop. A slice of a log is loaded with each turn.
+        waits: Called when a request waits, and there may be an earlier deadline.
     """
 
     topic: str
@@ -92,7 +63,10 @@ class RuntimeParts(Generic[S]):
     new_shard: Callable[[], S]
     perform: Callable[[Effect, ShardAddress], None]
     clock: Clock
+    max_batch_bytes: Callable[[], int]
+    grown: Callable[[TopicIdPartition], object]
     soon: Callable[[Callable[[], None]], object]
+    waits: Callable[[], object] = lambda: None
 
 
 class CoordinatorRuntime(Generic[S]):
@@ -107,8 +81,8 @@ class CoordinatorRuntime(Generic[S]):
         self._node_id = node_id
         self._parts = parts
         self._partitions = 0
-        self._led: dict[int, _Led[S]] = {}
-        self._loading: deque[_Led[S]] = deque()
+        self._led: dict[int, LedShard[S]] = {}
+        self._loading: deque[LedShard[S]] = deque()
         self._deadlines: Deadlines[int] = Deadlines()
 
     def __repr__(self) -> str:
@@ -124,7 +98,7 @@ class CoordinatorRuntime(Generic[S]):
         topic_id = None if topic is None else topic.topic_id
         wanted = {each.partition: (topic_id, each.leader_epoch) for each in leads}
         for led in tuple(self._led.values()):
-            if wanted.get(led.address.index) != (led.topic_id, led.address.epoch):
+            if wanted.get(led.address.index) != (led.partition.topic_id, led.address.epoch):
                 self._resign(led)
         for index, (known_id, epoch) in wanted.items():
             if index not in self._led and known_id is not None:
@@ -135,6 +109,8 @@ class CoordinatorRuntime(Generic[S]):
         for led in self._active():
             now_ms, wall_ms = self._parts.clock.now_ms(), self._parts.clock.wall_ms()
             self._commit(led, led.shard.metadata_changed(now_ms, wall_ms), _ignore)
+        for led in self._loading:
+            led.beginning = None  # what has been looked at may be out of date
 
     def stop(self, *, answers: bool = True) -> None:
         """Lead nothing any more. Requests that wait are answered with NOT_COORDINATOR, unless the broker is dead."""
@@ -143,6 +119,7 @@ class CoordinatorRuntime(Generic[S]):
                 led.unanswered.clear()
                 led.parked.clear()
             self._resign(led)
+        FULL_COLLECTIONS.resume(self)
 
     # -------------------------------------------------------------------------------------------- running
 
@@ -165,7 +142,8 @@ class CoordinatorRuntime(Generic[S]):
             operation: The operation. A `BrokerError` that it raises is the response.
             done: Takes the response. CoordinatorLoadInProgressError: the shard is loading. NotCoordinatorError: this
                 broker does not lead the partition, or no longer when the response is due.
-                CoordinatorNotAvailableError: the log refused the records.
+                CoordinatorNotAvailableError: the log refused the records. UnknownServerError: a record is larger than
+                the largest batch, and nothing has changed.
             epoch: The leader epoch that the operation belongs to. In another one it is dropped with
                 NotCoordinatorError.
         """
@@ -179,6 +157,24 @@ class CoordinatorRuntime(Generic[S]):
             done(error)
             return
         self._commit(led, result, done)
+
+    def end_transaction(self, index: int, producer: Producer, done: Done[None], *, committed: bool) -> None:
+        """Write the marker that ends a producer's transaction, and let the shard apply its records, or forget them.
+
+        Args:
+            index: The partition.
+            producer: The producer.
+            done: Takes None when the marker is committed, or an error. The errors are those of `run`.
+            committed: Whether the transaction is committed. Otherwise it is aborted.
+        """
+        try:
+            self.check(index)
+        except BrokerError as error:
+            done(error)
+            return
+        led = self._led[index]
+        append = partial(self._append_end, led, producer, committed=committed)
+        self._commit_after(led, append, Result(None), done)
 
     def check(self, index: int) -> None:
         """Raise an error if an operation on a shard would be refused.
@@ -203,6 +199,15 @@ class CoordinatorRuntime(Generic[S]):
             raise CoordinatorLoadInProgressError
         return [led.shard for led in self._led.values()]
 
+    def active_shards(self) -> list[S]:
+        """Return the shards that are active, without those that are loading."""
+        return [led.shard for led in self._active()]
+
+    @property
+    def num_loading(self) -> int:
+        """Number of partitions that are loading."""
+        return len(self._led) - len(self._active())
+
     def active_shard(self, index: int) -> S | None:
         """Return an active shard, to look at, or None."""
         led = self._led.get(index)
@@ -224,44 +229,76 @@ class CoordinatorRuntime(Generic[S]):
         """Expire what is due in the shards."""
         for index in self._deadlines.due(now_ms):
             led = self._led[index]
-            self._commit(led, led.shard.expire(now_ms), _ignore)
+            self._commit(led, led.shard.expire(now_ms, self._parts.clock.wall_ms()), _ignore)
 
     # ------------------------------------------------------------------------------------------- loading
 
     def _lead(self, topic_id: UUID, address: ShardAddress) -> None:
         log = self._parts.open_log(topic_id, address.index)
         log.on_committed = partial(self.log_committed, address.index)
-        led = _Led(topic_id, address, log, self._parts.new_shard(), log.log_start_offset)
+        partition = TopicIdPartition(topic_id, address.index)
+        led = LedShard(partition, address, log, self._parts.new_shard(), log.log_start_offset, log.committed_offset)
         self._led[address.index] = led
         if led.loaded_up_to >= log.end_offset:
-            self._activate(led)  # nothing to load: the topic is new, or the partition was never used
-            return
-        self._loading.append(led)
-        if len(self._loading) == 1:
-            self._parts.soon(self._load_slice)
+            self._begin(led)  # nothing to load: the topic is new, or the partition was never used
+        if not led.is_active:
+            self._loading.append(led)
+            if len(self._loading) == 1:
+                self._parts.soon(self._load_some)
 
-    def _load_slice(self) -> None:
-        """Load some records of one partition. Between two slices the broker does other work."""
+    def _load_some(self) -> None:
+        """Continue to load one partition. Between two calls the broker does other work."""
         while self._loading and self._loading[0] is not self._led.get(self._loading[0].address.index):
             self._loading.popleft()  # it has moved away again
         if not self._loading:
+            FULL_COLLECTIONS.resume(self)
             return
+        FULL_COLLECTIONS.postpone(self)  # almost everything that is loaded stays
         led = self._loading[0]
-        found, led.loaded_up_to = led.log.slice(max(led.loaded_up_to, led.log.log_start_offset))
-        for offset, record in found:
-            led.shard.replay(record, offset)
-        if led.loaded_up_to >= led.log.end_offset:
+        if led.loaded_up_to < led.log.end_offset:
+            self._load_slice(led)
+        else:
+            self._begin(led)
+        if led.is_active:
             self._loading.popleft()
-            self._activate(led)
         if self._loading:
-            self._parts.soon(self._load_slice)
+            self._parts.soon(self._load_some)
+        else:
+            FULL_COLLECTIONS.resume(self)
 
-    def _activate(self, led: _Led[S]) -> None:
-        led.is_active = True
-        now_ms, wall_ms = self._parts.clock.now_ms(), self._parts.clock.wall_ms()
-        self._commit(led, led.shard.loaded(now_ms, wall_ms), _ignore)
+    def _load_slice(self, led: LedShard[S]) -> None:
+        found, led.loaded_up_to = led.log.entries(max(led.loaded_up_to, led.log.log_start_offset))
+        for entry in found:
+            if isinstance(entry, TransactionEnd):
+                led.end_transaction(entry)
+            else:
+                led.replay(entry.record, entry.offset, entry.producer)
+        if led.loaded_up_to >= led.log.end_offset:
+            self._begin(led)
 
-    def _resign(self, led: _Led[S]) -> None:
+    def _begin(self, led: LedShard[S]) -> None:
+        """Let the shard begin with a part of its state, and activate it after the last."""
+        if led.beginning is None:
+            led.outstanding.clear()
+            led.beginning = led.shard.loaded(self._parts.clock.now_ms(), self._parts.clock.wall_ms())
+        for _ in range(_PARTS_AT_ONCE):
+            part = next(led.beginning, None)
+            if part is None:
+                self._activate(led)
+                return
+            led.outstanding += part.effects
+            try:
+                self._append(led, part.records)
+            except BrokerError:
+                self._reload(led)
+                return
+            led.loaded_up_to = led.log.end_offset
+
+    def _activate(self, led: LedShard[S]) -> None:
+        led.is_active, led.beginning = True, None
+        self._commit(led, Result(None, (), tuple(led.outstanding)), _ignore)
+
+    def _resign(self, led: LedShard[S]) -> None:
         del self._led[led.address.index]
         self._deadlines.set(led.address.index, None)
         for done in led.forsake():
@@ -269,44 +306,62 @@ class CoordinatorRuntime(Generic[S]):
 
     # ---------------------------------------------------------------------------------------- committing
 
-    def _active(self) -> list[_Led[S]]:
+    def _active(self) -> list[LedShard[S]]:
         return [led for led in self._led.values() if led.is_active]
 
-    def _commit(self, led: _Led[S], result: Result[Any, Any], done: Done[Any]) -> None:
+    def _commit(self, led: LedShard[S], result: Result[Any, Any], done: Done[Any]) -> None:
+        self._commit_after(led, partial(self._append, led, result.records, result.producer), result, done)
+
+    def _commit_after(
+        self, led: LedShard[S], append: Callable[[], None], result: Result[Any, Any], done: Done[Any]
+    ) -> None:
         try:
-            self._append(led, result.records)
+            append()
+        except UnknownServerError as too_large:
+            done(too_large)
+            return
         except BrokerError:
             self._reload(led)
             done(CoordinatorNotAvailableError())
             return
         self._deadlines.set(led.address.index, led.shard.next_deadline_ms())
-        led.unanswered.append(_Unanswered(led.log.end_offset, result, done))
+        led.unanswered.append(Unanswered(led.log.end_offset, result, done))
         self._answer_committed(led)
 
-    def _append(self, led: _Led[S], records: tuple[Any, ...]) -> None:
+    def _append_end(self, led: LedShard[S], producer: Producer, *, committed: bool) -> None:
+        wall_ms = self._parts.clock.wall_ms()
+        offset = led.log.append_end(producer, led.address.epoch, wall_ms, committed=committed)
+        led.end_transaction(TransactionEnd(offset, producer, committed))
+
+    def _append(self, led: LedShard[S], records: tuple[Any, ...], producer: Producer | None = None) -> None:
         wall_ms = self._parts.clock.wall_ms() if records else 0
         while records:
-            offset = led.log.append_records(records, led.address.epoch, wall_ms)
-            for record in records:
-                led.shard.replay(record, offset)
-                offset += 1
-            records = led.shard.tidy(led.log, wall_ms)
+            for batch in batches_of(records, led.log.size_of, self._parts.max_batch_bytes()):
+                base_offset = led.log.append_records(batch, led.address.epoch, wall_ms, producer)
+                for offset, record in enumerate(batch, base_offset):
+                    led.replay(record, offset, producer)
+            records, producer = led.shard.tidy(led.log, wall_ms), None
 
-    def _reload(self, led: _Led[S]) -> None:
+    def _reload(self, led: LedShard[S]) -> None:
         """Throw a shard away whose log refused records, and load it again. So nothing needs to be taken back."""
         self._resign(led)
-        self._lead(led.topic_id, led.address)
+        self._lead(led.partition.topic_id, led.address)
 
-    def _answer_committed(self, led: _Led[S]) -> None:
-        while led.unanswered and led.unanswered[0].end_offset <= led.log.committed_offset:
+    def _answer_committed(self, led: LedShard[S]) -> None:
+        committed_offset = led.log.committed_offset
+        if committed_offset > led.readable_up_to:
+            led.readable_up_to = committed_offset
+            self._parts.grown(led.partition)
+        while led.unanswered and led.unanswered[0].end_offset <= committed_offset:
             each = led.unanswered.popleft()
             self._complete(led, each.result, each.done)
 
-    def _complete(self, led: _Led[S], result: Result[Any, Any], done: Done[Any]) -> None:
+    def _complete(self, led: LedShard[S], result: Result[Any, Any], done: Done[Any]) -> None:
         if result.parked is None:
             done(result.response)
         else:
             led.parked[result.parked] = done
+            self._parts.waits()
         for effect in result.effects:
             if isinstance(effect, Reply):
                 led.parked.pop(effect.token, _ignore)(effect.outcome)

@@ -1,11 +1,17 @@
 """The coordinators of one broker, and how they belong together."""
 
+import random
 from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import count
 
 from attrs import frozen
 
-from kafka_groups.broker.coordinators.groups.effects import ShareStateEffect
+from kafka_groups.broker.configs.effective import BrokerConfigs, append_rules
+from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
+from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
+from kafka_groups.broker.coordinators.groups.share.effects import ShareStateEffect
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.result import Effect
@@ -16,18 +22,20 @@ from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC
 from kafka_groups.broker.profile import Profile
-from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, RuntimeParts, ShardAddress
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, RuntimeParts
 from kafka_groups.broker.runtime.directory import CoordinatorDirectory
 from kafka_groups.broker.runtime.effects import ShareStateEffects
 from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
+from kafka_groups.broker.runtime.led_shard import ShardAddress
 from kafka_groups.broker.runtime.peers import PeerNetwork, Peers
 from kafka_groups.broker.runtime.persister import Later, SharePersister
 from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.config.broker import BrokerSettings, ShareGroupConfig
+from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
 from kafka_groups.errors import BrokerError
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
+from kafka_groups.types import TopicIdPartition, random_uuid
 
 __all__ = ["Coordinators", "CoordinatorsParts"]
 
@@ -40,12 +48,14 @@ class CoordinatorsParts:
     logs: LogStore
     settings: BrokerSettings
     profile: Profile
-    group_configs: Callable[[str], ShareGroupConfig]
+    share_configs: Callable[[str], ShareGroupConfig]
+    consumer_configs: Callable[[str], ConsumerGroupConfig]
     internal_topics: Mapping[str, InternalTopic]
     directory: CoordinatorDirectory
     history: DeliveryHistory
     clock: Clock
     peer_network: PeerNetwork
+    new_rng: Callable[[int], random.Random]
 
 
 class Coordinators:
@@ -55,6 +65,8 @@ class Coordinators:
         node_id: The broker.
         parts: What they work with.
         later: Calls a function after so many milliseconds, unless the broker has stopped by then.
+        grown: Takes a partition of an internal topic that has more records for readers.
+        waits: Called when a request waits, and there may be an earlier deadline.
 
     Attributes:
         groups: The group coordinator.
@@ -63,11 +75,21 @@ class Coordinators:
         peers: The connections to other brokers.
     """
 
-    def __init__(self, node_id: int, parts: CoordinatorsParts, later: Later) -> None:
+    def __init__(
+        self,
+        node_id: int,
+        parts: CoordinatorsParts,
+        later: Later,
+        grown: Callable[[TopicIdPartition], object],
+        waits: Callable[[], object],
+    ) -> None:
         self._node_id = node_id
         self._directory = parts.directory
         self._logs = parts.logs
         self._later = later
+        self._grown = grown
+        self._waits = waits
+        self._configs = BrokerConfigs(node_id, parts.settings, parts.metadata, parts.profile)
         clock = parts.clock
         share_runtime: CoordinatorRuntime[ShareStateShard] = CoordinatorRuntime(node_id, self._share_parts(parts))
         self.share = ShareCoordinator(share_runtime, clock)
@@ -115,11 +137,24 @@ class Coordinators:
 
     def _settle(self, address: ShardAddress, effect: ShareStateEffect, error: BrokerError | None) -> None:
         self.groups.runtime.run(
-            address.index, lambda shard: shard.share_state_settled(effect, error), _ignore, epoch=address.epoch
+            address.index, lambda shard: shard.share.share_state_settled(effect, error), _ignore, epoch=address.epoch
         )
 
     def _soon(self, call: Callable[[], None]) -> None:
         self._later(self._logs.storage.next_slice_ms(), call)
+
+    def _max_batch_bytes(self, topic: str) -> Callable[[], int]:
+        """Return a function that is asked with each append: it looks only if the configs have changed."""
+        known_configs, most = None, 0
+
+        def max_batch_bytes() -> int:
+            nonlocal known_configs, most
+            configs = self._configs.dynamic
+            if configs is not known_configs:
+                known_configs, most = configs, append_rules(self._configs, topic).max_message_bytes
+            return most
+
+        return max_batch_bytes
 
     def _share_parts(self, parts: CoordinatorsParts) -> RuntimeParts[ShareStateShard]:
         updates_per_snapshot = parts.settings.share_updates_per_snapshot
@@ -129,18 +164,26 @@ class Coordinators:
             new_shard=lambda: ShareStateShard(parts.metadata, updates_per_snapshot),
             perform=_no_effects,
             clock=parts.clock,
+            max_batch_bytes=self._max_batch_bytes(SHARE_STATE_TOPIC),
+            grown=self._grown,
             soon=self._soon,
         )
 
     def _group_parts(self, parts: CoordinatorsParts) -> RuntimeParts[GroupShard]:
-        max_size, codec = parts.settings.group_max_size, StoredGroupRecords()
+        codec = StoredGroupRecords()
+        rng = parts.new_rng(self._node_id)
+        sources = ClassicSources(count(1).__next__, partial(random_uuid, rng), parts.clock.wall_ms)
+        configs = GroupConfigSources(parts.share_configs, parts.consumer_configs)
         return RuntimeParts(
             topic=GROUP_TOPIC,
             open_log=lambda topic_id, index: parts.logs.internal(topic_id, index, codec),
-            new_shard=lambda: GroupShard(parts.metadata, parts.group_configs, max_size, parts.profile),
+            new_shard=lambda: GroupShard(parts.metadata, configs, parts.settings, sources, parts.profile),
             perform=self._effects.perform,
             clock=parts.clock,
+            max_batch_bytes=self._max_batch_bytes(GROUP_TOPIC),
+            grown=self._grown,
             soon=self._soon,
+            waits=self._waits,
         )
 
 

@@ -1,4 +1,4 @@
-"""The coordinators of all brokers of a cluster, for tests."""
+"""The coordinators and share-partition leaders of all brokers of a cluster, for tests."""
 
 from typing import Protocol
 
@@ -6,8 +6,10 @@ from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
 from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
 from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
+from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
+from kafka_groups.broker.share_partitions.partition import SharePartition
 
-__all__ = ["CoordinatorDirectory", "CoordinatorsOfBroker"]
+__all__ = ["CoordinatorDirectory", "CoordinatorsOfBroker", "LeaderDirectory"]
 
 
 class CoordinatorsOfBroker(Protocol):
@@ -50,3 +52,25 @@ class CoordinatorDirectory:
         """Return the state of a share-partition if a coordinator has it now. Do not modify it."""
         found = (each.share.state_now(key) for each in self._by_node.values())
         return next((state for state in found if state is not None), None)
+
+
+class LeaderDirectory:
+    """The share-partition leaders of the brokers that run."""
+
+    def __init__(self) -> None:
+        self._by_node: dict[int, SharePartitionLeader] = {}
+
+    def __repr__(self) -> str:
+        return f"<LeaderDirectory of brokers {sorted(self._by_node)}>"
+
+    def add(self, node_id: int, leader: SharePartitionLeader) -> None:
+        """Add that of a broker that starts."""
+        self._by_node[node_id] = leader
+
+    def remove(self, node_id: int) -> None:
+        """Remove that of a broker that stops."""
+        self._by_node.pop(node_id, None)
+
+    def share_partitions_now(self, group_id: str) -> list[SharePartition]:
+        """Return the share-partitions of a group that leaders have loaded now. Do not modify them."""
+        return [each for leader in self._by_node.values() for each in leader.share_partitions_of(group_id)]

@@ -1,35 +1,24 @@
 """Performs what the group coordinator wants of the share coordinator, and tells it how that ended."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from kafka_groups.broker.coordinators.groups.effects import DeleteShareState, InitializeShareState, ShareStateEffect
+from kafka_groups.broker.coordinators.groups.share.effects import (
+    DeleteShareState,
+    InitializeShareState,
+    ShareStateEffect,
+)
 from kafka_groups.broker.coordinators.groups.share.state_partitions import share_partitions
 from kafka_groups.broker.coordinators.result import Effect
-from kafka_groups.broker.runtime.coordinator_runtime import Done, ShardAddress
+from kafka_groups.broker.outcomes import Outcomes
+from kafka_groups.broker.runtime.led_shard import Done, ShardAddress
 from kafka_groups.broker.runtime.persister import SharePersister
 from kafka_groups.errors import BrokerError
 
 __all__ = ["ShareStateEffects"]
 
 Settle = Callable[[ShardAddress, ShareStateEffect, BrokerError | None], None]
-
-
-class _All:
-    """Waits for a number of outcomes, and passes the first error on, or None."""
-
-    def __init__(self, count: int, done: Callable[[BrokerError | None], None]) -> None:
-        self._missing = count
-        self._error: BrokerError | None = None
-        self._done = done
-
-    def __call__(self, outcome: object) -> None:
-        self._missing -= 1
-        if isinstance(outcome, BrokerError) and self._error is None:
-            self._error = outcome
-        if self._missing == 0:
-            self._done(self._error)
 
 
 class ShareStateEffects:
@@ -59,12 +48,9 @@ class ShareStateEffects:
 
     def _begin(self, effect: ShareStateEffect, address: ShardAddress) -> None:
         steps = self._steps(effect)
-        ended = partial(self._ended, effect, address)
-        if not steps:
-            ended(None)
-        each = _All(len(steps), ended)
-        for step in steps:
-            step(each)
+        outcomes = Outcomes(range(len(steps)), partial(self._ended, effect, address))
+        for number, step in enumerate(steps):
+            step(partial(outcomes.add, number))
 
     def _steps(self, effect: ShareStateEffect) -> list[Callable[[Done[None]], None]]:
         if isinstance(effect, DeleteShareState):
@@ -78,7 +64,10 @@ class ShareStateEffects:
             for (topic_id, partition), offset in effect.start_offsets.items()
         ]
 
-    def _ended(self, effect: ShareStateEffect, address: ShardAddress, error: BrokerError | None) -> None:
+    def _ended(
+        self, effect: ShareStateEffect, address: ShardAddress, outcomes: Mapping[int, BrokerError | None]
+    ) -> None:
+        error = next((outcome for outcome in outcomes.values() if outcome is not None), None)
         waiting = self._waiting[effect.group_id]
         waiting.popleft()
         if not waiting:

@@ -1,24 +1,42 @@
 """The group coordinator of one broker: the groups whose partitions of `__consumer_offsets` the broker leads."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
+from kafka_groups.broker.coordinators.groups.group_type import GroupListing
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
+from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.members import MemberClient, validate
+from kafka_groups.broker.coordinators.groups.share.members import validate
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.group_figures import GroupFigures
+from kafka_groups.broker.runtime.outcome import outcome_of
+from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import Clock
+from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
+from kafka_groups.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from kafka_groups.protocol.messages.describe_groups import DescribeGroupsResponseGroup
+from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafka_groups.protocol.messages.share_group_describe import DescribedGroup
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
+from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupCoordinator"]
 
@@ -36,10 +54,15 @@ class GroupCoordinator:
         runtime: Has the shards.
         topics: The topics of the cluster.
         clock: The clock of the broker.
+
+    Attributes:
+        runtime: Has the shards.
+        figures: What was done so far.
     """
 
     def __init__(self, runtime: CoordinatorRuntime[GroupShard], topics: TopicsImage, clock: Clock) -> None:
         self.runtime = runtime
+        self.figures = GroupFigures()
         self._topics = topics
         self._clock = clock
 
@@ -53,11 +76,15 @@ class GroupCoordinator:
         later heartbeat.
 
         Raises:
-            BrokerError: As for `GroupShard.heartbeat`.
+            BrokerError: As for `ShareGroups.heartbeat`.
         """
         validate(request)
         now_ms = self._clock.now_ms()
-        return await self._run(request.group_id, lambda shard: shard.heartbeat(request, client, now_ms))
+        return await self._run(
+            request.group_id,
+            lambda shard: shard.share_groups_with(request.group_id).heartbeat(request, client, now_ms),
+            self.figures.heard if request.member_epoch >= 0 else None,
+        )
 
     async def describe(self, group_id: str) -> DescribedGroup:
         """Return a group as ShareGroupDescribe shows it.
@@ -65,13 +92,39 @@ class GroupCoordinator:
         Raises:
             GroupIdNotFoundError: The group does not exist.
         """
-        return await self._run(group_id, lambda shard: Result(describe_group(shard.group(group_id), self._topics)))
+        return await self._run(
+            group_id,
+            lambda shard: Result(describe_group(shard.share_groups_with(group_id).group(group_id), self._topics)),
+        )
+
+    async def consumer_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, client: MemberClient, version: int
+    ) -> ConsumerGroupHeartbeatResponse:
+        """Handle a heartbeat of a consumer group: a member joins, stays or leaves.
+
+        Raises:
+            BrokerError: As for `GroupShard.consumer_heartbeat`.
+        """
+        now_ms = self._clock.now_ms()
+        return await self._run(
+            request.group_id,
+            lambda shard: shard.consumer_heartbeat(request, client, version, now_ms),
+            self.figures.heard if request.member_epoch >= 0 else None,
+        )
+
+    async def describe_consumer(self, group_id: str) -> ConsumerGroupDescribeResponseGroup:
+        """Return a group as ConsumerGroupDescribe shows it.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist, or is of another type.
+        """
+        return await self._run(group_id, lambda shard: shard.describe_consumer(group_id))
 
     async def initialized_partitions(self, group_id: str) -> Mapping[UUID, frozenset[int]]:
         """Return the share-partitions of a group that have state, by topic id. Empty if the group does not exist."""
 
         def initialized(shard: GroupShard) -> Result[Mapping[UUID, frozenset[int]], GroupRecord]:
-            group = shard.groups.get(group_id)
+            group = shard.share.groups.get(group_id)
             return Result({} if group is None else group.state_partitions.initialized)
 
         return await self._run(group_id, initialized)
@@ -95,32 +148,133 @@ class GroupCoordinator:
             names: The names of the topics.
 
         Raises:
-            BrokerError: As for `GroupShard.alter_start_offsets`, or what the share coordinator refused with.
+            BrokerError: As for `ShareGroups.alter_start_offsets`, or what the share coordinator refused with.
         """
-        await self._run(group_id, lambda shard: shard.alter_start_offsets(group_id, offsets, names))
+        await self._run(
+            group_id, lambda shard: shard.share_groups_with(group_id).alter_start_offsets(group_id, offsets, names)
+        )
 
     async def delete_start_offsets(self, group_id: str, topic_ids: Collection[UUID]) -> frozenset[UUID]:
         """Delete the states of all share-partitions of topics, and return the topics that had some.
 
         Raises:
-            BrokerError: As for `GroupShard.delete_start_offsets`, or what the share coordinator refused with.
+            BrokerError: As for `ShareGroups.delete_start_offsets`, or what the share coordinator refused with.
         """
-        return await self._run(group_id, lambda shard: shard.delete_start_offsets(group_id, topic_ids))
+        return await self._run(
+            group_id, lambda shard: shard.share_groups_with(group_id).delete_start_offsets(group_id, topic_ids)
+        )
 
-    def groups(self) -> list[ShareGroup]:
-        """Return the groups of this broker. Do not modify them.
+    async def join(self, request: JoinGroupRequest, client: MemberClient, version: int) -> JoinGroupResponse:
+        """Let a member join a classic group. It waits until the round ends. Other errors are in the response."""
+        now_ms = self._clock.now_ms()
+        response = await self._run(request.group_id, lambda shard: shard.join(request, client, version, now_ms))
+        return _given(response)
+
+    async def sync(self, request: SyncGroupRequest) -> SyncGroupResponse:
+        """Give a member of a classic group its assignment. It waits for the leader."""
+        now_ms = self._clock.now_ms()
+        response = await self._run(request.group_id, lambda shard: shard.sync(request, now_ms), self.figures.synced)
+        return _given(response)
+
+    async def classic_heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
+        """Keep the session of a member of a classic group. Other errors are in the response."""
+        now_ms = self._clock.now_ms()
+        return await self._run(request.group_id, lambda shard: shard.classic_heartbeat(request, now_ms))
+
+    async def leave(self, request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
+        """Remove members from a classic group or a consumer group. Other errors are in the response."""
+        now_ms = self._clock.now_ms()
+        return await self._run(request.group_id, lambda shard: shard.leave(request, version, now_ms))
+
+    async def describe_classic(self, group_id: str) -> DescribeGroupsResponseGroup:
+        """Return a group as DescribeGroups shows it.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist, or is of another type.
+        """
+        return await self._run(group_id, lambda shard: shard.describe_classic(group_id))
+
+    async def commit_offsets(
+        self, group_id: str, committer: OffsetCommitter, version: int, offsets: Mapping[TopicPartition, CommittedOffset]
+    ) -> None:
+        """Store offsets of a group.
+
+        Args:
+            group_id: The group.
+            committer: Who commits them.
+            version: Version of the request, on which errors depend.
+            offsets: The offsets. Their topics exist.
+
+        Raises:
+            BrokerError: As for `GroupShard.commit_offsets`.
+        """
+        now_ms = self._clock.now_ms()
+        await self._run(
+            group_id,
+            lambda shard: shard.commit_offsets(group_id, committer, version, offsets, now_ms),
+            self.figures.committed,
+        )
+
+    async def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
+        """Check whether offsets of a group may be fetched.
+
+        Raises:
+            BrokerError: As for `GroupShard.check_fetch`.
+        """
+        await self._run(group_id, lambda shard: shard.check_fetch(group_id, member_id, epoch))
+
+    async def fetch_offsets(
+        self, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> tuple[CommittedOffset | None, ...]:
+        """Return a group's offsets of some partitions: None where there is none, or no such group."""
+        return await self._run(group_id, lambda shard: shard.fetch_offsets(group_id, partitions))
+
+    async def committed_partitions(self, group_id: str) -> tuple[TopicPartition, ...]:
+        """Return all partitions that a group has committed offsets for."""
+        return await self._run(group_id, lambda shard: shard.committed_partitions(group_id))
+
+    async def delete_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> None:
+        """Forget offsets of a group.
+
+        Raises:
+            BrokerError: As for `GroupShard.delete_offsets`.
+        """
+        await self._run(group_id, lambda shard: shard.delete_offsets(group_id, partitions), self.figures.deleted)
+
+    def listed(self) -> list[GroupListing]:
+        """Return what ListGroups shows of the groups of this broker.
 
         Raises:
             CoordinatorLoadInProgressError: Some are still being read.
         """
-        return [group for shard in self.runtime.shards() for group in shard.groups.values()]
+        return [group for shard in self.runtime.shards() for group in shard.listed()]
 
     def group_now(self, group_id: str) -> ShareGroup | None:
         """Return a group of this broker if it is there, to look at: for tests."""
         shard = self.runtime.active_shard(self.runtime.index_of(group_id))
-        return None if shard is None else shard.groups.get(group_id)
+        return None if shard is None else shard.share.groups.get(group_id)
 
-    async def _run(self, group_id: str, operation: Callable[[GroupShard], Result[T, GroupRecord]]) -> T:
-        outcome: Outcome[T] = Outcome()
-        self.runtime.run(self.runtime.index_of(group_id), operation, outcome)
-        return await outcome.wait()
+    async def _run(
+        self,
+        group_id: str,
+        operation: Callable[[GroupShard], Result[T, GroupRecord]],
+        note: Callable[[Result[T, GroupRecord]], None] | None = None,
+    ) -> T:
+        noted = operation if note is None else partial(_noted, operation, note)
+        return await outcome_of(partial(self.runtime.run, self.runtime.index_of(group_id), noted))
+
+
+def _noted(
+    operation: Callable[[GroupShard], Result[T, GroupRecord]],
+    note: Callable[[Result[T, GroupRecord]], None],
+    shard: GroupShard,
+) -> Result[T, GroupRecord]:
+    result = operation(shard)
+    note(result)
+    return result
+
+
+def _given(response: T | None) -> T:
+    if response is None:
+        raise IllegalStateError("A request that is not parked has no response.")
+    return response

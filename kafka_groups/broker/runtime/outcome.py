@@ -1,11 +1,12 @@
 """The outcome of an operation that may take time, for those who can wait."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from kafka_groups.errors import BrokerError
 
-__all__ = ["Outcome"]
+__all__ = ["Outcome", "outcome_of"]
 
 T = TypeVar("T")
 
@@ -56,3 +57,14 @@ class Outcome(Generic[T]):
         if isinstance(self._outcome, BrokerError):
             raise self._outcome
         return self._outcome
+
+
+async def outcome_of(begin: Callable[[Callable[[T | BrokerError], None]], None]) -> T:
+    """Begin an operation that takes a function for its outcome, wait, and return the response.
+
+    Raises:
+        BrokerError: The outcome is an error.
+    """
+    outcome: Outcome[T] = Outcome()
+    begin(outcome)
+    return await outcome.wait()

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kafka_groups.broker.runtime.coordinator_runtime import Done
+from kafka_groups.broker.runtime.led_shard import Done
 from kafka_groups.errors import CoordinatorNotAvailableError, KafkaGroupsError
 from kafka_groups.net.network import Network
 from kafka_groups.net.session import Access, Session, open_session

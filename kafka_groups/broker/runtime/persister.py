@@ -17,8 +17,8 @@ from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import NO_LEADER
-from kafka_groups.broker.runtime.coordinator_runtime import Done
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.led_shard import Done
+from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.broker.runtime.peers import Peers
 from kafka_groups.broker.runtime.remote_share_coordinator import RemoteShareCoordinator
 from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator, StateRead, state_partition
@@ -84,6 +84,7 @@ class SharePersister:
         self._topic = topic
         self._coordinator = coordinator
         self._peers = peers
+        self._remote: dict[int, RemoteShareCoordinator] = {}
         self._later = later
 
     def __repr__(self) -> str:
@@ -129,9 +130,11 @@ class SharePersister:
         Raises:
             BrokerError: The coordinator does not answer.
         """
-        outcome: Outcome[StateRead | None] = Outcome()
-        self._ask(key, lambda coordinator, end: coordinator.summarize(key, end), outcome)
-        return await outcome.wait()
+
+        def begin(done: Done[StateRead | None]) -> None:
+            self._ask(key, lambda coordinator, end: coordinator.summarize(key, end), done)
+
+        return await outcome_of(begin)
 
     # ------------------------------------------------------------------------- for share-partition leaders
 
@@ -179,7 +182,10 @@ class SharePersister:
             raise CoordinatorNotAvailableError
         if led.leader_id == self._node_id:
             return self._coordinator
-        return RemoteShareCoordinator(self._peers, led.leader_id)
+        remote = self._remote.get(led.leader_id)
+        if remote is None:
+            remote = self._remote[led.leader_id] = RemoteShareCoordinator(self._peers, led.leader_id)
+        return remote
 
 
 def _persisted(state: StateRead, leader_epoch: int) -> PersistedState:

@@ -1,11 +1,15 @@
 """Requests that wait until their condition holds or their time is up."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from functools import partial
 
+from kafka_groups.broker.runtime.turns import CHEAP, Turns
 from kafka_groups.net.clock import Clock
 
 __all__ = ["Purgatory"]
+
+Satisfied = Callable[[], Awaitable[bool]]
 
 
 class Purgatory:
@@ -29,16 +33,25 @@ class Purgatory:
     def __len__(self) -> int:
         return len(set().union(*self._waiting.values()))
 
-    async def wait(self, keys: Iterable[Hashable], satisfied: Callable[[], bool], deadline_ms: int) -> bool:
+    async def wait(self, keys: Iterable[Hashable], satisfied: Satisfied, deadline_ms: int, turns: Turns) -> bool:
         """Wait until `satisfied()` returns True. It is called first and after every notification of a key.
+
+        Args:
+            keys: What the request waits for.
+            satisfied: Whether the request need not wait any more. It must not wait itself, except for its turn.
+            deadline_ms: When to stop waiting.
+            turns: Those of the request.
 
         Returns:
             True if it is satisfied, False if the deadline passed first or the broker stops.
         """
         keys = tuple(keys)
-        while not satisfied():
-            if self._closed or not await self._notified(keys, deadline_ms - self._clock.now_ms()):
-                return satisfied()
+        pauses = turns.pauses
+        while not await satisfied():
+            look_again = partial(_look_again, satisfied, turns, pauses)
+            if self._closed or not await self._notified(keys, look_again, deadline_ms - self._clock.now_ms(), turns):
+                return await satisfied()
+            pauses = turns.pauses
         return True
 
     def notify(self, key: Hashable) -> bool:
@@ -55,29 +68,34 @@ class Purgatory:
             for waiter in waiters:
                 _end(waiter, notified=False)
 
-    async def _notified(self, keys: tuple[Hashable, ...], remaining_ms: int) -> bool:
+    async def _notified(self, keys: Sequence[Hashable], look_again: Satisfied, remaining_ms: int, turns: Turns) -> bool:
         if remaining_ms <= 0:
             return False
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[bool] = loop.create_future()
         timer = loop.call_later(remaining_ms / 1000, lambda: _end(waiter, notified=False))
-        self._enter(keys, waiter)
         try:
+            async for key in turns.each(keys, CHEAP):
+                self._waiting.setdefault(key, {})[waiter] = None
+            if await look_again():
+                return True
+            turns.rest()
             return await waiter
         finally:
             timer.cancel()
-            self._leave(keys, waiter)
+            async for key in turns.each(keys, CHEAP):
+                self._leave(key, waiter)
 
-    def _enter(self, keys: tuple[Hashable, ...], waiter: "asyncio.Future[bool]") -> None:
-        for key in keys:
-            self._waiting.setdefault(key, {})[waiter] = None
+    def _leave(self, key: Hashable, waiter: "asyncio.Future[bool]") -> None:
+        waiters = self._waiting.get(key, {})
+        waiters.pop(waiter, None)
+        if not waiters:
+            self._waiting.pop(key, None)
 
-    def _leave(self, keys: tuple[Hashable, ...], waiter: "asyncio.Future[bool]") -> None:
-        for key in keys:
-            waiters = self._waiting[key]
-            waiters.pop(waiter, None)
-            if not waiters:
-                del self._waiting[key]
+
+async def _look_again(satisfied: Satisfied, turns: Turns, pauses: int) -> bool:
+    """Look again if others had their turn since the look before. Nobody told this request what they changed."""
+    return turns.pauses != pauses and await satisfied()
 
 
 def _end(waiter: "asyncio.Future[bool]", *, notified: bool) -> None:

@@ -10,7 +10,8 @@ from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
 from kafka_groups.broker.metadata.placement import partition_of_key, share_state_key
-from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, Done
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
+from kafka_groups.broker.runtime.led_shard import Done
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.messages.share_state import StateBatch
@@ -58,10 +59,15 @@ class ShareCoordinator:
     Args:
         runtime: Has the shards.
         clock: The clock of the broker.
+
+    Attributes:
+        runtime: Has the shards.
+        writes: How many states were to be written so far.
     """
 
     def __init__(self, runtime: CoordinatorRuntime[ShareStateShard], clock: Clock) -> None:
         self.runtime = runtime
+        self.writes = 0
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -99,6 +105,7 @@ class ShareCoordinator:
     def write(self, key: StateKey, change: StateWrite, done: Done[None]) -> None:
         """Change the state of a share-partition."""
         wall_ms = self._clock.wall_ms()
+        self.writes += 1
         self._run(key, lambda shard: shard.write(key, change, wall_ms), done)
 
     def delete(self, key: StateKey, done: Done[None]) -> None:

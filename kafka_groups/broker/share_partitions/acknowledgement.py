@@ -26,6 +26,13 @@ _EVENTS = MappingProxyType({
 })  # fmt: skip
 
 
+_VALID_TYPES = tuple(
+    frozenset((int(each),) for each in AcknowledgeType if each <= highest)
+    for highest in (AcknowledgeType.REJECT, AcknowledgeType.RENEW)
+)
+"""The single types that a batch may have, in a request that may not renew locks and in one that may."""
+
+
 @frozen
 class Acknowledgement:
     """A member's acknowledgements of records of one share-partition.
@@ -63,12 +70,14 @@ def check_batches(acknowledgement: Acknowledgement, *, renew_enabled: bool) -> N
         InvalidRecordStateError: A range renews, but the group's `share.renew.acknowledge.enable` is false.
     """
     previous_last = -1
+    valid_types = _VALID_TYPES[acknowledgement.is_renew_ack]
     for batch in acknowledgement.batches:
         if batch.first_offset > batch.last_offset or batch.first_offset < previous_last:
             raise InvalidRequestError(
                 f"Offsets {batch.first_offset}..{batch.last_offset} are reversed or out of order."
             )
-        _check_types(batch, is_renew_ack=acknowledgement.is_renew_ack)
+        if batch.acknowledge_types not in valid_types:  # this is quick, and most have only one type
+            _check_types(batch, is_renew_ack=acknowledgement.is_renew_ack)
         previous_last = batch.last_offset
     if not renew_enabled and any(AcknowledgeType.RENEW in batch.acknowledge_types for batch in acknowledgement.batches):
         raise InvalidRecordStateError("Renewing acquisition locks is not enabled for the group.")
@@ -103,7 +112,7 @@ def plan_acknowledgement(
     changes: list[PersisterStateBatch] = []
     renewals: list[OffsetRange] = []
     changed_up_to = -1
-    for batch in acknowledgement.batches:
+    for batch in _once(acknowledgement.batches, in_flight.start_offset):
         _check_window(batch, in_flight)
         for part, event in _parts(batch, in_flight.start_offset):
             # Two batches may contain the same offset. That is valid after a renewal, but not after any other type.
@@ -137,8 +146,25 @@ def merged(batches: list[PersisterStateBatch]) -> tuple[PersisterStateBatch, ...
     return tuple(merged_batches)
 
 
+def _once(batches: tuple[AcknowledgementBatch, ...], start_offset: int) -> Iterator[AcknowledgementBatch]:
+    """Leave out the batches below the start offset, and all but two of the same batches in a row.
+
+    The second one matters: it is valid only if it renews a lock. After two, another one changes nothing.
+    """
+    before: AcknowledgementBatch | None = None
+    repeated = False
+    for batch in batches:
+        if batch.last_offset < start_offset:
+            continue
+        is_same = before is not None and batch.first_offset == before.last_offset and batch == before
+        before = batch
+        if not (is_same and repeated):
+            yield batch
+        repeated = is_same
+
+
 def _check_window(batch: AcknowledgementBatch, in_flight: InFlight) -> None:
-    if batch.last_offset < in_flight.start_offset or batch.last_offset <= in_flight.end_offset:
+    if batch.last_offset <= in_flight.end_offset:
         return
     if not in_flight.window_size:
         raise InvalidRecordStateError(f"Nothing is in flight, so offset {batch.last_offset} is not acquired.")

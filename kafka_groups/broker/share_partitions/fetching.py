@@ -13,7 +13,7 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 from kafka_groups.protocol.messages.share_fetch import INITIAL_EPOCH, AcquireMode
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["Batches", "FetchRequested", "FetchedPartition", "ShareFetchLimits", "ShareFetching"]
+__all__ = ["NOTHING_FETCHED", "Batches", "FetchRequested", "FetchedPartition", "ShareFetchLimits", "ShareFetching"]
 
 Batches: TypeAlias = tuple[AcknowledgementBatch, ...]
 
@@ -84,6 +84,9 @@ class FetchedPartition:
         if not is_led(share_partition):
             return type(self)(error=NotLeaderOrFollowerError(f"{share_partition.key} has another leader by now."))
         return self if all(share_partition.holds(member_id, each) for each in ranges) else type(self)()
+
+
+NOTHING_FETCHED = FetchedPartition()
 
 
 @define(eq=False)

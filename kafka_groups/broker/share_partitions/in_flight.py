@@ -82,6 +82,12 @@ class InFlight:
         """Return the runs of a range, cut to it. None means not in flight."""
         return self._runs.cover(first, last)
 
+    def window(self) -> list[Run[InFlightState]]:
+        """Return the runs from the start offset to the end offset, without gaps."""
+        available = InFlightState(RecordState.AVAILABLE)
+        runs = self.between(self.start_offset, self.end_offset)
+        return [Run(run.first, run.last, run.value or available) for run in runs]
+
     def next_available_offset(self) -> int:
         """Return the first available offset: inside the window, or the one after its end."""
         offset = max(self._none_available_below, self.start_offset)

@@ -1,43 +1,40 @@
 """The share-partition leader of one broker: share sessions, acknowledgements and acquisition (KIP-932).
 
 It has no waits and no sockets. A handler calls `begin_fetch`, `acknowledge`, `has_enough` until it returns True or the
-time is up, and then `collect`. After every call that may let other fetches continue, `take_changed` (or the call's own
+time is up, and then `collect`. Those that look at every partition of a session are generators, which yield after each
+partition. After every call that may let other fetches continue, `take_changed` (or the call's own
 result) returns the share-partitions that waiting fetches have to check again.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
+from kafka_groups.broker.metadata.features import SHARE_FEATURE
+from kafka_groups.broker.outcomes import Outcomes
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
-from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
+from kafka_groups.broker.share_partitions.collecting import ShareCollector, Work, kept
 from kafka_groups.broker.share_partitions.fetching import Batches, FetchedPartition, FetchRequested, ShareFetching
 from kafka_groups.broker.share_partitions.led_partitions import GroupConfigs, LedSharePartitions
 from kafka_groups.broker.share_partitions.logs import Logs
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persister import Persister
-from kafka_groups.broker.share_partitions.reading import (
-    AcquireFor,
-    MostBytes,
-    acquire_from_log,
-    available_bytes,
-    is_behind,
-)
 from kafka_groups.broker.share_partitions.sessions import (
     ShareSession,
     ShareSessionKey,
     ShareSessions,
 )
-from kafka_groups.broker.share_partitions.settling import Outcomes, PlannedAcknowledgement, Settled
+from kafka_groups.broker.share_partitions.settling import PlannedAcknowledgement, Settled
 from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequestError,
     InvalidShareSessionEpochError,
-    NotLeaderOrFollowerError,
     UnknownTopicOrPartitionError,
 )
+from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, INITIAL_EPOCH
 from kafka_groups.types import TopicIdPartition
 
@@ -54,6 +51,9 @@ class SharePartitionLeader:
         state: Keeps the state of share-partitions.
         group_config: Returns the effective configuration of a group. Must be cheap, because every operation calls it.
         max_sessions: Maximum number of share sessions (`group.share.max.share.sessions`).
+
+    Attributes:
+        acknowledgements: For how many offsets each type of acknowledgement has come so far.
     """
 
     def __init__(
@@ -67,9 +67,12 @@ class SharePartitionLeader:
         max_sessions: int,
     ) -> None:
         self.node_id = node_id
+        self._metadata = metadata
         self.group_config = group_config
         self.sessions = ShareSessions(max_sessions)
+        self.acknowledgements: Counter[int] = Counter()
         self._led = LedSharePartitions(node_id, metadata, logs, state, group_config)
+        self._collector = ShareCollector(self._led, self.sessions, group_config)
 
     def on_late_change(self, listener: Callable[[], None]) -> None:
         """Call a function when `take_changed` has something that none of these calls caused."""
@@ -80,11 +83,15 @@ class SharePartitionLeader:
             f"<SharePartitionLeader {self.node_id}: {len(self._led)} share-partitions, {len(self.sessions)} sessions>"
         )
 
+    def share_partitions_of(self, group_id: str) -> list[SharePartition]:
+        """Return the share-partitions of a group that are loaded here. Do not modify them."""
+        return self._led.of_group(group_id)
+
     # ------------------------------------------------------------------------------------------- fetch
 
     def begin_fetch(
         self, key: ShareSessionKey, requested: FetchRequested, connection_id: int, wall_ms: int
-    ) -> ShareFetching:
+    ) -> Work[ShareFetching]:
         """Open, continue or close the session of a share fetch. Call `acknowledge` next.
 
         Args:
@@ -104,62 +111,37 @@ class SharePartitionLeader:
         if requested.epoch == FINAL_EPOCH:
             self.sessions.known(key)
             return ShareFetching(key, requested, None, (), wall_ms)
-        session = self._session_of(key, requested, connection_id)
+        session = yield from self._session_of(key, requested, connection_id)
         order: Iterable[TopicIdPartition] = ()
         if not requested.is_renew_ack and not requested.limits.asks_for_nothing:
             order = session.reading_order(requested.epoch)
         return ShareFetching(key, requested, session, tuple(order), wall_ms)
 
-    def has_enough(self, fetching: ShareFetching, now_ms: int) -> bool:
+    def has_enough(self, fetching: ShareFetching, now_ms: int) -> Work[bool]:
         """Return whether a fetch can stop waiting.
 
         It can if MinBytes can be read, if a partition has moved to another leader, or if there is nothing to wait for.
         A fetch does wait for a partition whose state is not initialised yet.
         """
-        if not self._is_current(fetching):
-            return True
-        try:
-            share_partitions = self._readable(fetching, now_ms)
-        except NotLeaderOrFollowerError:
-            return True
-        if share_partitions is None or fetching.requested.limits.min_bytes <= 0 or self._behind(share_partitions):
-            return True
-        return self._available_bytes(fetching, share_partitions) >= fetching.requested.limits.min_bytes
+        return self._collector.has_enough(fetching, now_ms)
 
-    def collect(self, fetching: ShareFetching, now_ms: int) -> dict[TopicIdPartition, FetchedPartition]:
+    def collect(self, fetching: ShareFetching, now_ms: int) -> Work[dict[TopicIdPartition, FetchedPartition]]:
         """Acquire the records that are available now and return the result of each partition.
 
         MaxBytes is divided evenly between the partitions below their in-flight limit. MaxRecords applies to all of them
         together.
         """
-        if not self._is_current(fetching):
-            return {}
-        found = {partition: self._load_or_refuse(fetching, partition, now_ms) for partition in fetching.order}
-        for partition in fetching.order:
-            self._led.forget_failure(SharePartitionKey(fetching.key.group_id, partition))
-        readable = [each for each in found.values() if isinstance(each, SharePartition)]
-        behind = self._behind(readable)
-        acquired = self._acquire_all(fetching, self._able(fetching, readable), now_ms)
-        if fetching.session is not None and not fetching.is_full:
-            fetching.session.served([partition for partition, each in acquired.items() if each.acquired.ranges])
-        for each in behind:
-            each.move_start(self._led.log_of(each.key.partition).log_start_offset)
-        return {
-            partition: FetchedPartition(error=each)
-            if isinstance(each, BrokerError)
-            else acquired.get(partition, FetchedPartition())
-            for partition, each in found.items()
-        }
+        return self._collector.collect(fetching, now_ms)
 
     def confirm(
         self, fetching: ShareFetching, fetched: Mapping[TopicIdPartition, FetchedPartition]
-    ) -> dict[TopicIdPartition, FetchedPartition]:
+    ) -> Work[dict[TopicIdPartition, FetchedPartition]]:
         """Return what `collect` returned some time ago, without the records that others may have by now.
 
         A response may wait until its acknowledgements are written. By then, the partition may have moved, or the locks
         of the new records may have expired. Kafka still sends such records.
         """
-        return {partition: each.confirmed(fetching.key.member_id, self._led.has) for partition, each in fetched.items()}
+        return self._collector.confirm(fetching, fetched)
 
     # ------------------------------------------------------------------------------------- acknowledge
 
@@ -254,8 +236,14 @@ class SharePartitionLeader:
         return self.take_changed()
 
     def metadata_changed(self, delta: MetadataDelta) -> tuple[SharePartitionKey, ...]:
-        """Drop partitions that moved, changed their epoch, or were deleted. Returns the changes like `take_changed`."""
+        """Drop partitions that moved, changed their epoch, or were deleted. Returns the changes like `take_changed`.
+
+        If share groups were disabled, everything is dropped, and all sessions end.
+        """
         self._led.drop_partitions(tuple(delta.lost_partitions()))
+        if SHARE_FEATURE in delta.features and not self._metadata.has_share_groups:
+            self.sessions.clear()
+            self._led.drop_all()
         return self.take_changed()
 
     def next_deadline_ms(self) -> int | None:
@@ -273,97 +261,13 @@ class SharePartitionLeader:
 
     # ----------------------------------------------------------------------------------------- insides
 
-    def _session_of(self, key: ShareSessionKey, requested: FetchRequested, connection_id: int) -> ShareSession:
+    def _session_of(self, key: ShareSessionKey, requested: FetchRequested, connection_id: int) -> Work[ShareSession]:
         if requested.epoch == INITIAL_EPOCH:
             # Kafka releases nothing here: the member keeps the records that it acquired in the previous session.
             return self.sessions.open(key, connection_id, requested.listed)
         session = self.sessions.advance(key, requested.epoch)
-        session.update(requested.listed, requested.forgotten)
+        yield from session.update(requested.listed, requested.forgotten)
         return session
-
-    def _is_current(self, fetching: ShareFetching) -> bool:
-        """Return whether the fetch's session still exists. A late fetch must not acquire for a member that has left."""
-        return fetching.session is not None and self.sessions.get(fetching.key) is fetching.session
-
-    def _readable(self, fetching: ShareFetching, now_ms: int) -> list[SharePartition] | None:
-        """Return the number of bytes that the fetch can read, or None if none of its partitions exists."""
-        share_partitions = []
-        exists = False
-        for partition in fetching.order:
-            try:
-                self._led.led_epoch(partition)
-                exists = True
-                share_partition = self._load(fetching, partition, now_ms)
-            except NotLeaderOrFollowerError:
-                raise
-            except BrokerError:
-                continue  # `collect` returns the error
-            if share_partition is not None:
-                share_partitions.append(share_partition)
-        return share_partitions if exists else None
-
-    def _load(self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int) -> SharePartition | None:
-        return self._led.load(SharePartitionKey(fetching.key.group_id, partition), fetching.wall_ms, now_ms)
-
-    def _load_or_refuse(
-        self, fetching: ShareFetching, partition: TopicIdPartition, now_ms: int
-    ) -> SharePartition | BrokerError | None:
-        try:
-            return self._load(fetching, partition, now_ms)
-        except BrokerError as error:
-            return error
-
-    def _bytes_in(self, share_partition: SharePartition) -> int:
-        key = share_partition.key
-        return available_bytes(share_partition, self._led.log_of(key.partition), self.group_config(key.group_id))
-
-    def _behind(self, share_partitions: Sequence[SharePartition]) -> list[SharePartition]:
-        return [each for each in share_partitions if is_behind(each, self._led.log_of(each.key.partition))]
-
-    def _able(self, fetching: ShareFetching, share_partitions: Sequence[SharePartition]) -> list[SharePartition]:
-        """Return the share-partitions below their in-flight limit, between which MaxBytes is divided."""
-        config = self.group_config(fetching.key.group_id)
-        return [each for each in share_partitions if each.can_acquire(config)]
-
-    def _available_bytes(self, fetching: ShareFetching, share_partitions: Sequence[SharePartition]) -> int:
-        able = self._able(fetching, share_partitions)
-        most_of_each = fetching.requested.limits.share_of_bytes(len(able))
-        return sum(min(self._bytes_in(each), most_of_each) for each in able)
-
-    def _acquire_all(
-        self, fetching: ShareFetching, able: Sequence[SharePartition], now_ms: int
-    ) -> dict[TopicIdPartition, FetchedPartition]:
-        limits = fetching.requested.limits
-        bytes_left, records_left = limits.max_bytes, limits.max_records
-        most_of_each = limits.share_of_bytes(len(able))
-        answers: dict[TopicIdPartition, FetchedPartition] = {}
-        for share_partition in able:
-            if records_left <= 0:
-                break
-            most = MostBytes(min(most_of_each, max(bytes_left, 0)), min_one=bytes_left == limits.max_bytes)
-            wanted = AcquisitionLimits(records_left, limits.batch_size, limits.mode)
-            fetched = self._acquire(fetching.key, share_partition, wanted, most, now_ms)
-            bytes_left -= len(fetched.acquired.records)
-            records_left -= fetched.acquired.count
-            answers[share_partition.key.partition] = fetched
-        return answers
-
-    def _acquire(
-        self,
-        member: ShareSessionKey,
-        share_partition: SharePartition,
-        wanted: AcquisitionLimits,
-        most: MostBytes,
-        now_ms: int,
-    ) -> FetchedPartition:
-        acquire = AcquireFor(member.member_id, wanted, self.group_config(member.group_id))
-        log = self._led.log_of(share_partition.key.partition)
-        try:
-            acquired = acquire_from_log(share_partition, log, most, self._led.apply, acquire, now_ms)
-        except BrokerError as error:
-            return FetchedPartition(error=error)
-        self._led.reschedule(share_partition)
-        return FetchedPartition(acquired, share_partition=share_partition)
 
     def _plan_or_refuse(
         self, key: SharePartitionKey, acknowledgement: Acknowledgement, now_ms: int
@@ -374,26 +278,35 @@ class SharePartitionLeader:
                 raise UnknownTopicOrPartitionError(f"Nothing of {key} was fetched from this leader.")
             changes = share_partition.begin_acknowledge(acknowledgement, self.group_config(key.group_id), now_ms)
         except BrokerError as error:
-            return error
+            return kept(error)
+        for batch in acknowledgement.batches:
+            self._count(batch)
         return PlannedAcknowledgement(share_partition, changes, acknowledgement.batches)
+
+    def _count(self, batch: AcknowledgementBatch) -> None:
+        types = batch.acknowledge_types
+        if len(types) == 1:
+            self.acknowledgements[types[0]] += batch.last_offset - batch.first_offset + 1
+        else:
+            self.acknowledgements.update(types)
 
     def _release(self, session: ShareSession, now_ms: int, done: Callable[[None], None]) -> None:
         """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions."""
         config, member_id = self.group_config(session.key.group_id), session.key.member_id
-        partitions = tuple(session.partitions)
-        outcomes = Outcomes(partitions, lambda _errors: done(None))
-        for partition in partitions:
+        loaded = self._led.loaded_among(session.key.group_id, session.partitions)
+        outcomes = Outcomes(loaded, lambda _errors: done(None))
+        for key in loaded:
             try:
-                share_partition = self._led.find(SharePartitionKey(session.key.group_id, partition), now_ms)
+                share_partition = self._led.find(key, now_ms)
             except BrokerError as error:
                 # Moved or deleted: the new leader has not delivered anything to this member.
-                outcomes.add(partition, error)
+                outcomes.add(key, error)
                 continue
             released = () if share_partition is None else share_partition.release(member_id, config)
             if share_partition is None or not released:
-                outcomes.add(partition, None)
+                outcomes.add(key, None)
             else:
-                self._led.write(share_partition, StateChange(released, done=partial(outcomes.add, partition)))
+                self._led.write(share_partition, StateChange(released, done=partial(outcomes.add, key)))
 
 
 def _ignore(_outcome: object) -> None:

@@ -1,6 +1,6 @@
 """The share-partitions that one broker leads: loaded from their state on first use, dropped when it stops leading."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -94,6 +94,10 @@ class LedSharePartitions:
         """Number of loaded share-partitions."""
         return len(self._loaded)
 
+    def of_group(self, group_id: str) -> list[SharePartition]:
+        """Return the loaded share-partitions of a group."""
+        return [each for key, each in self._loaded.items() if key.group_id == group_id]
+
     def has(self, share_partition: SharePartition) -> bool:
         """Return whether this broker still leads a share-partition, and has not loaded it again."""
         return self._loaded.get(share_partition.key) is share_partition
@@ -123,6 +127,16 @@ class LedSharePartitions:
         return led.leader_epoch
 
     # ----------------------------------------------------------------------------------------- getting
+
+    def loaded_among(self, group_id: str, partitions: Collection[TopicIdPartition]) -> list[SharePartitionKey]:
+        """Return the keys of the group's loaded share-partitions among these partitions.
+
+        A session may list many more partitions than there are.
+        """
+        if len(partitions) <= len(self._loaded):
+            keys = (SharePartitionKey(group_id, partition) for partition in partitions)
+            return [key for key in keys if key in self._loaded]
+        return [key for key in self._loaded if key.group_id == group_id and key.partition in partitions]
 
     def find(self, key: SharePartitionKey, now_ms: int) -> SharePartition | None:
         """Return the share-partition if it is loaded, after releasing records whose locks have expired.
@@ -173,7 +187,7 @@ class LedSharePartitions:
         return self._loaded.get(key)
 
     def forget_failure(self, key: SharePartitionKey) -> None:
-        """Forget that a state could not be read, once a client was told. The next use reads it again."""
+        """Forget that a state could not be read, once a client has received the error. The next use reads it again."""
         loading = self._loading.get(key)
         if loading is not None and loading.error is not None:
             del self._loading[key]
@@ -196,6 +210,11 @@ class LedSharePartitions:
     def drop_group(self, group_id: str) -> None:
         """Drop all share-partitions of a group."""
         for key in [key for key in (*self._loaded, *self._loading) if key.group_id == group_id]:
+            self.drop(key)
+
+    def drop_all(self) -> None:
+        """Drop everything."""
+        for key in (*self._loaded, *self._loading):
             self.drop(key)
 
     def drop_partitions(self, partitions: Sequence[TopicIdPartition]) -> None:

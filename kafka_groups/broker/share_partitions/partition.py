@@ -185,8 +185,7 @@ class SharePartition:
     def apply(self, batches: Iterable[PersisterStateBatch]) -> None:
         """Let a change take effect."""
         for batch in batches:
-            first = max(batch.first_offset, self.in_flight.start_offset)
-            for run in list(self.in_flight.between(first, batch.last_offset)):
+            for run in self._runs_of(batch.first_offset, batch.last_offset):
                 self.in_flight.set(run.first, run.last, _delivery(run, batch))
         self.in_flight.advance_start()
 
@@ -194,8 +193,7 @@ class SharePartition:
         """Keep records from everyone while their change is being written, and return their runs."""
         held: list[Run[InFlightState]] = []
         for batch in batches:
-            first = max(batch.first_offset, self.in_flight.start_offset)
-            for run in list(self.in_flight.between(first, batch.last_offset)):
+            for run in self._runs_of(batch.first_offset, batch.last_offset):
                 if run.value is not None:
                     held.append(Run(run.first, run.last, run.value))
                     self.in_flight.set(
@@ -206,11 +204,14 @@ class SharePartition:
     def restore(self, held: Iterable[Run[InFlightState]]) -> None:
         """Give records back to their owners because their change was refused. Their locks may have expired by now."""
         for before in held:
-            first = max(before.first, self.in_flight.start_offset)
-            for run in list(self.in_flight.between(first, before.last)):
+            for run in self._runs_of(before.first, before.last):
                 self.in_flight.set(run.first, run.last, before.value)
 
     # ----------------------------------------------------------------------------------------- insides
+
+    def _runs_of(self, first: int, last: int) -> list[Run[InFlightState | None]]:
+        """Return the runs of a range from the start offset on. They stay the same while their states change."""
+        return list(self.in_flight.between(max(first, self.in_flight.start_offset), last))
 
     def _lock(self, acquisition: Acquisition, member_id: str, deadline_ms: int) -> None:
         if acquisition.batch.last > self.in_flight.end_offset:
@@ -228,7 +229,7 @@ class SharePartition:
         )
 
     def _renew(self, renewal: OffsetRange, deadline_ms: int) -> None:
-        for run in list(self.in_flight.between(renewal.first, renewal.last)):
+        for run in self._runs_of(renewal.first, renewal.last):
             if run.value is not None:
                 self.in_flight.set(run.first, run.last, attrs.evolve(run.value, lock_deadline_ms=deadline_ms))
 
@@ -238,8 +239,7 @@ class SharePartition:
         return released(runs, DeliveryLimits(config.delivery_count_limit))
 
     def _discarded(self, gone: OffsetRange) -> Iterable[PersisterStateBatch]:
-        first = max(gone.first, self.in_flight.start_offset)
-        for run in self.in_flight.between(first, gone.last):
+        for run in self._runs_of(gone.first, gone.last):
             delivery = run.value or InFlightState(RecordState.AVAILABLE)
             if delivery.state is RecordState.AVAILABLE:
                 state = next_state(delivery.state, RecordEvent.DISCARD)

@@ -5,7 +5,7 @@ over another one.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 from attrs import define, field, frozen
 
@@ -47,16 +47,20 @@ class ShareSession:
     partitions: dict[TopicIdPartition, bool] = field(factory=dict)
     just_served: frozenset[TopicIdPartition] = frozenset()
 
-    def update(self, listed: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
-        """Add the partitions that a request lists, then drop those that it removes.
+    def update(
+        self, listed: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]
+    ) -> Generator[None, None, None]:
+        """Add the partitions that a request lists, then drop those that it removes. Yields after each partition.
 
         A partition in both lists is therefore not fetched. Members use this to send acknowledgements for a partition
         that they no longer fetch.
         """
         for partition in listed:
             self.partitions.setdefault(partition, True)
+            yield
         for partition in forgotten:
             self.partitions.pop(partition, None)
+            yield
 
     def reading_order(self, epoch: int) -> tuple[TopicIdPartition, ...]:
         """Return the partitions in the order in which the request with this epoch reads them.
@@ -64,7 +68,8 @@ class ShareSession:
         As in Kafka, the first one rotates with the epoch, and those that have just given records come last. So none
         starves while others use up MaxBytes or MaxRecords.
         """
-        return tuple(sorted(rotated(self.partitions, epoch), key=self.just_served.__contains__))
+        order = rotated(self.partitions, epoch)
+        return tuple(sorted(order, key=self.just_served.__contains__) if self.just_served else order)
 
     def served(self, partitions: Iterable[TopicIdPartition]) -> None:
         """Note the partitions that gave records to a fetch that continued the session."""
@@ -94,6 +99,11 @@ class ShareSessions:
     def __len__(self) -> int:
         """Number of sessions."""
         return len(self._sessions)
+
+    @property
+    def num_partitions(self) -> int:
+        """Number of partitions in all sessions."""
+        return sum(len(session.partitions) for session in self._sessions.values())
 
     def get(self, key: ShareSessionKey) -> ShareSession | None:
         """Return the member's session, or None."""
@@ -163,6 +173,11 @@ class ShareSessions:
         for group_id in gone:
             del self._connections_of[group_id]
         return gone
+
+    def clear(self) -> None:
+        """End all sessions."""
+        self._sessions.clear()
+        self._by_connection.clear()
 
     def _note_group(self, connection_id: int, group_id: str) -> None:
         groups = self._groups_of.setdefault(connection_id, set())

@@ -1,6 +1,6 @@
 """Acknowledgements of several share-partitions: planned together, and settled one by one."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from attrs import frozen
 
@@ -10,27 +10,9 @@ from kafka_groups.broker.share_partitions.persisted_state import PersisterStateB
 from kafka_groups.errors import BrokerError
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["Outcomes", "PlannedAcknowledgement", "Settled"]
+__all__ = ["PlannedAcknowledgement", "Settled"]
 
 Settled = Callable[[dict[TopicIdPartition, BrokerError | None]], None]
-
-
-class Outcomes:
-    """Waits for the outcomes of some partitions, and then passes them on in the order of the partitions."""
-
-    def __init__(self, partitions: Iterable[TopicIdPartition], done: Settled) -> None:
-        self._outcomes: dict[TopicIdPartition, BrokerError | None] = dict.fromkeys(partitions)
-        self._missing = len(self._outcomes)
-        self._done = done
-        if not self._missing:
-            done({})
-
-    def add(self, partition: TopicIdPartition, error: BrokerError | None) -> None:
-        """Take the outcome of one partition."""
-        self._outcomes[partition] = error
-        self._missing -= 1
-        if not self._missing:
-            self._done(self._outcomes)
 
 
 @frozen

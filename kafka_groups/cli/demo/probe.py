@@ -6,15 +6,19 @@ from typing import Self
 
 from attrs import frozen
 
-from kafka_groups.client.brokers import Address, Brokers, raise_for, total_lag
+from kafka_groups.admin.client import admin_client
+from kafka_groups.admin.share_groups import describe_groups
+from kafka_groups.client.assembly import Environment
+from kafka_groups.client.reachability import Address
+from kafka_groups.config.admin import admin_config
 from kafka_groups.config.readers import read_host_ports
 from kafka_groups.errors import BrokerError, NetworkError, OperationTimeoutError
-from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.network import Network
 from kafka_groups.net.tcp import TcpNetwork
-from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 
 __all__ = ["GroupProbe", "GroupSnapshot", "GroupWatch"]
+
+_TIMEOUT_MS = 2_000
 
 
 @frozen
@@ -33,7 +37,10 @@ class GroupProbe:
 
     def __init__(self, network: Network, bootstrap: Address, group_id: str) -> None:
         self._group_id = group_id
-        self._brokers = Brokers((bootstrap,), network, SystemClock(), "kafka-groups-demo-probe", None)
+        config = admin_config(
+            bootstrap_servers=[bootstrap], client_id="kafka-groups-demo-probe", default_api_timeout_ms=_TIMEOUT_MS
+        )
+        self._client = admin_client(config, Environment(network))
 
     def __repr__(self) -> str:
         return f"<GroupProbe of {self._group_id}>"
@@ -41,22 +48,14 @@ class GroupProbe:
     async def look(self) -> GroupSnapshot:
         """Return the group's members and lag."""
         try:
-            coordinator = await self._brokers.coordinator_of(self._group_id)
-            lags = await self._brokers.share_group_lags(coordinator, self._group_id)
-            return GroupSnapshot(await self._members(coordinator), total_lag(lags))
+            group = (await describe_groups(self._client.within(_TIMEOUT_MS), [self._group_id]))[self._group_id]
         except (NetworkError, OperationTimeoutError, BrokerError):
             return GroupSnapshot()
+        return GroupSnapshot(len(group.members), group.total_lag)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connections."""
-        self._brokers.close()
-
-    async def _members(self, coordinator: Address) -> int:
-        request = ShareGroupDescribeRequest(group_ids=(self._group_id,), include_authorized_operations=False)
-        response: ShareGroupDescribeResponse = await self._brokers.ask(coordinator, request)
-        (group,) = response.groups
-        raise_for(group.error_code, group.error_message)
-        return len(group.members)
+        await self._client.close()
 
 
 class GroupWatch:
@@ -88,7 +87,7 @@ class GroupWatch:
         """Stop, and close the connections."""
         self._looking.cancel()
         await asyncio.wait([self._looking])
-        self._probe.close()
+        await self._probe.close()
 
     async def _look(self) -> None:
         while True:

@@ -80,20 +80,23 @@ class RecordTable:
     Args:
         topic: Name of the topic.
         types: Its record types.
+        most_bytes: Returns how many bytes the key and the value of a record have together, at the most.
     """
 
-    def __init__(self, topic: str, types: Iterable[RecordType]) -> None:
+    def __init__(
+        self,
+        topic: str,
+        types: Iterable[RecordType],
+        most_bytes: Callable[[CoordinatorRecord], int] | None = None,
+    ) -> None:
         self.topic = topic
+        self.most_bytes = most_bytes or self._bytes_of
         self.types = tuple(types)
         self._by_number = {each.number: each for each in self.types}
         self._by_key_class = {each.key_class: each for each in self.types}
 
     def __repr__(self) -> str:
         return f"<RecordTable of {self.topic} with types {sorted(self._by_number)}>"
-
-    def key_of(self, record: CoordinatorRecord) -> Hashable:
-        """Return the key under which compaction keeps the last record."""
-        return record.key
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         """Return the bytes of the key and the value. A tombstone has no value.
@@ -115,6 +118,10 @@ class RecordTable:
             _encoded(record_type.key_start, record_type.key_binding, key),
             _encoded(_INT16.pack(version), record_type.value_binding(version), value),
         )
+
+    def _bytes_of(self, record: CoordinatorRecord) -> int:
+        key, value = self.encode(record)
+        return len(key) + len(value or b"")
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord:
         """Return the record with this key and value.

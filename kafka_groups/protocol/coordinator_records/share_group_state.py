@@ -1,10 +1,11 @@
 """The records of `__share_group_state`, which the share coordinators write: the state of share-partitions (KIP-932)."""
 
+from typing import Any
 from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.protocol.coordinator_records.record import RecordTable, RecordType
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
 from kafka_groups.protocol.messages.share_state import UNKNOWN_COUNT, StateBatch
 from kafka_groups.protocol.schemas.declared import share_state_records as schemas
 
@@ -69,6 +70,19 @@ class ShareUpdateValue:
     state_batches: tuple[StateBatch, ...] = ()
 
 
+_MOST_FIXED_BYTES = 150
+"""Of the fields that each record has, apart from the group id."""
+_MOST_BYTES_OF_CHARACTER, _BYTES_OF_BATCH = 4, 20
+
+
+def _most_bytes(record: CoordinatorRecord) -> int:
+    """Return a bound without encoding the record: a leader writes one with every acknowledgement."""
+    key: Any = record.key
+    value: Any = record.value
+    batches = 0 if value is None else len(value.state_batches)
+    return _MOST_FIXED_BYTES + _MOST_BYTES_OF_CHARACTER * len(key.group_id) + _BYTES_OF_BATCH * batches
+
+
 SHARE_GROUP_STATE = RecordTable(
     "__share_group_state",
     (
@@ -83,5 +97,6 @@ SHARE_GROUP_STATE = RecordTable(
             value=(ShareUpdateValue, {0: schemas.SHARE_UPDATE}),
         ),
     ),
+    _most_bytes,
 )
 """The types of record that Kafka 4.4 writes."""

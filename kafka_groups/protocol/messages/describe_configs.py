@@ -1,4 +1,4 @@
-"""DescribeConfigs (key 32), v1-v4: returns configs of topics (2), brokers (4) and groups (32) with their sources."""
+"""DescribeConfigs (key 32), v1-v4: returns configs of resources (`config_resources.py`) with their sources."""
 
 from typing import Final
 
@@ -11,6 +11,7 @@ DYNAMIC_BROKER_CONFIG: Final = 2
 DYNAMIC_DEFAULT_BROKER_CONFIG: Final = 3
 STATIC_BROKER_CONFIG: Final = 4
 DEFAULT_CONFIG: Final = 5
+CLIENT_METRICS_CONFIG: Final = 7
 GROUP_CONFIG: Final = 8
 """Sources of a config: the levels at which it can be set."""
 

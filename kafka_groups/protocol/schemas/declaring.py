@@ -26,6 +26,7 @@ __all__ = [
     "array_of",
     "fixed",
     "flexible",
+    "nullable",
     "request",
     "response",
     "tagged",
@@ -65,6 +66,12 @@ def array_of(element: FieldType | Schema) -> FieldType:
     if isinstance(element, FieldType):
         return evolve(element, annotation=_tuple_of(element.annotation))
     return FieldType(_tuple_of(element))
+
+
+def nullable(field_type: FieldType | Schema) -> FieldType:
+    """Return the type of a field that may be null: a structure or an array."""
+    known = field_type if isinstance(field_type, FieldType) else FieldType(field_type)
+    return evolve(known, annotation=known.annotation | None)
 
 
 def tagged(tag: int, field_type: FieldType, *, default: object) -> FieldType:

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 from kafka_groups.protocol.memo import cached
 
-__all__ = ["Schema", "plain_schema", "without_none"]
+__all__ = ["Schema", "is_nullable_structure", "plain_schema", "without_none"]
 
 Schema = type[Any]
 """A dataclass like kio's: `fields()` in wire order, with `kafka_type` and `tag` in their metadata."""
@@ -36,6 +36,12 @@ def without_none(annotation: Any) -> tuple[Any, bool]:
     if get_origin(annotation) is types.UnionType:
         return next(part for part in get_args(annotation) if part is not types.NoneType), True
     return annotation, False
+
+
+def is_nullable_structure(field: "dataclasses.Field[Any]") -> bool:
+    """Return whether a field is a tagged structure that may be null. Kafka writes such a field even if it is null."""
+    annotation, may_be_null = without_none(field.type)
+    return may_be_null and "tag" in field.metadata and dataclasses.is_dataclass(annotation)
 
 
 def _equal_by_fields(self: Any, other: object) -> bool:

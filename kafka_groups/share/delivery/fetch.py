@@ -15,7 +15,7 @@ from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.membership.share import ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
-from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, Lane, OutgoingRequest, PollResult
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import (
     DisconnectedError,
@@ -347,6 +347,7 @@ class ShareFetchManager:
             node_id=exchange.leader.node_id,
             timeout_ms=self._config.request_timeout_ms + exchange.max_wait_ms,
             context=exchange,
+            lane=Lane.DATA,
         )
 
 

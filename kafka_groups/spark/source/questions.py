@@ -4,26 +4,21 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from kafka_groups.client.brokers import Address, raise_for, total_lag
+from kafka_groups.admin.questions import Asking
+from kafka_groups.admin.share_offsets import describe_offsets
+from kafka_groups.admin.topics import EARLIEST, LATEST, offsets_at, partitions_of_topics
+from kafka_groups.admin.values import total_lag
+from kafka_groups.client.assembly import Environment
 from kafka_groups.config.share import ShareConsumerConfig
-from kafka_groups.errors import KafkaGroupsError, error_for, is_retriable
+from kafka_groups.errors import KafkaGroupsError, is_retriable
 from kafka_groups.net.loop_thread import LoopThread
-from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
-from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kafka_groups.share.parts import Environment, brokers_for
+from kafka_groups.spark.group_queries import TIMEOUT_MS, impatient_client
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupQuestions"]
 
 _LOG = logging.getLogger(__name__)
 _LAG_AGE_MS = 2_000
-_EARLIEST, _LATEST = -2, -1
 
 
 class GroupQuestions:
@@ -39,7 +34,7 @@ class GroupQuestions:
         self._group_id = config.group_id
         self._topics = tuple(topics)
         self._clock = environment.clock
-        self._brokers = brokers_for(config, network=environment.network, clock=environment.clock)
+        self._client = impatient_client(config, environment)
         self._thread = LoopThread(f"share-group-questions-{config.group_id}")
         self._lag: int | None = None
         self._lag_asked_ms: int | None = None
@@ -83,8 +78,8 @@ class GroupQuestions:
         # Not the start offsets: they are written with the acknowledgements after those that moved them.
         since = {partition: now.get(partition, end) - end for partition, end in ends.items()}
         unknown = 0 if skips_backlog else -1
-        known = {partition: lags.get(partition, -1) for partition in since}
-        return all(0 <= (lag if lag >= 0 else unknown) <= since[partition] for partition, lag in known.items())
+        known = {partition: lag for partition, lag in lags.items() if lag is not None}
+        return all(0 <= known.get(partition, unknown) <= allowed for partition, allowed in since.items())
 
     def close(self) -> None:
         """Drop all connections and end the thread."""
@@ -94,7 +89,7 @@ class GroupQuestions:
         if self._asking is not None:  # first, as it may be opening a connection that nobody would close
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
-        self._brokers.close()
+        await self._client.close()
 
     def _started(self) -> LoopThread:
         if not self._thread.is_running:
@@ -117,55 +112,22 @@ class GroupQuestions:
     async def _ask_lag(self) -> int | None:
         return total_lag(await self._lags())
 
-    async def _lags_and_ends(self) -> tuple[Mapping[TopicPartition, int], Mapping[TopicPartition, int]]:
+    async def _lags_and_ends(self) -> tuple[Mapping[TopicPartition, int | None], Mapping[TopicPartition, int]]:
         return await self._lags(), await self._end_offsets()
 
-    async def _lags(self) -> Mapping[TopicPartition, int]:
+    async def _lags(self) -> Mapping[TopicPartition, int | None]:
         """Return the lags of the partitions of these topics for which the group has state."""
-        coordinator = await self._brokers.coordinator_of(self._group_id)
-        lags = await self._brokers.share_group_lags(coordinator, self._group_id)
+        offsets = (await describe_offsets(self._ask(), {self._group_id: None}))[self._group_id]
+        lags = {partition: offset.lag for partition, offset in offsets.values.items()}
         return {partition: lag for partition, lag in lags.items() if partition.topic in self._topics}
 
-    # ------------------------------------------------------------------------------------- end offsets
-
     async def _end_offsets(self) -> dict[TopicPartition, int]:
-        wanted = tuple(MetadataRequestTopic(name=name) for name in self._topics)
-        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
-        metadata: MetadataResponse = await self._brokers.ask_any(request)
-        addresses = {broker.node_id: (broker.host, broker.port) for broker in metadata.brokers}
-        ends: dict[TopicPartition, int] = {}
-        for leader, partitions in _by_leader(metadata).items():
-            if leader not in addresses:
-                raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, f"{', '.join(map(str, partitions))} have no leader")
-            ends |= await self._ends_at(addresses[leader], partitions)
-        return ends
+        ask = self._ask()
+        topics = (await partitions_of_topics(ask, self._topics)).checked()
+        partitions = [partition for some in topics.values.values() for partition in some]
+        starts = (await offsets_at(ask, partitions, EARLIEST)).checked()
+        ends = (await offsets_at(ask, partitions, LATEST)).checked()
+        return {partition: end for partition, end in ends.values.items() if end > starts[partition]}
 
-    async def _ends_at(self, leader: Address, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        starts = await self._offsets_at(leader, partitions, _EARLIEST)
-        ends = await self._offsets_at(leader, partitions, _LATEST)
-        return {partition: end for partition, end in ends.items() if end > starts[partition]}
-
-    async def _offsets_at(
-        self, leader: Address, partitions: Sequence[TopicPartition], timestamp: int
-    ) -> dict[TopicPartition, int]:
-        by_topic: dict[str, list[ListOffsetsPartition]] = {}
-        for partition in partitions:
-            asked = ListOffsetsPartition(partition_index=partition.partition, timestamp=timestamp)
-            by_topic.setdefault(partition.topic, []).append(asked)
-        topics = tuple(ListOffsetsTopic(name=name, partitions=tuple(asked)) for name, asked in by_topic.items())
-        answer: ListOffsetsResponse = await self._brokers.ask(leader, ListOffsetsRequest(topics=topics))
-        offsets: dict[TopicPartition, int] = {}
-        for topic in answer.topics:
-            for p in topic.partitions:
-                raise_for(p.error_code, f"the end of {topic.name}-{p.partition_index} is not known")
-                offsets[TopicPartition(topic.name, p.partition_index)] = p.offset
-        return offsets
-
-
-def _by_leader(metadata: MetadataResponse) -> dict[int, list[TopicPartition]]:
-    by_leader: dict[int, list[TopicPartition]] = {}
-    for topic in metadata.topics:
-        raise_for(topic.error_code, f"the topic {topic.name} cannot be read")
-        for p in topic.partitions:
-            by_leader.setdefault(p.leader_id, []).append(TopicPartition(topic.name or "", p.partition_index))
-    return by_leader
+    def _ask(self) -> Asking:
+        return self._client.within(TIMEOUT_MS)

@@ -14,6 +14,7 @@ from kafka_groups.config.share import share_consumer_config
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.share.group import lag_of
 from kafka_groups.spark.group_configs import GroupSettings, group_settings, notes_on
 from kafka_groups.spark.group_queries import asked, group_lag
 from tests.support.real_kafka import unique
@@ -81,10 +82,10 @@ def test_nobody_answers() -> None:
     assert "has no dead-letter topic" in notes_on(GroupSettings(), "g", None)[0]
 
 
-def test_the_next_bootstrap_server_is_asked_when_one_refuses() -> None:
+def test_a_coordinator_that_is_not_there_yet_is_looked_up_again() -> None:
     with EmbeddedCluster(brokers=2) as cluster:
         config = share_consumer_config(bootstrap_servers=cluster.bootstrap_servers, group_id="g")
         refusal = error_for(ErrorCode.COORDINATOR_NOT_AVAILABLE, "still loading")
-        rule = cluster.faults.on(ApiKey.FIND_COORDINATOR, answer(refusal), times=1)
-        assert asked(config, lambda brokers: brokers.coordinator_of("g")) in config.bootstrap_servers
+        rule = cluster.faults.on(ApiKey.FIND_COORDINATOR, answer(refusal), times=2)
+        assert asked(config, lambda ask: lag_of(ask, "g")) == {}
         assert rule.is_spent

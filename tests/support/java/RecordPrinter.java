@@ -7,11 +7,15 @@ import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.List;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.MessageFormatter;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde;
 import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
+import org.apache.kafka.coordinator.group.generated.CoordinatorRecordJsonConverters;
 import org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde;
 import org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter;
 import org.apache.kafka.tools.consumer.OffsetsMessageFormatter;
@@ -23,7 +27,8 @@ import org.apache.kafka.tools.consumer.group.share.ShareGroupStateMessageFormatt
  *
  * <p>Each line on standard input is "TOPIC KEY VALUE", with key and value in hexadecimal digits and "-" for no value.
  * For each there is one line on standard output: key and value as Kafka's coordinator writes them after it has read
- * them, and the JSON that the formatter of Kafka's console consumer prints.
+ * them, and the JSON that the formatter of Kafka's console consumer prints. It has none for consumer groups: then the
+ * JSON comes from the coordinator's own converters.
  */
 public final class RecordPrinter {
     private static final CoordinatorRecordSerde GROUPS = new GroupCoordinatorRecordSerde();
@@ -56,7 +61,25 @@ public final class RecordPrinter {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
         formatters.forEach(each -> each.writeTo(new ConsumerRecord<>(topic, 0, 0L, key, value), out));
-        return bytes.toString(StandardCharsets.UTF_8).strip();
+        String found = bytes.toString(StandardCharsets.UTF_8).strip();
+        return found.isEmpty() ? converted(key, value) : found;
+    }
+
+    private static String converted(byte[] key, byte[] value) {
+        CoordinatorRecord record = GROUPS.deserialize(ByteBuffer.wrap(key), value == null ? null : ByteBuffer.wrap(value));
+        ObjectNode json = new ObjectNode(JsonNodeFactory.instance);
+        json.putObject("key")
+            .put("type", record.key().apiKey())
+            .set("data", CoordinatorRecordJsonConverters.writeRecordKeyAsJson(record.key()));
+        if (value == null) {
+            json.putNull("value");
+        } else {
+            short version = record.value().version();
+            json.putObject("value")
+                .put("version", version)
+                .set("data", CoordinatorRecordJsonConverters.writeRecordValueAsJson(record.value().message(), version));
+        }
+        return json.toString();
     }
 
     private static byte[] bytes(String digits) {

@@ -2,12 +2,13 @@
 
 import pytest
 
-from kafka_groups.broker.api import delete_groups, list_groups, share_group_describe, share_group_heartbeat
+from kafka_groups.broker.api import delete_groups, join_group, list_groups, share_group_describe, share_group_heartbeat
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.groups.share.members import MemberClient
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.errors import NotCoordinatorError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest
+from kafka_groups.protocol.messages.join_group import JoinGroupRequest
 from kafka_groups.protocol.messages.list_groups import ListedGroup, ListGroupsRequest
 from kafka_groups.protocol.messages.share_group_describe import DescribedGroup, ShareGroupDescribeRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import (
@@ -67,6 +68,18 @@ class TestHeartbeat:
     async def test_share_groups_switched_off(self) -> None:
         response = await heartbeat(group_context(features={"share.version": 0}), "a", 0, "orders")
         assert response.error_code is ErrorCode.UNSUPPORTED_VERSION
+
+
+class TestJoin:
+    @pytest.mark.parametrize(("version", "name"), [(6, ""), (7, None)])
+    async def test_other_coordinator(self, version: int, name: str | None) -> None:
+        context = at_version(group_context(brokers=3), version)
+        request = JoinGroupRequest(
+            group_id=elsewhere(context), session_timeout_ms=10_000, member_id="a", protocol_type="consumer"
+        )
+        response = await join_group.handle(request, context)
+        assert (response.error_code, response.member_id) == (ErrorCode.NOT_COORDINATOR, "a")
+        assert response.protocol_name == name
 
 
 class TestDescribe:

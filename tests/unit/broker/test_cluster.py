@@ -4,6 +4,7 @@ import asyncio
 import gc
 import threading
 import warnings
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,22 @@ def test_cluster_runs_in_memory_and_in_virtual_time() -> None:
 
     assert run_simulated(program, 1) == run_simulated(program, 1)
     assert run_simulated(program, 1) != run_simulated(program, 2)
+
+
+def test_what_the_brokers_begin_belongs_to_the_context_in_which_they_started() -> None:
+    who = ContextVar("who", default="nobody")
+
+    async def program(sim: Simulation) -> list[str]:
+        seen: list[str] = []
+        async with EmbeddedCluster(network=MemoryNetwork(), clock=sim.clock) as cluster:
+            cluster.metadata.on_change(lambda _image, _delta: seen.append(who.get()))
+            who.set("caller")
+            topic = cluster.create_topic("t")
+            cluster.produce("t", ["1", "2"])
+            assert cluster.logs.get(topic.topic_id, 0).end_offset == 2
+        return seen[:1]
+
+    assert run_simulated(program, 1) == ["nobody"]
 
 
 def test_ports_are_free_ones_or_those_asked_for() -> None:
@@ -226,7 +243,9 @@ def test_leaders_move_and_brokers_go_and_come_back() -> None:
         cluster.move_leader("t", 0, 2)
         assert (cluster.leader_of("t", 0), cluster.leader_of("t", 1)) == (2, 2)
         before = cluster.bootstrap_servers
+        assert list(cluster.running_brokers) == [1, 2]
         cluster.stop_broker(2)
+        assert list(cluster.running_brokers) == [1]
         with pytest.raises(NetworkError):
             metadata_over_tcp(cluster, broker=1)
         response = metadata_over_tcp(cluster)

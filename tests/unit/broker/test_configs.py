@@ -6,7 +6,12 @@ import pytest
 from kafka_groups.broker.configs.effective import append_rules
 from kafka_groups.broker.profile import PROFILES
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from kafka_groups.protocol.messages.config_resources import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+)
 from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -201,7 +206,8 @@ async def test_a_brokers_configs() -> None:
         (BROKER_RESOURCE, "1", ErrorCode.INVALID_REQUEST),
         (BROKER_RESOURCE, "x", ErrorCode.INVALID_REQUEST),
         (GROUP_RESOURCE, "", ErrorCode.INVALID_REQUEST),
-        (16, "metrics", ErrorCode.INVALID_REQUEST),
+        (CLIENT_METRICS_RESOURCE, "", ErrorCode.INVALID_REQUEST),
+        (64, "other", ErrorCode.INVALID_REQUEST),
     ],
 )
 async def test_what_has_no_configs(kind: int, name: str, code: ErrorCode) -> None:

@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC, partition_of_key
 from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_groups.protocol.messages.share_acknowledge import (
     AcknowledgementBatch,
@@ -49,18 +52,21 @@ class Bench:
         await self.cluster.start_async()
         self.topic = self.cluster.create_topic("t", 1)
         self.cluster.alter_group_configs("g", {"share.auto.offset.reset": "earliest"})
+        await self.join("m0")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.cluster.stop_async()
+
+    async def join(self, member_id: str) -> None:
         first = await self.connect()
         [found] = (await self.ask(first, FindCoordinatorRequest(coordinator_keys=("g",)), 4)).coordinators
         first.close()
         coordinator = await self.connect(found.node_id)
         await self.ask(coordinator, ShareGroupHeartbeatRequest(
-            group_id="g", member_id="m0", member_epoch=0, rack_id=None, subscribed_topic_names=("t",),
+            group_id="g", member_id=member_id, member_epoch=0, rack_id=None, subscribed_topic_names=("t",),
         ), 1)  # fmt: skip
         coordinator.close()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.cluster.stop_async()
 
     async def connect(self, node_id: int = 1) -> ClientConnection:
         return await ClientConnection.open(self.network, "127.0.0.1", node_id, "tests")
@@ -117,6 +123,30 @@ def test_new_records_wake_a_waiting_fetch() -> None:
         assert not waiting.done()
         await bench.produce(10)
         assert ranges(await waiting) == [(0, 9, 1)]
+        assert bench.clock.now_ms() - start_ms == 3000
+
+    simulated(program)
+
+
+def test_records_of_a_coordinator_wake_a_fetch_that_waits_at_the_end_of_its_log() -> None:
+    async def program(bench: Bench) -> None:
+        await asyncio.sleep(1)  # the states of the share-partitions are created
+        topic = bench.cluster.metadata.topic(GROUP_TOPIC)
+        assert topic is not None
+        index = partition_of_key("g", topic.num_partitions)
+        connection = await bench.connect(topic.partitions[index].leader_id)
+        log = bench.cluster._core.parts.logs.get(topic.topic_id, index)
+        partition = FetchPartition(partition=index, fetch_offset=log.high_watermark, partition_max_bytes=2**20)
+        request = FetchRequest(
+            max_wait_ms=WAIT_MS, min_bytes=1, topics=(FetchTopic(topic=GROUP_TOPIC, partitions=(partition,)),)
+        )
+        start_ms = bench.clock.now_ms()
+        waiting = bench.later(bench.ask(connection, request, 12))
+        await asyncio.sleep(3)
+        assert not waiting.done()
+        await bench.join("m1")
+        [answer] = (await waiting).responses
+        assert answer.partitions[0].records
         assert bench.clock.now_ms() - start_ms == 3000
 
     simulated(program)
@@ -200,6 +230,29 @@ def test_stopped_broker_comes_back_without_sessions_and_locks() -> None:
     simulated(program)
 
 
+def test_a_restarted_broker_gives_out_other_member_ids() -> None:
+    request = JoinGroupRequest(
+        group_id="classic",
+        session_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=(JoinGroupRequestProtocol(name="range", metadata=b""),),
+    )
+
+    async def program(bench: Bench) -> None:
+        given = []
+        for _ in range(3):
+            await bench.cluster.stop_broker_async(2)  # so that the first broker coordinates all groups
+            connection = await bench.connect(1)
+            given.append((await connection.request(request, 9, bench.clock.now_ms() + WAIT_MS)).member_id)
+            await bench.cluster.start_broker_async(2)
+            await bench.cluster.stop_broker_async(1)
+            await bench.cluster.start_broker_async(1)
+        assert all(given)
+        assert len(set(given)) == 3
+
+    simulated(program)
+
+
 def test_deleted_topic_ends_the_wait() -> None:
     async def program(bench: Bench) -> None:
         waiting = bench.later(bench.fetch(await bench.connect(), "m1", 0))
@@ -223,9 +276,11 @@ def test_each_node_tells_the_waiting_what_changed_and_in_which_order(monkeypatch
     monkeypatch.setattr(Purgatory, "notify", note_and_tell)
 
     def heard() -> list[object]:
-        keys = list(told)
+        keys = [key for key in told if key not in internal]
         told.clear()
         return keys
+
+    internal: set[object] = set()  # coordinators write to these topics meanwhile
 
     async def program(bench: Bench) -> None:
         connection = await bench.connect()
@@ -233,6 +288,8 @@ def test_each_node_tells_the_waiting_what_changed_and_in_which_order(monkeypatch
         await bench.fetch(connection, "m1", 0)
         cluster, key = bench.cluster, SharePartitionKey("g", bench.topic.topic_id_partition(0))
         partitions = [TopicIdPartition(bench.topic.topic_id, index) for index in range(3)]
+        for topic in cluster.metadata.topics():
+            internal.update(map(topic.topic_id_partition, range(topic.num_partitions if topic.is_internal else 0)))
         heard()
         cluster.metadata.create_partitions("t", 3)
         assert heard() == partitions[1:] * 2  # by each of two nodes

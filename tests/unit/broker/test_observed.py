@@ -14,7 +14,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.share.parts import Environment
-from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster, RecordState
 from kafka_groups.testing.simulation import Simulation, run_simulated
 
 
@@ -212,3 +212,67 @@ async def simulated_consumer(
     ) as consumer:
         await consumer.subscribe(["orders"])
         yield consumer
+
+
+def test_records_in_flight_are_shown_by_state_member_and_lock(
+    cluster: EmbeddedCluster, consumer: KafkaShareConsumer
+) -> None:
+    group = cluster.group("g")
+    assert group.in_flight == []
+    cluster.produce("orders", ["a", "b", "c", "d"], partition=1)
+    records = consumer.poll(timeout=10)
+    (run,) = group.in_flight
+    assert (run.topic, run.partition, run.first_offset, run.last_offset, len(run)) == ("orders", 1, 0, 3, 4)
+    assert (run.state, run.member_id, run.delivery_count) == (RecordState.ACQUIRED, consumer.member_id, 1)
+    assert run.lock_remaining_ms is not None
+    assert 0 < run.lock_remaining_ms <= 30_000
+    kinds = [AcknowledgeType.RELEASE, AcknowledgeType.RENEW, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT]
+    for record, kind in zip(records, kinds, strict=True):
+        consumer.acknowledge(record, kind)
+    consumer.commit_sync()
+    shown = [(run.first_offset, run.state, run.member_id is None, run.delivery_count) for run in group.in_flight]
+    assert shown[1:] == [
+        (1, RecordState.ACQUIRED, False, 1),
+        (2, RecordState.ACKNOWLEDGED, True, 1),
+        (3, RecordState.ARCHIVED, True, 1),
+    ]
+    assert shown[0] in [
+        (0, RecordState.AVAILABLE, True, 1),
+        (0, RecordState.ACQUIRED, False, 2),
+    ]  # it may be prefetched
+    assert cluster.group("other").in_flight == []
+
+
+async def test_records_in_flight_are_forgotten_with_their_leader_until_they_are_fetched_again() -> None:
+    async with EmbeddedCluster(2, network=MemoryNetwork(), settings=FAST_SETTINGS) as cluster:
+        cluster.create_topic("orders", replication_factor=2)
+        cluster.alter_group_configs("g", {"share.auto.offset.reset": "earliest"})
+        cluster.produce("orders", ["a"])
+        async with AsyncKafkaShareConsumer(
+            bootstrap_servers=cluster.bootstrap_servers, group_id="g", environment=Environment(cluster.network)
+        ) as consumer:
+            await consumer.subscribe(["orders"])
+            assert await consumer.poll(timeout=10)
+            group, leader = cluster.group("g"), cluster.leader_of("orders", 0)
+            assert [run.delivery_count for run in group.in_flight] == [1]
+            await cluster.stop_broker_async(leader)
+            assert group.in_flight == []
+            assert await consumer.poll(timeout=20)
+            assert [(run.state, run.first_offset) for run in group.in_flight] == [(RecordState.ACQUIRED, 0)]
+
+
+async def test_records_in_flight_die_with_their_leader_before_anybody_notices() -> None:
+    async with EmbeddedCluster(2, network=MemoryNetwork(), settings=FAST_SETTINGS) as cluster:
+        cluster.create_topic("orders", replication_factor=2)
+        cluster.alter_group_configs("g", {"share.auto.offset.reset": "earliest"})
+        cluster.produce("orders", ["a"])
+        async with AsyncKafkaShareConsumer(
+            bootstrap_servers=cluster.bootstrap_servers, group_id="g", environment=Environment(cluster.network)
+        ) as consumer:
+            await consumer.subscribe(["orders"])
+            assert await consumer.poll(timeout=10)
+            leader = cluster.leader_of("orders", 0)
+            await cluster.kill_broker_async(leader, noticed_after_ms=500)
+            assert cluster.leader_of("orders", 0) == leader
+            assert cluster.group("g").in_flight == []
+            assert await consumer.poll(timeout=20)

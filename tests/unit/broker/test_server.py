@@ -28,6 +28,7 @@ from kafka_groups.errors import DisconnectedError, NetworkError, OperationTimeou
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.handshake import negotiate
 from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.network import AcceptConnection, Listener
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import encode_request
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -316,6 +317,34 @@ def test_unexpected_error_is_kept_logged_and_ends_the_connection_alone(caplog: p
     with caplog.at_level(logging.ERROR):
         simulated(fails, program)
     assert "a defect" in caplog.text
+
+
+def test_a_connection_that_arrives_while_the_broker_stops_is_broken() -> None:
+    accepted: list[AcceptConnection] = []
+
+    class Late(MemoryNetwork):
+        async def listen(self, host: str, port: int, accept: AcceptConnection) -> Listener:
+            accepted.append(accept)
+            return await super().listen(host, port, accept)
+
+    class Transport:
+        peer = "127.0.0.1:5"
+        is_closing = False
+
+        def abort(self) -> None:
+            self.is_closing = True
+
+    async def program(bench: Bench) -> None:
+        late = BrokerServer(bench.server.services, {}, bench.faults)
+        await late.start(Late(), "late", 9092)
+        await late.stop()
+        transport: Any = Transport()
+        accepted[0](transport)
+        assert transport.is_closing
+        await asyncio.sleep(0.001)
+        assert late.open_connections == 0
+
+    simulated(echo, program)
 
 
 def test_stopping_ends_everything() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import Backoff
-from kafka_groups.client.metadata import Metadata, MetadataManager
+from kafka_groups.client.metadata import Metadata, MetadataManager, Node
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest
 from kafka_groups.errors import DisconnectedError, TopicAuthorizationFailedError
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -236,3 +236,24 @@ class TestMetadataManager:
         managed.answer(managed.request(0), response(topic(), throttle_time_ms=700), 0)
         managed.manager.request_update()
         assert managed.manager.poll(0).wait_ms == 700
+
+
+def test_a_broker_that_has_the_client_rebootstrap_makes_it_forget_all_brokers() -> None:
+    metadata = Metadata()
+    manager = MetadataManager(
+        metadata,
+        BackgroundErrors(),
+        max_age_ms=300_000,
+        timeout_ms=1_000,
+        backoff=Backoff(100, 1_000, random.Random(1)),
+        allow_auto_create=True,
+    )
+    manager.set_topics(["t"])
+    metadata.nodes[1] = Node(1, "old", 9)
+    (request,) = manager.poll(0).requests
+    manager.on_response(request, ClientResponse(MetadataResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED), 13, 1), 0)
+    assert metadata.nodes == {}
+    again = manager.poll(0)
+    assert not again.requests
+    assert 80 <= again.wait_ms <= 120
+    assert manager.poll(200).requests

@@ -10,7 +10,7 @@ import pytest
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.engine import Engine
 from kafka_groups.client.metadata import Node
-from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, Lane, OutgoingRequest, PollResult
 from kafka_groups.client.router import ConnectionSettings, Router
 from kafka_groups.errors import (
     BootstrapError,
@@ -129,6 +129,7 @@ def acknowledge(node_id: int, timeout_ms: int = 5_000) -> OutgoingRequest:
         lambda _v: ShareAcknowledgeRequest(group_id="g", member_id="m", share_session_epoch=1),
         node_id,
         timeout_ms,
+        lane=Lane.DATA,
     )
 
 

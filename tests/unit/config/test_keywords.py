@@ -32,13 +32,14 @@ WRONG = {
     'KafkaShareConsumer(acknowledgement_mode="exlicit")': "expected \"Literal['implicit', 'explicit']\"",
     "AsyncKafkaShareConsumer(auto_renew=1)": 'Argument "auto_renew" to "AsyncKafkaShareConsumer"',
     "AsyncKafkaShareConsumer(fetch_max_wait=5)": 'Unexpected keyword argument "fetch_max_wait"',
+    'KafkaAdmin(bootstrap_servers="b:1", group_id="g")': 'Unexpected keyword argument "group_id" for "KafkaAdmin"',
     'ShareWorkers(topics=["t"], process=print, max_second=1)': 'Unexpected keyword argument "max_second"',
     'drain(object(), topics=["t"], idle_seconds="1")': 'Argument "idle_seconds" to "drain"',
 }
 
 
 WRONG_HEAD = """
-from kafka_groups import AsyncKafkaShareConsumer, KafkaShareConsumer
+from kafka_groups import AsyncKafkaShareConsumer, KafkaAdmin, KafkaShareConsumer
 from kafka_groups.spark import ShareWorkers, drain
 """
 

@@ -1,6 +1,7 @@
 """The in-memory network: order, ends, faults."""
 
 import asyncio
+from contextvars import ContextVar
 
 import pytest
 
@@ -218,5 +219,40 @@ def test_paused_reader_gets_its_frames_when_it_resumes() -> None:
         server.transport.resume_reading()
         await asyncio.sleep(0)
         assert (server.frames, server.ends) == ([b"a", b"b"], [None])
+
+    run_simulated(program, 1)
+
+
+def test_each_side_is_called_in_its_own_context() -> None:
+    side = ContextVar("side", default="none")
+
+    class Side(Recorder):
+        def frame_received(self, frame: memoryview) -> None:
+            self.frames.append(side.get().encode())
+            if self.transport is not None:
+                self.transport.send(b"answer")
+
+        def connection_lost(self, error: Exception | None) -> None:
+            self.frames.append(f"lost in {side.get()}".encode())
+
+    async def program(sim: Simulation) -> None:
+        network, servers, client = MemoryNetwork(), list[Side](), Side()
+
+        def accept(transport: FrameTransport) -> Side:
+            servers.append(Side(transport))
+            servers[-1].frames.append(f"accepted in {side.get()}".encode())
+            return servers[-1]
+
+        side.set("server")
+        listener = await network.listen("broker", 1, accept)
+        side.set("client")
+        transport = await network.connect("broker", listener.port, client)
+        side.set("somebody else")
+        transport.send(b"request")
+        await asyncio.sleep(1)
+        network.sever()
+        await asyncio.sleep(1)
+        assert servers[0].frames == [b"accepted in server", b"server", b"lost in server"]
+        assert client.frames == [b"client", b"lost in client"]
 
     run_simulated(program, 1)

@@ -16,8 +16,11 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import AcknowledgeType
 from tests.support.coordinator_keys import FILE as COORDINATOR_KEYS
 from tests.support.golden import DIRECTORY, MANIFEST, Golden, load_manifest
+from tests.support.golden_consumer_groups import FILE as CONSUMER_GROUPS
+from tests.support.golden_group_migration import FILE as GROUP_MIGRATION
 from tests.support.golden_records import FILE as RECORDS
 from tests.support.golden_state import NEWEST, OLDEST, STATE_MEANINGS, STATE_RESPONSES
+from tests.support.group_messages import FILE as GROUP_MESSAGES
 from tests.support.profile_capture import DIRECTORY as PROFILES
 
 FRAMES = load_manifest()
@@ -53,7 +56,15 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         "java", "java41", "librdkafka", "raw", NEWEST, OLDEST
     }  # fmt: skip
     stored = {path for path in DIRECTORY.rglob("*") if path.is_file()} - {*PROFILES.iterdir()}
-    assert stored == {MANIFEST, RECORDS, COORDINATOR_KEYS, *(frame.path for frame in FRAMES)}
+    assert stored == {
+        MANIFEST,
+        RECORDS,
+        CONSUMER_GROUPS,
+        GROUP_MIGRATION,
+        COORDINATOR_KEYS,
+        GROUP_MESSAGES,
+        *(frame.path for frame in FRAMES),
+    }
 
 
 @every_frame

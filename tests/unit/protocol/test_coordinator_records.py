@@ -132,6 +132,13 @@ def test_the_types_of_a_topic_are_kafkas(table: RecordTable) -> None:
         (0, "LegacyOffsetCommit"),
         (1, "OffsetCommit"),
         (2, "GroupMetadata"),
+        (3, "ConsumerGroupMetadata"),
+        (4, "ConsumerGroupPartitionMetadata"),
+        (5, "ConsumerGroupMemberMetadata"),
+        (6, "ConsumerGroupTargetAssignmentMetadata"),
+        (7, "ConsumerGroupTargetAssignmentMember"),
+        (8, "ConsumerGroupCurrentMemberAssignment"),
+        (16, "ConsumerGroupRegularExpression"),
         (10, "ShareGroupMemberMetadata"),
         (11, "ShareGroupMetadata"),
         (12, "ShareGroupTargetAssignmentMetadata"),
@@ -201,8 +208,8 @@ def test_an_unknown_type_is_told_apart_from_broken_bytes() -> None:
 
 
 def test_an_unknown_type_is_no_error_of_its_value() -> None:
-    with pytest.raises(UnknownRecordTypeError, match="type 16 in __consumer_offsets"):
-        CONSUMER_OFFSETS.decode(b"\x00\x10", None)
+    with pytest.raises(UnknownRecordTypeError, match="type 17 in __consumer_offsets"):
+        CONSUMER_OFFSETS.decode(b"\x00\x11", None)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Sessions of members: a table of deadlines. It is soft state and is lost with the coordinator."""
 
-import heapq
-
 from attrs import frozen
+
+from kafka_groups.broker.coordinators.timers import Timers
 
 __all__ = ["MemberKey", "SessionTable"]
 
@@ -16,44 +16,29 @@ class MemberKey:
 
 
 class SessionTable:
-    """The deadline of every session.
-
-    Each heartbeat moves one deadline. The heap keeps outdated deadlines until they reach the top, so both steps are
-    cheap.
-    """
+    """The deadline of every session. Each heartbeat moves one of them."""
 
     def __init__(self) -> None:
-        self._deadlines_ms: dict[MemberKey, int] = {}
-        self._heap: list[tuple[int, MemberKey]] = []
+        self._timers: Timers[MemberKey] = Timers()
 
     def __len__(self) -> int:
-        return len(self._deadlines_ms)
+        return len(self._timers)
 
     def extend(self, key: MemberKey, deadline_ms: int) -> None:
         """Start a session, or move its deadline."""
-        if self._deadlines_ms.get(key) != deadline_ms:
-            self._deadlines_ms[key] = deadline_ms
-            heapq.heappush(self._heap, (deadline_ms, key))
+        self._timers.set(key, deadline_ms)
 
     def end(self, key: MemberKey) -> None:
         """Drop a session, if it exists."""
-        self._deadlines_ms.pop(key, None)
+        self._timers.cancel(key)
 
     def next_deadline_ms(self) -> int | None:
         """Return the time at which the next session times out, or None without sessions."""
-        while self._heap and self._is_overtaken(self._heap[0]):
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else None
+        return self._timers.next_deadline_ms()
 
     def take_expired(self, now_ms: int) -> list[MemberKey]:
         """End the sessions whose deadline has passed, earliest first."""
         expired = []
-        while (deadline_ms := self.next_deadline_ms()) is not None and deadline_ms <= now_ms:
-            _, key = heapq.heappop(self._heap)
-            self.end(key)
+        while (key := self._timers.take_due(now_ms)) is not None:
             expired.append(key)
         return expired
-
-    def _is_overtaken(self, entry: tuple[int, MemberKey]) -> bool:
-        deadline_ms, key = entry
-        return self._deadlines_ms.get(key) != deadline_ms

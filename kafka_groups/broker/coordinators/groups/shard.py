@@ -1,347 +1,388 @@
-"""One shard of the group coordinator: groups by id, and the operations on them.
+"""One shard of the group coordinator: groups of all types, each of which has its folder, and committed offsets.
 
 An operation is `(state, request, now_ms) → Result(response, records, effects)`. It validates first and then creates
 records. Only `replay` changes the groups themselves. An operation may directly change only soft state, which is lost
-when the coordinator moves: session deadlines, and the time at which a target assignment was last computed.
+when the coordinator moves, such as session deadlines.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from itertools import count
-from types import MappingProxyType
-from uuid import UUID
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
-from kafka_groups.broker.coordinators.groups.effects import (
-    DeleteShareState,
-    InitializeShareState,
-    ShareStateEffect,
-)
-from kafka_groups.broker.coordinators.groups.records import GroupEpoch, GroupRecord, TopicPartitions
-from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
-from kafka_groups.broker.coordinators.groups.share import operations, state_partitions
-from kafka_groups.broker.coordinators.groups.share.draft import Draft
-from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.members import (
-    MemberClient,
-    check_can_join,
-    check_member_epoch,
-    group_of_member,
-    validate,
-)
-from kafka_groups.broker.coordinators.groups.share.responses import heartbeat_response, leave_response
+from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
+from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
+from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
+from kafka_groups.broker.coordinators.groups.classic.replies import join_refused
+from kafka_groups.broker.coordinators.groups.consumer.classic_members import ClassicConsumers
+from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
+from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerSources
+from kafka_groups.broker.coordinators.groups.group_type import GroupListing, GroupType
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.migration import GroupMigration
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
+from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.retention import Expired, OffsetRetention, RetentionPolicy
+from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
+from kafka_groups.broker.coordinators.groups.records import GroupRecord
+from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources, classic_settings, consumer_rules
+from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
-from kafka_groups.broker.coordinators.result import Effect, Reply, Result
-from kafka_groups.broker.coordinators.shard import LogUpkeep
+from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.coordinators.shard import LogUpkeep, NoTransactions
+from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
-from kafka_groups.config.broker import ShareGroupConfig
-from kafka_groups.errors import BrokerError, GroupIdNotFoundError
-from kafka_groups.protocol.messages.share_group_heartbeat import (
-    JOIN_EPOCH,
-    LEAVE_EPOCH,
-    ShareGroupHeartbeatRequest,
-    ShareGroupHeartbeatResponse,
+from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.errors import GroupIdNotFoundError, GroupSubscribedToTopicError, IllegalGenerationError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
+from kafka_groups.protocol.messages.consumer_group_heartbeat import (
+    JOIN_GROUP_EPOCH,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
 )
+from kafka_groups.protocol.messages.describe_groups import DescribeGroupsResponseGroup
+from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupShard"]
 
-_SPARE_RECORDS = 1_000
-"""So many records more than two for each that is needed may stand in the log before it is compacted."""
+_MINUTE_MS = 60_000
+_GROUP_ID_NOT_FOUND_SINCE = 9
+"""Version of OffsetCommit from which a group that does not exist has an error of its own."""
+_GROUPS_AT_ONCE = _TOPICS_AT_ONCE = 200
+"""How many groups begin together after loading, and how many topics are looked for."""
 
 
-class GroupShard:
-    """Share groups and the sessions of their members.
+class GroupShard(NoTransactions):
+    """Groups and committed offsets.
 
     Args:
         topics: The current topics of the cluster.
-        config_of: Returns the effective configuration of a group id.
-        max_size: Maximum number of members in a group (`group.share.max.size`).
+        configs: Where the configuration of groups comes from.
+        settings: The settings of the broker.
+        sources: What operations take from outside.
         profile: The release that it acts as.
+
+    Attributes:
+        share: The share groups.
+        consumer: The consumer groups.
+        classic: The classic groups. A commit of offsets from outside of any group makes one.
+        offsets: The committed offsets.
     """
 
     def __init__(
         self,
         topics: TopicsImage,
-        config_of: Callable[[str], ShareGroupConfig],
-        max_size: int,
+        configs: GroupConfigSources,
+        settings: BrokerSettings,
+        sources: ClassicSources,
         profile: Profile = DEFAULT_PROFILE,
     ) -> None:
         self._topics = topics
-        self._config_of = config_of
-        self._max_size = max_size
-        self._profile = profile
-        self._groups: dict[str, ShareGroup] = {}
-        self._sessions = SessionTable()
-        self._target_computed_ms: dict[str, int] = {}
-        self._tokens = count(1)
-        self._deletions: Counter[str] = Counter()  # under way, by group
-        self._needed_records = 0
+        self.share = ShareGroups(topics, configs.share, settings.group_max_size, profile, sources.new_token)
+        rules = consumer_rules(configs, settings)
+        self.consumer = ConsumerGroups(topics, rules, ConsumerSources(sources.new_id, sources.wall_ms))
+        self.classic = ClassicGroups(classic_settings(settings), sources)
+        members = ClassicConsumers(self.consumer, topics, rules)
+        self._migration = GroupMigration(self.classic, self.consumer, members, rules, topics)
+        self.offsets = CommittedOffsets()
+        policy = RetentionPolicy(
+            settings.offsets_retention_minutes * _MINUTE_MS, settings.offsets_retention_check_interval_ms
+        )
+        self._retention = OffsetRetention(self.offsets, policy, self._expiry_base)
 
     def __repr__(self) -> str:
-        return f"<GroupShard: {len(self._groups)} groups, {len(self._sessions)} sessions>"
+        return f"<GroupShard: {self.share!r}, {self.consumer!r}, {self.classic!r}, {self.offsets!r}>"
 
-    @property
-    def groups(self) -> Mapping[str, ShareGroup]:
-        """The hard state: groups by id. Do not modify them."""
-        return MappingProxyType(self._groups)
+    def type_of(self, group_id: str) -> GroupType | None:
+        """Return the type of a group, or None if it does not exist."""
+        if group_id in self.share.groups:
+            return GroupType.SHARE
+        if group_id in self.consumer.groups:
+            return GroupType.CONSUMER
+        return GroupType.CLASSIC if group_id in self.classic.groups else None
 
-    def group(self, group_id: str) -> ShareGroup:
-        """Return one group. Do not modify it.
-
-        Raises:
-            GroupIdNotFoundError: The group does not exist.
-        """
-        group = self._groups.get(group_id)
-        if group is None:
-            raise GroupIdNotFoundError(f"Group {group_id} not found.")
-        return group
+    def listed(self) -> Iterator[GroupListing]:
+        """Return what ListGroups shows of the groups."""
+        for group in self.share.groups.values():
+            yield GroupListing(group.group_id, GroupType.SHARE, GroupType.SHARE, group.state)
+        for consumers in self.consumer.groups.values():
+            yield GroupListing(consumers.group_id, GroupType.CONSUMER, GroupType.CONSUMER, consumers.state)
+        for classic in self.classic.groups.values():
+            yield GroupListing(classic.group_id, GroupType.CLASSIC, classic.protocol_type or "", classic.state)
 
     # --------------------------------------------------------------------------------------- hard state
 
-    def replay(self, record: GroupRecord, offset: int = 0) -> None:
+    def replay(self, record: GroupRecord, offset: int, producer: Producer | None = None) -> None:
         """Apply a record to the state. The order of records with different keys does not matter."""
-        group = self._groups.setdefault(record.group_id, ShareGroup(record.group_id))
-        group.replay(record)
-        if group == ShareGroup(record.group_id):
-            del self._groups[record.group_id]
-            self._target_computed_ms.pop(record.group_id, None)
+        if producer is not None:
+            raise self.refused(producer)
+        if isinstance(record, OffsetCommitted):
+            self._replay_offset(record)
+        elif isinstance(record, ClassicGroupMetadata):
+            self.classic.replay(record)
+        elif isinstance(record, ConsumerGroupRecord):
+            self._replay_consumer(record)
+        else:
+            self.share.replay(record)
 
-    def loaded(self, now_ms: int, wall_ms: int = 0) -> Result[None, GroupRecord]:
-        """Start a new session for every member, and return what of share states is outstanding."""
-        for group in self._groups.values():
-            for member_id in group.members:
-                self._extend_session(group.group_id, member_id, now_ms)
-        forgotten = self.metadata_changed(now_ms, wall_ms)
-        effects = [effect for group in self._groups.values() for effect in self._outstanding(group)]
-        return Result(None, forgotten.records, tuple(effects))
+    def loaded(self, now_ms: int, wall_ms: int) -> Iterator[Result[None, GroupRecord]]:
+        """Start sessions of members, forget offsets of deleted topics, and return what is outstanding."""
+        self._retention.start(now_ms)
+        yield from self.share.loaded(now_ms)
+        yield from self.consumer.loaded(now_ms)
+        group_ids = iter(tuple(self.classic.groups))
+        while some := tuple(islice(group_ids, _GROUPS_AT_ONCE)):
+            self.classic.loaded(now_ms, some)
+            yield Result(None)
+        topics = iter(tuple(self.offsets.topics))
+        while some := tuple(islice(topics, _TOPICS_AT_ONCE)):
+            yield Result(None, self._offsets_of_deleted(some))
+
+    def metadata_changed(self, now_ms: int, wall_ms: int) -> Result[None, GroupRecord]:
+        """Forget what groups know of topics that no longer exist."""
+        shares = self.share.metadata_changed()
+        return Result(None, (*shares.records, *self._offsets_of_deleted(self.offsets.topics)), shares.effects)
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the time at which `expire` has something to do, or None."""
+        check_ms = self._retention.next_ms if self.classic.groups or self.consumer.groups else None
+        others = (self.share.next_deadline_ms(), self.consumer.next_deadline_ms(), self.classic.next_deadline_ms())
+        return min((each for each in (check_ms, *others) if each is not None), default=None)
+
+    def expire(self, now_ms: int, wall_ms: int) -> Result[None, GroupRecord]:
+        """Remove members whose session timed out, offsets that have expired, and groups that had no others."""
+        shares, consumers = self.share.expire(now_ms), self._migration.settled(self.consumer.expire(now_ms), now_ms)
+        classic = self.classic.expire(now_ms)
+        expired = self._retention.look(chain(self.classic.groups, self.consumer.groups), now_ms, wall_ms)
+        forgotten = [record for group in expired for record in self._forgotten(group)]
+        records = (*shares.records, *consumers.records, *classic.records, *forgotten)
+        return Result(None, records, classic.effects)
 
     def tidy(self, log: LogUpkeep, wall_ms: int) -> tuple[GroupRecord, ...]:
         """Compact the log when more than half of its records are not needed."""
-        if log.record_count > _SPARE_RECORDS + 2 * self._needed_records:
-            log.compact()
-            self._needed_records = log.record_count
+        log.compact_some()
         return ()
 
-    # --------------------------------------------------------------------------------------- operations
-
-    def heartbeat(
-        self, request: ShareGroupHeartbeatRequest, client: MemberClient, now_ms: int
-    ) -> Result[ShareGroupHeartbeatResponse, GroupRecord]:
-        """Handle a heartbeat: a member joins, stays or leaves.
+    def share_groups_with(self, group_id: str) -> ShareGroups:
+        """Return the share groups, for an operation on this one, whether or not it exists.
 
         Raises:
-            InvalidRequestError: The request is malformed.
-            GroupIdNotFoundError: The group does not exist, and the member is not joining.
-            UnknownMemberIdError: The group does not have the member, and the member is not joining.
-            FencedMemberEpochError: The epoch is neither the member's current epoch nor its previous one.
-            GroupMaxSizeReachedError: The group is full.
+            GroupIdNotFoundError: The group is of another type.
         """
-        validate(request)
-        group = self._groups.get(request.group_id)
-        if request.member_epoch == JOIN_EPOCH:
-            check_can_join(group, request.member_id, self._max_size)
-            return self._stay(group or self._new_group(request.group_id), request, client, now_ms)
-        group = group_of_member(group, request.group_id, request.member_id)
-        if request.member_epoch == LEAVE_EPOCH:
-            return self._leave(group, request.member_id)
-        check_member_epoch(group, request.member_id, request.member_epoch)
-        return self._stay(group, request, client, now_ms)
+        if self.type_of(group_id) not in {None, GroupType.SHARE}:
+            raise GroupIdNotFoundError(f"Group {group_id} is not a share group.")
+        return self.share
 
-    def next_deadline_ms(self) -> int | None:
-        """Return the time at which `expire` has something to do, or None if no group has members."""
-        return self._sessions.next_deadline_ms()
+    # ---------------------------------------------------------------------------------- consumer groups
 
-    def expire(self, now_ms: int) -> Result[tuple[MemberKey, ...], GroupRecord]:
-        """Remove the members whose session timed out. The response contains them."""
-        expired = self._sessions.take_expired(now_ms)
-        drafts: dict[str, Draft] = {}
-        for key in expired:
-            group = self._groups.get(key.group_id)
-            if group is not None and key.member_id in group.members:
-                draft = drafts.setdefault(key.group_id, Draft(group))
-                self._remove(draft, key.member_id)
-        return Result(tuple(expired), tuple(record for draft in drafts.values() for record in draft.records))
+    def consumer_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, client: MemberClient, version: int, now_ms: int
+    ) -> Result[ConsumerGroupHeartbeatResponse, GroupRecord]:
+        """Handle a heartbeat of a member of a consumer group. A classic group becomes one.
+
+        Raises:
+            BrokerError: As for `ConsumerGroups.heartbeat`.
+        """
+        type_ = self.type_of(request.group_id)
+        if type_ is GroupType.CLASSIC and request.member_epoch == JOIN_GROUP_EPOCH:
+            return self._migration.upgrade_and_beat(request, client, version, now_ms)
+        self._check_consumers(request.group_id)
+        return self._migration.settled(self.consumer.heartbeat(request, client, version, now_ms), now_ms)
+
+    def describe_consumer(self, group_id: str) -> Result[ConsumerGroupDescribeResponseGroup, GroupRecord]:
+        """Return what ConsumerGroupDescribe shows of a group.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist, or is of another type.
+        """
+        self._check_consumers(group_id)
+        return Result(self.consumer.describe(group_id))
+
+    def _check_consumers(self, group_id: str) -> None:
+        if self.type_of(group_id) not in {None, GroupType.CONSUMER}:
+            raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
+
+    # ----------------------------------------------------------------------------------- classic groups
+
+    def join(
+        self, request: JoinGroupRequest, client: MemberClient, version: int, now_ms: int
+    ) -> Result[JoinGroupResponse | None, GroupRecord]:
+        """Let a member join by the classic protocol. Errors are in the response."""
+        match self.type_of(request.group_id):
+            case GroupType.SHARE:
+                return Result(join_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, version))
+            case GroupType.CONSUMER:
+                return self._migration.join(request, client, version, now_ms)
+        joined = self.classic.join(request, client, version, now_ms)
+        return Result(joined.response, joined.records, joined.effects, joined.parked)
+
+    def sync(self, request: SyncGroupRequest, now_ms: int) -> Result[SyncGroupResponse | None, GroupRecord]:
+        """Give a member that speaks the classic protocol its assignment. Errors are in the response."""
+        if self.type_of(request.group_id) is GroupType.CONSUMER:
+            given = self._migration.members.sync(request, now_ms)
+            return Result(given.response, given.records)
+        synced = self.classic.sync(request, now_ms)
+        return Result(synced.response, synced.records, synced.effects, synced.parked)
+
+    def classic_heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Result[HeartbeatResponse, GroupRecord]:
+        """Keep the session of a member that speaks the classic protocol. Errors are in the response."""
+        is_of_consumers = self.type_of(request.group_id) is GroupType.CONSUMER
+        groups = self._migration.members if is_of_consumers else self.classic
+        answered = groups.heartbeat(request, now_ms)
+        return Result(answered.response, answered.records)
+
+    def leave(self, request: LeaveGroupRequest, version: int, now_ms: int) -> Result[LeaveGroupResponse, GroupRecord]:
+        """Remove members from a classic group or a consumer group. Errors are in the response, for each member."""
+        if self.type_of(request.group_id) is GroupType.CONSUMER:
+            return self._migration.settled(self.consumer.leave(request, version), now_ms)
+        return self.classic.leave(request, version, now_ms)
+
+    def describe_classic(self, group_id: str) -> Result[DescribeGroupsResponseGroup, GroupRecord]:
+        """Return what DescribeGroups shows of a group.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist, or is of another type.
+        """
+        if self.type_of(group_id) not in {None, GroupType.CLASSIC}:
+            raise GroupIdNotFoundError(f"Group {group_id} is not a classic group.")
+        return Result(self.classic.describe(group_id))
+
+    # ------------------------------------------------------------------------------------------ offsets
+
+    def commit_offsets(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        version: int,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        now_ms: int,
+    ) -> Result[None, GroupRecord]:
+        """Store offsets of a group. If they do not come from a member, a group that does not exist is made.
+
+        Raises:
+            GroupIdNotFoundError: The group is of another type; or it does not exist, from version 9 on.
+            IllegalGenerationError: The group does not exist, before version 9.
+            BrokerError: As for `ClassicGroups.check_commit`.
+        """
+        self._check_commit(group_id, committer, version, offsets, now_ms)
+        records = (OffsetCommitted(group_id, each.topic, each.partition, value) for each, value in offsets.items())
+        return Result(None, tuple(records))
+
+    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> Result[None, GroupRecord]:
+        """Check whether offsets may be fetched. Only members of consumer groups say who they are.
+
+        Raises:
+            BrokerError: As for `ConsumerGroups.check_fetch`.
+        """
+        if self.type_of(group_id) is GroupType.CONSUMER:
+            self.consumer.check_fetch(group_id, member_id, epoch)
+        return Result(None)
+
+    def fetch_offsets(
+        self, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> Result[tuple[CommittedOffset | None, ...], GroupRecord]:
+        """Return the offsets of some partitions: None where there is none, or no such group."""
+        return Result(tuple(self.offsets.get(group_id, partition) for partition in partitions))
+
+    def committed_partitions(self, group_id: str) -> Result[tuple[TopicPartition, ...], GroupRecord]:
+        """Return all partitions that a group has committed offsets for."""
+        of_group = self.offsets.of_group(group_id)
+        return Result(
+            tuple(TopicPartition(topic, number) for topic, of_topic in of_group.items() for number in of_topic)
+        )
+
+    def delete_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Result[None, GroupRecord]:
+        """Forget offsets of a group, as far as there are some.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist, or has no offsets because of its type.
+            NonEmptyGroupError: The group has members whose topics are not known.
+            GroupSubscribedToTopicError: Members subscribe to a topic.
+        """
+        groups: ClassicGroups | ConsumerGroups = self.consumer
+        if self.type_of(group_id) is not GroupType.CONSUMER:
+            groups = self.classic
+            self.classic.check_offset_delete(group_id)
+        for topic in {each.topic for each in partitions}:
+            if groups.is_subscribed(group_id, topic):
+                raise GroupSubscribedToTopicError
+        known = [each for each in partitions if self.offsets.get(group_id, each) is not None]
+        return Result(None, tuple(OffsetCommitted(group_id, each.topic, each.partition, None) for each in known))
 
     def delete_group(self, group_id: str) -> Result[None, GroupRecord]:
-        """Delete a group. If it has share state, that is deleted first.
+        """Delete a group and all that is stored of it.
 
         Raises:
             GroupIdNotFoundError: The group does not exist.
             NonEmptyGroupError: The group has members.
         """
-        draft = self._current(group_id)
-        deleting = operations.delete_group(draft)
-        if not deleting:
-            return Result(None, tuple(draft.records))
-        token = next(self._tokens)
-        effect = self._deletion(draft, deleting, deletes_group=True, token=token)
-        return Result(None, tuple(draft.records), (effect,), token)
-
-    def alter_start_offsets(
-        self, group_id: str, start_offsets: Mapping[tuple[UUID, int], int], names: Mapping[UUID, str]
-    ) -> Result[None, GroupRecord]:
-        """Begin the states of share-partitions afresh, with these start offsets. A group that does not exist is made.
-
-        Args:
-            group_id: The group.
-            start_offsets: Start offset by topic id and partition, which all exist.
-            names: The names of the topics.
-
-        Raises:
-            NonEmptyGroupError: The group has members.
-        """
-        known = self._groups.get(group_id)
-        draft = Draft(known or self._new_group(group_id))
-        operations.begin_restart(draft, _by_topic(start_offsets), names, is_new=known is None)
-        token = next(self._tokens)
-        effect = InitializeShareState(group_id, draft.group.epoch, start_offsets, restarts=True, token=token)
-        return Result(None, tuple(draft.records), (effect,), token)
-
-    def delete_start_offsets(self, group_id: str, topic_ids: Collection[UUID]) -> Result[frozenset[UUID], GroupRecord]:
-        """Delete the states of all share-partitions of topics. Returns the topics that had some.
-
-        Raises:
-            GroupIdNotFoundError: The group does not exist.
-            NonEmptyGroupError: The group has members.
-        """
-        draft = self._current(group_id)
-        deleting = operations.forget_topics(draft, topic_ids)
-        if not deleting:
-            return Result(frozenset(), tuple(draft.records))
-        token = next(self._tokens)
-        return Result(deleting, tuple(draft.records), (self._deletion(draft, deleting, token=token),), token)
-
-    def metadata_changed(self, now_ms: int, wall_ms: int = 0) -> Result[None, GroupRecord]:
-        """Forget the state of topics that no longer exist, group by group in the order in which they were created.
-
-        New topics and new partitions are noticed with a member's next heartbeat, as in Kafka.
-        """
-        drafts = [Draft(group) for group in self._groups.values() if self._has_deleted_topics(group)]
-        for draft in drafts:
-            state_partitions.drop_deleted_topics(draft, self._topics)
-        return Result(None, tuple(record for draft in drafts for record in draft.records))
-
-    def share_state_settled(self, effect: ShareStateEffect, error: BrokerError | None) -> Result[None, GroupRecord]:
-        """Take note of how an effect ended, and answer the request that waits for it."""
-        draft = Draft(self._groups.get(effect.group_id) or ShareGroup(effect.group_id))
-        if isinstance(effect, InitializeShareState):
-            effects = self._initialized(draft, effect, error)
-        else:
-            effects = self._deleted(draft, effect, error)
-        return Result(None, tuple(draft.records), effects)
+        if self.type_of(group_id) in {None, GroupType.SHARE}:
+            return self.share.delete_group(group_id)
+        deleted = self._deleted(group_id)
+        return Result(None, (*self.offsets.tombstones_of_group(group_id), *deleted))
 
     # ------------------------------------------------------------------------------------------ insides
 
-    def _stay(
-        self, group: ShareGroup, request: ShareGroupHeartbeatRequest, client: MemberClient, now_ms: int
-    ) -> Result[ShareGroupHeartbeatResponse, GroupRecord]:
-        config = self._config_of(group.group_id)
-        draft = Draft(group)
-        may_compute = self._may_compute_target(group, config, now_ms)
-        result = operations.heartbeat(draft, request, client, self._topics, may_compute_target=may_compute)
-        if result.computed_target:
-            self._target_computed_ms[group.group_id] = now_ms
-        self._sessions.extend(MemberKey(group.group_id, request.member_id), now_ms + config.session_timeout_ms)
-        effects = (*self._initializations(draft, result.initializing), *self._unfinished_deletion(draft))
-        return Result(heartbeat_response(request, result, config), tuple(draft.records), effects)
+    def _check_commit(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        version: int,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        now_ms: int,
+    ) -> None:
+        member_id, instance_id, epoch = committer.member_id, committer.group_instance_id, committer.generation
+        match self.type_of(group_id):
+            case GroupType.SHARE:
+                raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
+            case GroupType.CONSUMER:
+                partitions = [(of.topic_id, each.partition) for each, of in offsets.items() if of.topic_id is not None]
+                self.consumer.check_commit(group_id, member_id, epoch, version, partitions)
+            case GroupType.CLASSIC:
+                self.classic.check_commit(group_id, member_id, instance_id, epoch, now_ms)
+            case None if epoch >= 0:
+                if version >= _GROUP_ID_NOT_FOUND_SINCE:
+                    raise GroupIdNotFoundError(f"Group {group_id} not found.")
+                raise IllegalGenerationError
 
-    def _new_group(self, group_id: str) -> ShareGroup:
-        # The first member increases the epoch by one.
-        return ShareGroup(group_id, GroupEpoch(self._profile.first_share_group_epoch - 1, 0))
+    def _replay_offset(self, record: OffsetCommitted) -> None:
+        if record.value is not None and record.group_id not in self.consumer.groups:
+            self.classic.ensure(record.group_id)
+        self.offsets.replay(record)
 
-    def _remove(self, draft: Draft, member_id: str) -> None:
-        operations.remove(draft, member_id, self._topics, settles_empty=self._profile.settles_empty_share_groups)
+    def _replay_consumer(self, record: ConsumerGroupRecord) -> None:
+        """Apply a record of a consumer group. A group with offsets is a classic one before it, and after its end."""
+        group_id = record.group_id
+        self.consumer.replay(record)
+        if group_id in self.consumer.groups:
+            if record.value is not None:
+                self.classic.replay(ClassicGroupMetadata(group_id, None))
+        elif self.offsets.of_group(group_id):
+            self.classic.ensure(group_id)
 
-    def _leave(self, group: ShareGroup, member_id: str) -> Result[ShareGroupHeartbeatResponse, GroupRecord]:
-        draft = Draft(group)
-        self._remove(draft, member_id)
-        self._sessions.end(MemberKey(group.group_id, member_id))
-        return Result(leave_response(member_id), tuple(draft.records))
+    def _expiry_base(self, group_id: str, topic: str, committed: CommittedOffset) -> int | None:
+        if self.type_of(group_id) is GroupType.CONSUMER:
+            return None if self.consumer.is_subscribed(group_id, topic) else committed.commit_timestamp_ms
+        return self.classic.expiry_timestamp_base(group_id, topic, committed.commit_timestamp_ms)
 
-    def _may_compute_target(self, group: ShareGroup, config: ShareGroupConfig, now_ms: int) -> bool:
-        """Return whether the assignment interval of the group has passed. The first assignment never waits."""
-        computed_ms = self._target_computed_ms.get(group.group_id)
-        is_settled = self._profile.settles_empty_share_groups and not group.members
-        if computed_ms is None or is_settled:
-            return True
-        return now_ms >= computed_ms + config.assignment_interval_ms
+    def _forgotten(self, expired: Expired) -> tuple[GroupRecord, ...]:
+        is_over = expired.is_all and self._is_empty(expired.group_id)
+        return (*expired.records, *(self._deleted(expired.group_id) if is_over else ()))
 
-    def _extend_session(self, group_id: str, member_id: str, now_ms: int) -> None:
-        deadline_ms = now_ms + self._config_of(group_id).session_timeout_ms
-        self._sessions.extend(MemberKey(group_id, member_id), deadline_ms)
+    def _is_empty(self, group_id: str) -> bool:
+        if self.type_of(group_id) is GroupType.CONSUMER:
+            return not self.consumer.group(group_id).members
+        return self.classic.group(group_id).is_empty
 
-    # ------------------------------------------------------------------------------------------ share state
+    def _deleted(self, group_id: str) -> tuple[GroupRecord, ...]:
+        if self.type_of(group_id) is GroupType.CONSUMER:
+            return self.consumer.delete(group_id)
+        return self.classic.delete(group_id)
 
-    def _has_deleted_topics(self, group: ShareGroup) -> bool:
-        return any(self._topics.topic_by_id(topic_id) is None for topic_id in group.state_partitions.topic_names)
-
-    def _outstanding(self, group: ShareGroup) -> tuple[Effect, ...]:
-        """Return what of a group's share state is not settled, apart from topics that no longer exist."""
-        draft, known = Draft(group), group.state_partitions
-        existing = {id_: numbers for id_, numbers in known.initializing.items() if self._topics.topic_by_id(id_)}
-        return (*self._initializations(draft, existing), *self._unfinished_deletion(draft))
-
-    def _initializations(self, draft: Draft, partitions: TopicPartitions) -> tuple[Effect, ...]:
-        if not partitions:
-            return ()
-        group = draft.group
-        offsets = state_partitions.first_offsets(group.state_partitions, partitions)
-        return (InitializeShareState(group.group_id, group.epoch, offsets),)
-
-    def _unfinished_deletion(self, draft: Draft) -> tuple[Effect, ...]:
-        """Return the deletion of states that was begun, unless it is under way."""
-        topic_ids = draft.group.state_partitions.deleting.keys()
-        if not topic_ids or self._deletions[draft.group.group_id]:
-            return ()
-        return (self._deletion(draft, topic_ids),)
-
-    def _deletion(
-        self, draft: Draft, topic_ids: Collection[UUID], *, deletes_group: bool = False, token: int | None = None
-    ) -> DeleteShareState:
-        """Return the deletion of states. The log does not tell which partitions have some: then all are meant."""
-        group_id, known = draft.group.group_id, draft.group.state_partitions.deleting
-        topics = [(topic_id, self._topics.topic_by_id(topic_id)) for topic_id in topic_ids]
-        partitions = {id_: known[id_] or frozenset(range(topic.num_partitions)) for id_, topic in topics if topic}
-        self._deletions[group_id] += 1
-        return DeleteShareState(group_id, partitions, deletes_group=deletes_group, token=token)
-
-    def _current(self, group_id: str) -> Draft:
-        """Return a draft of a group without topics that no longer exist."""
-        draft = Draft(self.group(group_id))
-        state_partitions.drop_deleted_topics(draft, self._topics)
-        return draft
-
-    def _initialized(self, draft: Draft, effect: InitializeShareState, error: BrokerError | None) -> tuple[Effect, ...]:
-        partitions = _by_topic(effect.start_offsets)
-        if error is None:
-            state_partitions.finish_initialization(draft, partitions)
-        else:
-            state_partitions.give_up_initialization(draft, partitions)
-        return _answer(effect.token, error)
-
-    def _deleted(self, draft: Draft, effect: DeleteShareState, error: BrokerError | None) -> tuple[Effect, ...]:
-        self._deletions[effect.group_id] -= 1
-        self._deletions += Counter()  # without zeros
-        if error is not None:
-            return _answer(effect.token, error)  # the next heartbeat or request tries again
-        state_partitions.finish_deletion(draft, effect.partitions)
-        if not effect.deletes_group:
-            return _answer(effect.token, frozenset(effect.partitions))
-        state_partitions.drop_deleted_topics(draft, self._topics)
-        try:
-            deleting = operations.delete_group(draft)
-        except BrokerError as joined_meanwhile:
-            return _answer(effect.token, joined_meanwhile)
-        if not deleting:
-            return _answer(effect.token, None)
-        return (self._deletion(draft, deleting, deletes_group=True, token=effect.token),)
-
-
-def _by_topic(partitions: Collection[tuple[UUID, int]]) -> dict[UUID, frozenset[int]]:
-    numbers: dict[UUID, set[int]] = {}
-    for topic_id, partition in partitions:
-        numbers.setdefault(topic_id, set()).add(partition)
-    return {topic_id: frozenset(of_topic) for topic_id, of_topic in numbers.items()}
-
-
-def _answer(token: int | None, outcome: object) -> tuple[Effect, ...]:
-    return () if token is None else (Reply(token, outcome),)
+    def _offsets_of_deleted(self, topics: Collection[str]) -> tuple[OffsetCommitted, ...]:
+        deleted = [topic for topic in topics if self._topics.topic(topic) is None]
+        return tuple(record for topic in deleted for record in self.offsets.tombstones_of_topic(topic))

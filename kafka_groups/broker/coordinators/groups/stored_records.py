@@ -1,177 +1,52 @@
-"""A share group's records as Kafka stores them in `__consumer_offsets`, and back."""
+"""The records of all groups as Kafka stores them in `__consumer_offsets`, and back."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-from uuid import UUID
-
-from kafka_groups.broker.coordinators.groups.records import (
-    CurrentAssignment,
-    GroupEpoch,
-    GroupRecord,
-    MemberMetadata,
-    RecordKey,
-    ShareGroupCurrentMemberAssignment,
-    ShareGroupMemberMetadata,
-    ShareGroupMetadata,
-    ShareGroupStatePartitionMetadata,
-    ShareGroupTargetAssignmentMember,
-    ShareGroupTargetAssignmentMetadata,
-    StatePartitions,
-    TopicPartitions,
-    key_of,
-)
+from kafka_groups.broker.coordinators.groups.classic import stored_records as classic
+from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
+from kafka_groups.broker.coordinators.groups.consumer import stored_records as consumer
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
+from kafka_groups.broker.coordinators.groups.offsets import stored_records as offsets
+from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
+from kafka_groups.broker.coordinators.groups.records import GroupRecord
+from kafka_groups.broker.coordinators.groups.share import stored_records as share
 from kafka_groups.errors import UnknownRecordTypeError
-from kafka_groups.protocol.coordinator_records import share_group as stored
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
-from kafka_groups.types import TopicIdPartition
 
 __all__ = ["StoredGroupRecords"]
 
-_STABLE = 0
-
 
 class StoredGroupRecords:
-    """Encodes and decodes the records of share groups, for `InternalLog`."""
+    """Encodes and decodes the records of groups, for `InternalLog`."""
 
     topic = CONSUMER_OFFSETS.topic
 
-    def key_of(self, record: GroupRecord) -> RecordKey:
-        """Return the key under which compaction keeps the last record."""
-        return key_of(record)
-
     def encode(self, record: GroupRecord) -> tuple[bytes, bytes | None]:
         """Return the bytes of the key and the value. A tombstone has no value."""
-        return CONSUMER_OFFSETS.encode(CoordinatorRecord(_stored_key(record), _stored_value(record)))
+        return CONSUMER_OFFSETS.encode(_to_stored(record))
+
+    def most_bytes(self, record: GroupRecord) -> int:
+        """Return how many bytes the key and the value have together."""
+        key, value = self.encode(record)
+        return len(key) + len(value or b"")
 
     def decode(self, key: bytes, value: bytes | None) -> GroupRecord:
         """Return the record with this key and value.
 
         Raises:
-            UnknownRecordTypeError: The record is not one of a share group.
+            UnknownRecordTypeError: The record is of a type of group that is not built.
             MalformedRecordError: The bytes are not a record of their type and version.
         """
         record = CONSUMER_OFFSETS.decode(key, value)
-        found = _read(record.key, record.value)
+        readers = (share.from_stored, consumer.from_stored, offsets.from_stored, classic.from_stored)
+        found = next((found for read in readers if (found := read(record)) is not None), None)
         if found is None:
             raise UnknownRecordTypeError(self.topic, int.from_bytes(key[:2], "big"))
         return found
 
 
-# ---------------------------------------------------------------------------------------------- to Kafka's
-
-
-def _stored_key(record: GroupRecord) -> object:
-    match record:
-        case ShareGroupMemberMetadata(group_id, member_id):
-            return stored.ShareGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
-        case ShareGroupTargetAssignmentMember(group_id, member_id):
-            return stored.ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
-        case ShareGroupCurrentMemberAssignment(group_id, member_id):
-            return stored.ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
-        case ShareGroupMetadata(group_id):
-            return stored.ShareGroupMetadataKey(group_id=group_id)
-        case ShareGroupTargetAssignmentMetadata(group_id):
-            return stored.ShareGroupTargetAssignmentMetadataKey(group_id=group_id)
-        case ShareGroupStatePartitionMetadata(group_id):
-            return stored.ShareGroupStatePartitionMetadataKey(group_id=group_id)
-
-
-def _stored_value(record: GroupRecord) -> object | None:
-    match record:
-        case ShareGroupMemberMetadata(value=MemberMetadata() as member):
-            return stored.ShareGroupMemberMetadataValue(
-                rack_id=member.rack_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                subscribed_topic_names=member.subscribed_topic_names,
-            )
-        case ShareGroupMetadata(value=GroupEpoch() as group):
-            return stored.ShareGroupMetadataValue(epoch=group.epoch, metadata_hash=group.metadata_hash)
-        case ShareGroupTargetAssignmentMetadata(value=int() as epoch):
-            return stored.ShareGroupTargetAssignmentMetadataValue(assignment_epoch=epoch)
-        case ShareGroupTargetAssignmentMember(value=frozenset() as partitions):
-            return stored.ShareGroupTargetAssignmentMemberValue(topic_partitions=_by_topic(partitions))
-        case ShareGroupCurrentMemberAssignment(value=CurrentAssignment() as current):
-            return stored.ShareGroupCurrentMemberAssignmentValue(
-                member_epoch=current.member_epoch,
-                previous_member_epoch=current.previous_member_epoch,
-                state=_STABLE,
-                assigned_partitions=_by_topic(current.partitions),
-            )
-        case ShareGroupStatePartitionMetadata(value=StatePartitions() as state):
-            return _stored_state(state)
-    return None
-
-
-def _stored_state(state: StatePartitions) -> stored.ShareGroupStatePartitionMetadataValue:
-    return stored.ShareGroupStatePartitionMetadataValue(
-        initializing_topics=_with_names(state.initializing, state.topic_names),
-        initialized_topics=_with_names(state.initialized, state.topic_names),
-        deleting_topics=tuple(
-            stored.DeletingTopic(topic_id=topic_id, topic_name=state.topic_names[topic_id])
-            for topic_id in sorted(state.deleting)
-        ),
-    )
-
-
-def _with_names(topics: TopicPartitions, names: Mapping[UUID, str]) -> tuple[stored.StateTopic, ...]:
-    return tuple(
-        stored.StateTopic(topic_id=topic_id, topic_name=names[topic_id], partitions=tuple(sorted(topics[topic_id])))
-        for topic_id in sorted(topics)
-    )
-
-
-def _by_topic(partitions: Iterable[TopicIdPartition]) -> tuple[stored.AssignedTopic, ...]:
-    numbers: dict[UUID, list[int]] = {}
-    for each in partitions:
-        numbers.setdefault(each.topic_id, []).append(each.partition)
-    return tuple(
-        stored.AssignedTopic(topic_id=topic_id, partitions=tuple(sorted(numbers[topic_id])))
-        for topic_id in sorted(numbers)
-    )
-
-
-# -------------------------------------------------------------------------------------------- from Kafka's
-
-
-def _read(key: Any, value: Any) -> GroupRecord | None:
-    match key:
-        case stored.ShareGroupMemberMetadataKey():
-            return ShareGroupMemberMetadata(key.group_id, key.member_id, value and _member(value))
-        case stored.ShareGroupTargetAssignmentMemberKey():
-            partitions = value and _partitions(value.topic_partitions)
-            return ShareGroupTargetAssignmentMember(key.group_id, key.member_id, partitions)
-        case stored.ShareGroupCurrentMemberAssignmentKey():
-            return ShareGroupCurrentMemberAssignment(key.group_id, key.member_id, value and _current(value))
-        case stored.ShareGroupMetadataKey():
-            return ShareGroupMetadata(key.group_id, value and GroupEpoch(value.epoch, value.metadata_hash))
-        case stored.ShareGroupTargetAssignmentMetadataKey():
-            return ShareGroupTargetAssignmentMetadata(key.group_id, value and value.assignment_epoch)
-        case stored.ShareGroupStatePartitionMetadataKey():
-            return ShareGroupStatePartitionMetadata(key.group_id, value and _state(value))
-    return None
-
-
-def _member(value: stored.ShareGroupMemberMetadataValue) -> MemberMetadata:
-    return MemberMetadata(value.client_id, value.client_host, value.subscribed_topic_names, value.rack_id)
-
-
-def _current(value: stored.ShareGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
-    return CurrentAssignment(value.member_epoch, value.previous_member_epoch, _partitions(value.assigned_partitions))
-
-
-def _state(value: stored.ShareGroupStatePartitionMetadataValue) -> StatePartitions:
-    """The partitions of topics that are being deleted are not stored."""
-    with_partitions = (*value.initializing_topics, *value.initialized_topics)
-    names = {topic.topic_id: topic.topic_name for topic in with_partitions}
-    return StatePartitions(
-        initializing={topic.topic_id: frozenset(topic.partitions) for topic in value.initializing_topics},
-        initialized={topic.topic_id: frozenset(topic.partitions) for topic in value.initialized_topics},
-        deleting={topic.topic_id: frozenset() for topic in value.deleting_topics},
-        topic_names=names | {topic.topic_id: topic.topic_name for topic in value.deleting_topics},
-    )
-
-
-def _partitions(topics: Iterable[stored.AssignedTopic]) -> frozenset[TopicIdPartition]:
-    return frozenset(TopicIdPartition(topic.topic_id, number) for topic in topics for number in topic.partitions)
+def _to_stored(record: GroupRecord) -> CoordinatorRecord:
+    if isinstance(record, OffsetCommitted):
+        return offsets.to_stored(record)
+    if isinstance(record, ClassicGroupMetadata):
+        return classic.to_stored(record)
+    return consumer.to_stored(record) if isinstance(record, ConsumerGroupRecord) else share.to_stored(record)

@@ -1,5 +1,6 @@
 """The coordinator's view of the cluster's topics."""
 
+from collections.abc import Iterable
 from typing import Protocol
 from uuid import UUID
 
@@ -28,10 +29,19 @@ class TopicImage(Protocol):
 class TopicsImage(Protocol):
     """The topics of the cluster. `ClusterMetadata` implements this."""
 
+    @property
+    def version(self) -> int:
+        """A number that changes when a topic does."""
+        ...
+
     def topic(self, name: str) -> TopicImage | None:
         """Return the topic with that name."""
         ...
 
     def topic_by_id(self, topic_id: UUID) -> TopicImage | None:
         """Return the topic with that id."""
+        ...
+
+    def topics(self) -> Iterable[TopicImage]:
+        """Return all topics."""
         ...

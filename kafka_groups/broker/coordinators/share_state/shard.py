@@ -4,15 +4,22 @@ An operation validates first and then returns records. Only `replay` changes the
 changes directly is soft: how many updates have followed the last snapshot of a state.
 """
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 from uuid import UUID
 
 from attrs import frozen
 
 from kafka_groups.broker.coordinators.result import Result
-from kafka_groups.broker.coordinators.shard import LogUpkeep
+from kafka_groups.broker.coordinators.shard import LogUpkeep, NoTransactions
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
-from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, InvalidRequestError
+from kafka_groups.broker.log.entries import Producer
+from kafka_groups.errors import (
+    FencedLeaderEpochError,
+    FencedStateEpochError,
+    InvalidRequestError,
+    UnknownTopicOrPartitionError,
+)
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import (
     ShareSnapshotKey,
@@ -22,13 +29,13 @@ from kafka_groups.protocol.coordinator_records.share_group_state import (
 )
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT, StateBatch
 
-__all__ = ["ShareStateShard", "StateWrite", "no_state"]
+__all__ = ["ShareStateShard", "StateWrite"]
 
 _FIRST_LEADER_EPOCH = 0
 _SPARE_RECORDS = 1_000
 """So many records more than two for each state may stand in the log before a state gets a snapshot out of turn."""
-_PRUNED_AT_ONCE = 2_000
-"""Records that are not needed any more are deleted when there are so many of them."""
+_PRUNED_AT_ONCE = 600
+"""Records that are not needed any more are deleted when there are so many of them: more than follow one snapshot."""
 
 
 class ExistingTopics(Protocol):
@@ -58,7 +65,7 @@ class StateWrite:
     batches: tuple[StateBatch, ...]
 
 
-class ShareStateShard:
+class ShareStateShard(NoTransactions):
     """The states of some share-partitions.
 
     Args:
@@ -90,8 +97,10 @@ class ShareStateShard:
 
     # ----------------------------------------------------------------------------------------- hard state
 
-    def replay(self, record: CoordinatorRecord, offset: int) -> None:
+    def replay(self, record: CoordinatorRecord, offset: int, producer: Producer | None = None) -> None:
         """Apply a record of the log."""
+        if producer is not None:
+            raise self.refused(producer)
         key, value = _key_of(record), record.value
         if value is None:
             for table in (self._states, self._updates, self._snapshots):
@@ -104,15 +113,15 @@ class ShareStateShard:
             self._states[key].take_update(value)
             self._updates[key] = self._updates.get(key, 0) + 1
 
-    def loaded(self, now_ms: int, wall_ms: int) -> Result[None, CoordinatorRecord]:
+    def loaded(self, now_ms: int, wall_ms: int) -> Iterator[Result[None, CoordinatorRecord]]:
         """Delete the states of topics that were deleted in the meantime."""
-        return self.metadata_changed(now_ms, wall_ms)
+        yield self.metadata_changed(now_ms, wall_ms)
 
     def next_deadline_ms(self) -> int | None:
         """Return None: nothing expires."""
         return None
 
-    def expire(self, now_ms: int) -> Result[None, CoordinatorRecord]:
+    def expire(self, now_ms: int, wall_ms: int) -> Result[None, CoordinatorRecord]:
         """Do nothing: nothing expires."""
         return Result(None)
 
@@ -156,6 +165,7 @@ class ShareStateShard:
 
         Raises:
             InvalidRequestError: The state is not initialised.
+            UnknownTopicOrPartitionError: The topic does not exist any more.
             FencedLeaderEpochError: A leader with a newer epoch has read the state.
         """
         state = self._known(key)
@@ -172,6 +182,7 @@ class ShareStateShard:
 
         Raises:
             InvalidRequestError: The state is not initialised.
+            UnknownTopicOrPartitionError: The topic does not exist any more.
             FencedLeaderEpochError: A leader with a newer epoch has read the state.
             FencedStateEpochError: The state has a newer epoch.
         """
@@ -207,7 +218,9 @@ class ShareStateShard:
     def _known(self, key: StateKey) -> SharePartitionState:
         state = self._states.get(key)
         if state is None:
-            raise no_state(key)
+            raise InvalidRequestError(f"The share-partition {key[0]}:{key[1]}-{key[2]} has no state.")
+        if self._topics.topic_by_id(key[1]) is None:
+            raise UnknownTopicOrPartitionError(f"The topic with id {key[1]} does not exist.")
         return state
 
     def _record_of(
@@ -259,11 +272,6 @@ def _snapshot_of(state: SharePartitionState, epoch: int, create_ms: int, write_m
 def _check_leader(state: SharePartitionState, leader_epoch: int) -> None:
     if leader_epoch < state.fence_epoch:
         raise FencedLeaderEpochError(f"Leader epoch {leader_epoch} is older than {state.fence_epoch}.")
-
-
-def no_state(key: StateKey) -> InvalidRequestError:
-    """Return the error of a share-partition whose state is not initialised."""
-    return InvalidRequestError(f"The share-partition {key[0]}:{key[1]}-{key[2]} has no state.")
 
 
 def _fenced_state(state_epoch: int, known: SharePartitionState) -> FencedStateEpochError:

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.broker.api import describe_share_group_offsets
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.groups.share.members import MemberClient
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_share_group_offsets import (

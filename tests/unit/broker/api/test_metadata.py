@@ -71,6 +71,12 @@ async def test_topics_by_id() -> None:
         assert refused.error_code is ErrorCode.INVALID_REQUEST
 
 
+async def test_an_unknown_id_is_returned_without_the_name_beside_it() -> None:
+    wanted = MetadataRequestTopic(name="a", topic_id=UUID(int=4))
+    (topic,) = (await broker_with(("a", 1)).ask(MetadataRequest(topics=(wanted,)), 13)).topics
+    assert (topic.error_code, topic.name, topic.topic_id) == (ErrorCode.UNKNOWN_TOPIC_ID, None, UUID(int=4))
+
+
 async def test_a_topic_with_neither_name_nor_id() -> None:
     request = MetadataRequest(topics=(MetadataRequestTopic(),))
     (topic,) = (await HandlerBroker().ask(request, 13)).topics

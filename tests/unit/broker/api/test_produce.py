@@ -3,6 +3,7 @@ from uuid import UUID
 
 import pytest
 
+from kafka_groups.broker.runtime.turns import Turns
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -158,11 +159,12 @@ async def test_an_append_wakes_those_who_wait_for_the_partition() -> None:
     broker = HandlerBroker()
     topic = broker.metadata.create_topic("t")
     log = broker.log("t")
-    waiting = asyncio.ensure_future(
-        broker.services.purgatory.wait(
-            [TopicIdPartition(topic.topic_id, 0)], lambda: log.end_offset > 0, broker.clock.now_ms() + 60_000
-        )
-    )
+
+    async def has_records() -> bool:
+        return log.end_offset > 0
+
+    partition, deadline_ms = TopicIdPartition(topic.topic_id, 0), broker.clock.now_ms() + 60_000
+    waiting = asyncio.ensure_future(broker.services.purgatory.wait([partition], has_records, deadline_ms, Turns()))
     await asyncio.sleep(0)
     await broker.ask(produce(topic_id=topic.topic_id))
     assert await waiting

@@ -13,7 +13,7 @@ from kafka_groups.protocol.coordinator_records.share_group_state import (
     ShareUpdateKey,
     ShareUpdateValue,
 )
-from kafka_groups.protocol.record_builder import NewRecord, build_batch
+from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch, build_control_batch
 
 TOPIC = UUID(int=7)
 LARGE = 1_000_000
@@ -90,11 +90,18 @@ def test_deleted_records_are_gone_whether_they_were_bytes_or_not(*, is_read_firs
 
 def test_records_of_unknown_types_are_left_out_and_records_without_key_refused() -> None:
     log = log_of()
-    log.append(build_batch([NewRecord(key=b"\x00\x63", value=b"?")]), 0, 0)
+    log.append_as_is(build_batch([NewRecord(key=b"\x00\x63", value=b"?")], log.end_offset))
     assert log.slice(0) == ([], 1)
-    log.append(build_batch([NewRecord(value=b"?")]), 0, 0)
+    log.append_as_is(build_batch([NewRecord(value=b"?")], log.end_offset))
     with pytest.raises(MalformedRecordError, match="no key"):
         log.slice(1)
+
+
+def test_only_a_coordinator_appends() -> None:
+    log = log_of(1)
+    with pytest.raises(TypeError, match="Only a coordinator writes to __share_group_state"):
+        log.append(build_batch([NewRecord(key=b"k", value=b"v")]), 0, 0)
+    assert log.end_offset == 1
 
 
 def test_records_never_wait_without_bound() -> None:
@@ -110,22 +117,98 @@ def test_a_store_has_the_log_of_an_internal_topic_even_if_a_reader_was_first() -
     assert store.internal(TOPIC, 0, SHARE_GROUP_STATE) is store.get(TOPIC, 0) is log
 
 
+def keyed(partition: int, start: int | None) -> CoordinatorRecord:
+    key = ShareUpdateKey(group_id="g", topic_id=TOPIC, partition=partition)
+    value = None if start is None else ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=start)
+    return CoordinatorRecord(key, value)
+
+
+def starts(log: InternalLog[CoordinatorRecord]) -> list[tuple[int, int | None]]:
+    """Offset and start offset of each record."""
+    return [(offset, getattr(each.value, "start_offset", None)) for offset, each in log.records()]
+
+
+def compact(log: InternalLog[CoordinatorRecord]) -> int:
+    """Compact the log if that is due; the steps that it took."""
+    log.compact_some()
+    steps = 1
+    while log._compaction is not None:
+        log.compact_some()
+        steps += 1
+    return steps
+
+
 @pytest.mark.parametrize("is_read_first", [False, True])
 def test_compaction_keeps_the_last_record_of_each_key_with_its_offset(*, is_read_first: bool) -> None:
-    log = InternalLog(SHARE_GROUP_STATE)
+    log = InternalLog(SHARE_GROUP_STATE, spare_records=0)
     for partition, start in ((0, 1), (1, 2), (0, 3), (2, 4), (1, None)):
-        key = ShareUpdateKey(group_id="g", topic_id=TOPIC, partition=partition)
-        value = None if start is None else ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=start)
-        log.append_records([CoordinatorRecord(key, value)], 3, 1_000 + log.end_offset)
+        log.append_records([keyed(partition, start)], 3, 1_000 + log.end_offset)
         if is_read_first:
             log.read(0, LARGE)
-    log.compact()
+    compact(log)
     assert (log.record_count, log.log_start_offset, log.end_offset) == (2, 0, 5)
-    kept = list(log.records())
-    assert [(offset, getattr(each.value, "start_offset", None)) for offset, each in kept] == [(2, 3), (3, 4)]
+    assert starts(log) == [(2, 3), (3, 4)]
     assert log.slice(4) == ([], 5)
     found = log.offset_for_timestamp(1_003)
     assert found is not None
     assert (found.offset, found.timestamp_ms, found.leader_epoch) == (3, 1_003, 3)
     log.append_records([record(5)], 4, 2_000)
     assert list(log.records())[-1] == (5, record(5))
+
+
+def test_one_step_of_compaction_handles_a_few_records() -> None:
+    log = InternalLog(SHARE_GROUP_STATE, spare_records=4_999)
+    for number in range(5_000):
+        log.append_records([keyed(0, number)], 3, 0)
+        log.compact_some()
+    assert compact(log) == pytest.approx(2 * 5_000 / 50, abs=2)
+    assert starts(log) == [(4_999, 4_999)]
+    assert compact(log) == 1  # nothing is due
+
+
+@pytest.mark.parametrize("records", [1, 10, 200])
+def test_a_log_does_not_outgrow_its_compaction(records: int) -> None:
+    log = InternalLog(SHARE_GROUP_STATE, spare_records=100)
+    longest = 0
+    for number in range(20_000 // records):
+        log.append_records([keyed(each, number) for each in range(records)], 0, 0)
+        log.compact_some()
+        longest = max(longest, log.record_count)
+    assert longest <= 3 * (100 + 2 * records)
+
+
+def test_what_is_appended_during_a_pass_is_left_to_the_next() -> None:
+    log = InternalLog(SHARE_GROUP_STATE, spare_records=0)
+    for number in range(600):
+        log.append_records([keyed(number % 2, number)], 3, 0)
+    log.compact_some()
+    log.append_records([keyed(0, None), keyed(1, 601)], 3, 0)
+    assert log.read(600, LARGE).records  # what has become bytes meanwhile stays behind the rest
+    compact(log)
+    assert starts(log) == [(598, 598), (599, 599), (600, None), (601, 601)]
+    log.append_records([keyed(1, number) for number in range(602, 610)], 3, 0)
+    compact(log)
+    assert starts(log) == [(609, 609)]
+
+
+def test_a_pass_ends_early_when_records_are_deleted() -> None:
+    log = log_of(*[1] * 3_000)
+    log.compact_some()
+    log.delete_records(2_999)
+    assert compact(log) == 1
+    assert starts(log) == [(2_999, 2_999)]
+
+
+def test_batches_of_transactions_and_of_other_epochs_stay_apart() -> None:
+    log = InternalLog(SHARE_GROUP_STATE, spare_records=0)
+    log.append_records([keyed(0, 0), keyed(1, 1)], 3, 0)
+    transactional = BatchOptions(producer_id=7, is_transactional=True, leader_epoch=3)
+    log.append_as_is(build_batch([NewRecord(b"v", b"k")], 2, transactional))
+    log.append_as_is(build_control_batch(3, is_commit=True, producer_id=7))
+    log.append_records([keyed(0, 4), keyed(2, 5)], 4, 0)
+    compact(log)
+    batches = log.read(0, LARGE).batches
+    assert [(each.base_offset, each.last_offset, each.leader_epoch) for each in batches] == [
+        (1, 1, 3), (2, 2, 3), (3, 3, -1), (4, 5, 4)
+    ]  # fmt: skip
+    assert [each.is_transactional for each in batches] == [False, True, True, False]

@@ -2,7 +2,7 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchSessions, FetchTarget
+from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchSessions, FetchTarget, targets
 from kafka_groups.errors import (
     FetchSessionIdNotFoundError,
     FetchSessionTopicIdError,
@@ -39,7 +39,8 @@ def request(session_id: int, epoch: int, offsets: dict[int, int], forget: tuple[
 def plan_of(
     sessions: FetchSessions, wanted: FetchRequest, *, topic_ids: bool = True, slots: int = 10, now_ms: int = 0
 ) -> FetchPlan:
-    return sessions.plan(wanted, uses_topic_ids=topic_ids, max_sessions=slots, now_ms=now_ms)
+    listed = {target.key: target for target in targets(wanted)}
+    return sessions.plan(wanted, listed, uses_topic_ids=topic_ids, max_sessions=slots, now_ms=now_ms)
 
 
 def offsets_of(plan: FetchPlan) -> dict[int, int]:
@@ -57,7 +58,7 @@ def answer(
 
 
 def told(plan: FetchPlan, *answers: tuple[FetchTarget, PartitionData]) -> list[int]:
-    return [data.partition_index for _, data in plan.to_tell(answers)]
+    return [data.partition_index for target, data in answers if plan.must_tell(target, data)]
 
 
 def test_a_session_carries_on_what_the_client_does_not_repeat() -> None:

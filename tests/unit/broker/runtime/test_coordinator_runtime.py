@@ -2,29 +2,22 @@
 
 import random
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 from uuid import UUID
 
 import pytest
-from attrs import frozen
 
 from kafka_groups.broker.coordinators.internal_topic import internal_topics
-from kafka_groups.broker.coordinators.result import Effect, Reply, Result
-from kafka_groups.broker.coordinators.shard import LogUpkeep
+from kafka_groups.broker.coordinators.result import Reply, Result
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
-from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.metadata.delta import MetadataDelta
-from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
-from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, RuntimeParts, ShardAddress
+from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
 from kafka_groups.broker.runtime.outcome import Outcome
 from kafka_groups.config.broker import broker_settings
 from kafka_groups.errors import (
-    BrokerError,
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
     GroupIdNotFoundError,
@@ -32,164 +25,21 @@ from kafka_groups.errors import (
     NotCoordinatorError,
 )
 from kafka_groups.protocol.messages.share_state import StateBatch
-from kafka_groups.testing.clock import ManualClock
-from kafka_groups.types import TopicPartition, random_uuid
-from tests.support.coordinators import Turns
+from kafka_groups.types import random_uuid
 from tests.support.share_state import ShareStates, cluster_of
+from tests.unit.broker.runtime.scenes import (
+    TOPIC,
+    Brokers,
+    Number,
+    Numbers,
+    SlowLog,
+    Wish,
+    error_of,
+    error_of_or_none,
+    is_pending,
+)
 
-TOPIC = "__numbers"
 STATE_TOPIC_ID = random_uuid(random.Random(3))
-
-
-@frozen
-class Number:
-    """A record: a name has a value."""
-
-    name: str
-    value: int | None
-
-
-class NumberCodec:
-    """Numbers as bytes."""
-
-    topic = TOPIC
-
-    def key_of(self, record: Number) -> str:
-        return record.name
-
-    def encode(self, record: Number) -> tuple[bytes, bytes | None]:
-        return record.name.encode(), None if record.value is None else str(record.value).encode()
-
-    def decode(self, key: bytes, value: bytes | None) -> Number:
-        return Number(key.decode(), None if value is None else int(value))
-
-
-@frozen
-class Wish(Effect):
-    """An effect."""
-
-    name: str
-
-
-class Numbers:
-    """A shard of numbers by name."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, int] = {}
-        self.deadline_ms: int | None = None
-        self.was_loaded = False
-
-    def replay(self, record: Number, offset: int) -> None:
-        if record.value is None:
-            self.values.pop(record.name, None)
-        else:
-            self.values[record.name] = record.value
-
-    def loaded(self, now_ms: int, wall_ms: int) -> Result[None, Number]:
-        self.was_loaded = True
-        outstanding = tuple(Wish(name) for name, value in self.values.items() if value < 0)
-        return Result(None, (), outstanding)
-
-    def metadata_changed(self, now_ms: int, wall_ms: int) -> Result[None, Number]:
-        return self.put("changed", 1)
-
-    def next_deadline_ms(self) -> int | None:
-        return self.deadline_ms
-
-    def expire(self, now_ms: int) -> Result[None, Number]:
-        self.deadline_ms = None
-        return self.put("expired", now_ms)
-
-    def tidy(self, log: LogUpkeep, wall_ms: int) -> tuple[Number, ...]:
-        return ()
-
-    def put(self, name: str, value: int) -> Result[None, Number]:
-        return Result(None, (Number(name, value),))
-
-    def get(self, name: str) -> Result[int, Number]:
-        if name not in self.values:
-            raise GroupIdNotFoundError(name)
-        return Result(self.values[name])
-
-
-class SlowLog(InternalLog[Number]):
-    """A log that commits when it is told to, or refuses records."""
-
-    def __init__(self) -> None:
-        super().__init__(NumberCodec())
-        self.committed = 0
-        self.commits_at_once = True
-        self.refuses = False
-
-    @property
-    def committed_offset(self) -> int:
-        return self.end_offset if self.commits_at_once else self.committed
-
-    def append_records(self, records: Any, leader_epoch: int, wall_ms: int) -> int:
-        if self.refuses:
-            raise CoordinatorNotAvailableError
-        return super().append_records(records, leader_epoch, wall_ms)
-
-
-class Brokers:
-    """Brokers with a runtime each, over one topic of two partitions."""
-
-    def __init__(self, count: int = 2) -> None:
-        self.metadata = cluster_of(count)
-        self.turns = Turns()
-        self.clock = ManualClock()
-        self.logs = {0: SlowLog(), 1: SlowLog()}
-        self.performed: list[tuple[Effect, ShardAddress]] = []
-        self.runtimes = [CoordinatorRuntime(node_id, self.parts()) for node_id in range(count)]
-        for runtime in self.runtimes:
-            self.metadata.on_change(partial(_follow, runtime))
-        self.metadata.create_topic(TOPIC, 2)
-        self.move(0, 0)
-        self.move(1, 0)
-
-    def parts(self) -> RuntimeParts[Numbers]:
-        return RuntimeParts(
-            TOPIC,
-            lambda _topic_id, index: self.logs[index],
-            Numbers,
-            lambda effect, address: self.performed.append((effect, address)),
-            self.clock,
-            lambda call: self.turns.later(0, call),
-        )
-
-    def move(self, index: int, node_id: int) -> None:
-        self.metadata.move_leader(TopicPartition(TOPIC, index), node_id)
-
-    def run(self, operation: Callable[[Numbers], Result[Any, Number]], node_id: int = 0, **rest: Any) -> Outcome[Any]:
-        outcome: Outcome[Any] = Outcome()
-        self.runtimes[node_id].run(0, operation, outcome, **rest)
-        return outcome
-
-    def put(self, name: str, value: int, node_id: int = 0) -> Outcome[Any]:
-        return self.run(lambda shard: shard.put(name, value), node_id)
-
-    def get(self, name: str, node_id: int = 0) -> Outcome[Any]:
-        return self.run(lambda shard: shard.get(name), node_id)
-
-
-def _follow(runtime: CoordinatorRuntime[Numbers], image: MetadataImage, _delta: MetadataDelta) -> None:
-    runtime.follow(image)
-
-
-def error_of(outcome: Outcome[Any]) -> type[BrokerError]:
-    with pytest.raises(BrokerError) as raised:
-        outcome.now()
-    return raised.type
-
-
-def is_pending(outcome: Outcome[Any]) -> bool:
-    try:
-        outcome.now()
-    except RuntimeError:
-        return True
-    except BrokerError:
-        return False
-    return False
 
 
 class TestLeading:
@@ -227,6 +77,10 @@ class TestLeading:
         brokers = Brokers()
         assert error_of(brokers.get("a")) is GroupIdNotFoundError
         assert brokers.logs[0].end_offset == 0
+
+
+def are_postponed() -> bool:
+    return FULL_COLLECTIONS.is_postponed
 
 
 class TestLoading:
@@ -267,6 +121,20 @@ class TestLoading:
         assert error_of(brokers.get("n0", 1)) is NotCoordinatorError
         assert brokers.get("n1999", 0).now() == 1_999
 
+    @pytest.mark.parametrize("end", ["loaded", "moved", "stopped", "killed"])
+    def test_full_collections_are_postponed_while_it_takes(self, end: str) -> None:
+        brokers = self.brokers_with(2_000)
+        brokers.turns.turn()
+        brokers.turns.turn()
+        assert are_postponed()
+        if end == "moved":
+            brokers.move(0, 0)
+        elif end != "loaded":
+            brokers.runtimes[1].stop(answers=end == "stopped")
+            assert not are_postponed(), "there may be no more turns"
+        brokers.turns.run()
+        assert not are_postponed()
+
     def test_what_was_outstanding_is_performed_by_the_next(self) -> None:
         brokers = Brokers()
         brokers.put("open", -1)
@@ -276,13 +144,42 @@ class TestLoading:
         [(effect, _address)] = brokers.performed
         assert effect == Wish("open")
 
+    def test_a_large_state_begins_with_a_part_in_each_turn(self) -> None:
+        brokers = self.brokers_with(0)
+        for number in range(10):
+            brokers.put(f"n{number}", -number, 1)
+        brokers.move(0, 0)
+        for _ in range(5):
+            assert brokers.turns.turn()
+            assert error_of(brokers.get("n9")) is CoordinatorLoadInProgressError
+            assert brokers.performed == []
+        brokers.turns.run()
+        assert brokers.get("n9").now() == -9
+        assert [effect for effect, _ in brokers.performed] == [Wish(f"n{number}") for number in range(1, 10)]
 
-def error_of_or_none(outcome: Outcome[Any]) -> type[BrokerError] | None:
-    try:
-        outcome.now()
-    except BrokerError as error:
-        return type(error)
-    return None
+    def test_a_state_that_has_begun_in_part_begins_anew_when_topics_are_deleted(self) -> None:
+        brokers = self.brokers_with(0)
+        for number in range(10):
+            brokers.put(f"n{number}", -number, 1)
+        brokers.move(0, 0)
+        brokers.turns.turn()
+        brokers.turns.turn()
+        begun = brokers.runtimes[0]._led[0].shard
+        begun.values["n1"] = 1
+        brokers.runtimes[0].topics_deleted()
+        brokers.turns.run()
+        assert [effect for effect, _ in brokers.performed] == [Wish(f"n{number}") for number in range(2, 10)]
+
+    def test_a_log_that_refuses_what_a_beginning_state_writes_is_loaded_again(self) -> None:
+        brokers = self.brokers_with(0)
+        brokers.put("forgotten", 0, 1)
+        brokers.logs[0].refuses = True
+        brokers.move(0, 0)
+        brokers.turns.turn()
+        assert error_of(brokers.get("forgotten")) is CoordinatorLoadInProgressError
+        brokers.logs[0].refuses = False
+        brokers.turns.run()
+        assert error_of(brokers.get("forgotten")) is GroupIdNotFoundError
 
 
 class TestCommitting:
@@ -299,6 +196,21 @@ class TestCommitting:
         brokers.runtimes[0].log_committed(0)
         assert (wished.now(), read.now()) == ("done", 1)
         assert [effect for effect, _ in brokers.performed] == [Wish("now")]
+
+    def test_readers_hear_of_records_when_they_are_committed(self) -> None:
+        brokers = Brokers()
+        brokers.put("a", 1)
+        assert [partition.partition for partition in brokers.grown] == [0]
+        brokers.get("a").now()
+        log = brokers.logs[0]
+        log.commits_at_once, log.committed = False, 1
+        brokers.put("b", 2)
+        assert len(brokers.grown) == 1
+        assert log.read(0, 1_000_000).batches[-1].last_offset == 0  # nobody reads what may be lost
+        log.committed = 2
+        brokers.runtimes[0].log_committed(0)
+        assert len(brokers.grown) == 2
+        assert log.read(0, 1_000_000).batches[-1].last_offset == 1
 
     def test_a_shard_that_moves_answers_those_who_wait(self) -> None:
         brokers = Brokers()

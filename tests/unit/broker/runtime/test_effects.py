@@ -6,11 +6,15 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.effects import DeleteShareState, InitializeShareState, ShareStateEffect
+from kafka_groups.broker.coordinators.groups.share.effects import (
+    DeleteShareState,
+    InitializeShareState,
+    ShareStateEffect,
+)
 from kafka_groups.broker.coordinators.result import Reply
 from kafka_groups.broker.coordinators.share_state.state import StateKey
-from kafka_groups.broker.runtime.coordinator_runtime import ShardAddress
 from kafka_groups.broker.runtime.effects import ShareStateEffects
+from kafka_groups.broker.runtime.led_shard import ShardAddress
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError
 
 TOPIC = UUID(int=5)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import pytest
 
@@ -10,7 +11,7 @@ from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.faults import LOSE_RESPONSE
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, coordinator_of, share_state_key
 from kafka_groups.broker.runtime.coordinators import Coordinators
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import Outcome, outcome_of
 from kafka_groups.broker.runtime.share_coordinator import StateRead
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
@@ -22,6 +23,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareGroupStateRequest
 from kafka_groups.testing.simulation import Simulation, run_simulated
 
 ACCEPTED = StateUpdate(2, 4, 0, 10, (PersisterStateBatch(0, 9, RecordState.ACKNOWLEDGED, 1),))
@@ -35,11 +37,12 @@ class Bench:
         topic = cluster.create_topic("t", 100)
         cluster._core.parts.internal_topics[SHARE_STATE_TOPIC].ensured()
         image = cluster.metadata.image
-        self.key: StateKey = next(
+        self.keys: list[StateKey] = [
             ("g", topic.topic_id, number)
             for number in range(100)
             if coordinator_of(image, share_state_key("g", topic.topic_id, number), SHARE_STATE_TOPIC) == 2
-        )
+        ]
+        self.key = self.keys[0]
         self.persister = self.coordinators(1).persister
 
     def coordinators(self, node_id: int) -> Coordinators:
@@ -123,6 +126,28 @@ def test_a_write_whose_answer_is_lost_is_repeated() -> None:
         await bench.write()
         assert rule.hits == 1
         assert (await bench.read(4)).batches == ACCEPTED.batches
+
+    run(program)
+
+
+def test_writes_that_gather_are_one_request_and_all_are_repeated_if_its_answer_is_lost() -> None:
+    async def program(bench: Bench) -> None:
+        keys = bench.keys[:8]
+        for key in keys:
+            await outcome_of(partial(bench.persister.create, key, 2, 0))
+        sizes: list[int] = []
+
+        def is_large(request: WriteShareGroupStateRequest) -> bool:
+            sizes.append(sum(len(topic.partitions) for topic in request.topics))
+            return sizes[-1] > 1
+
+        rule = bench.cluster.faults.on(ApiKey.WRITE_SHARE_GROUP_STATE, LOSE_RESPONSE, times=1, when=is_large)
+        writes = [partial(bench.persister.write, *key, ACCEPTED) for key in keys]
+        await asyncio.gather(*(outcome_of(write) for write in writes))
+        assert sizes == [1, 7]
+        assert rule.hits == 1
+        states = [bench.coordinators(2).share.state_now(key) for key in keys]
+        assert [state is not None and state.delivery_complete_count for state in states] == [10] * 8
 
     run(program)
 

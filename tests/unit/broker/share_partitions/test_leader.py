@@ -9,6 +9,7 @@ from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.turns import at_once
 from kafka_groups.broker.share_partitions.fetching import (
     FetchedPartition,
     FetchRequested,
@@ -122,7 +123,7 @@ class Cluster:
             limits or ShareFetchLimits(1, 1_000_000, 500, 500),
             renew,
         )
-        fetching = self.leaders[node_id].begin_fetch(key, requested, connection_id, WALL_MS)
+        fetching = at_once(self.leaders[node_id].begin_fetch(key, requested, connection_id, WALL_MS))
         self.epochs[key] = epoch + 1
         self.outcomes = self.acknowledge(key, requested.acknowledgements, node_id, renew=renew)
         return fetching
@@ -147,7 +148,7 @@ class Cluster:
     def fetch(
         self, key: ShareSessionKey = ANN, limits: ShareFetchLimits | None = None
     ) -> dict[int, list[tuple[int, int, int]]]:
-        return acquired(self.leader.collect(self.begin(key, limits=limits), self.now_ms))
+        return acquired(at_once(self.leader.collect(self.begin(key, limits=limits), self.now_ms)))
 
     def ack(self, key: ShareSessionKey = ANN, partition: int = 0, *batches: AcknowledgementBatch) -> Exception | None:
         tip = self.tip(partition)
@@ -250,8 +251,8 @@ def test_a_fetch_of_a_session_that_is_gone_acquires_nothing() -> None:
     cluster.produce()
     fetching = cluster.begin()
     cluster.leader.connection_closed(1, cluster.now_ms)
-    assert cluster.leader.has_enough(fetching, cluster.now_ms)
-    assert cluster.leader.collect(fetching, cluster.now_ms) == {}
+    assert at_once(cluster.leader.has_enough(fetching, cluster.now_ms))
+    assert at_once(cluster.leader.collect(fetching, cluster.now_ms)) == {}
     assert cluster.fetch(BOB) == {0: [(0, 9, 1)]}
 
 
@@ -314,7 +315,7 @@ def test_the_bytes_are_the_batches_from_the_first_acquired_offset_to_the_last() 
     cluster.produce(4)
     cluster.fetch()
     cluster.ack(ANN, 0, acked(12, 14, RELEASE), acked(23, 24, RELEASE))
-    fetched = cluster.leader.collect(cluster.begin(), cluster.now_ms)[cluster.tip()]
+    fetched = at_once(cluster.leader.collect(cluster.begin(), cluster.now_ms))[cluster.tip()]
     assert [batch.header.base_offset for batch in iter_batches(fetched.acquired.records)] == [10, 20]
     assert acquired({cluster.tip(): fetched}) == {0: [(12, 14, 2), (23, 24, 2)]}
 
@@ -323,15 +324,15 @@ def test_min_bytes_are_waited_for() -> None:
     cluster = Cluster(2)
     cluster.produce(partition=0)
     fetching = cluster.begin(limits=ShareFetchLimits(2 * SIZE, 1_000_000, 500, 500))
-    assert not cluster.leader.has_enough(fetching, cluster.now_ms)
+    assert not at_once(cluster.leader.has_enough(fetching, cluster.now_ms))
     cluster.produce(partition=1)
-    assert cluster.leader.has_enough(fetching, cluster.now_ms)
+    assert at_once(cluster.leader.has_enough(fetching, cluster.now_ms))
 
 
 def test_without_min_bytes_or_partitions_there_is_nothing_to_wait_for() -> None:
     cluster = Cluster()
-    assert cluster.leader.has_enough(cluster.begin(limits=ShareFetchLimits(0, 1_000, 1, 1)), cluster.now_ms)
-    assert cluster.leader.has_enough(cluster.begin(forgotten=[0]), cluster.now_ms)
+    assert at_once(cluster.leader.has_enough(cluster.begin(limits=ShareFetchLimits(0, 1_000, 1, 1)), cluster.now_ms))
+    assert at_once(cluster.leader.has_enough(cluster.begin(forgotten=[0]), cluster.now_ms))
 
 
 def test_at_the_in_flight_limit_a_fetch_waits_until_something_is_done() -> None:
@@ -339,10 +340,10 @@ def test_at_the_in_flight_limit_a_fetch_waits_until_something_is_done() -> None:
     cluster.produce(20)
     assert cluster.fetch() == {0: [(0, 99, 1)]}
     fetching = cluster.begin(BOB)
-    assert not cluster.leader.has_enough(fetching, cluster.now_ms)
+    assert not at_once(cluster.leader.has_enough(fetching, cluster.now_ms))
     cluster.ack(ANN, 0, acked(0, 9, ACCEPT))
     assert cluster.leader.take_changed()
-    assert cluster.leader.has_enough(fetching, cluster.now_ms)
+    assert at_once(cluster.leader.has_enough(fetching, cluster.now_ms))
 
 
 def test_a_renewing_fetch_reads_nothing() -> None:
@@ -365,7 +366,7 @@ def test_where_a_group_begins(reset: str, start: int) -> None:
         batch = build_batch([NewRecord(b"", timestamp_ms=WALL_MS - minutes * 60_000) for _ in range(10)])
         cluster.logs.get(cluster.topic_id, 0).append(batch, 0, WALL_MS)
     cluster.begin()
-    cluster.leader.has_enough(cluster.begin(), cluster.now_ms)
+    at_once(cluster.leader.has_enough(cluster.begin(), cluster.now_ms))
     cluster.produce()
     assert cluster.fetch()[0][0][0] == start
     assert cluster.start_offset() == -1, "nothing is persisted before the first change"
@@ -465,7 +466,7 @@ def test_errors_of_partitions() -> None:
     cluster.move(1, 1)
     cluster.state.delete("g", cluster.topic_id, 2)
     fetching = cluster.begin(listed=[0, 1, 2, 9], epoch=0)
-    fetched = cluster.leader.collect(fetching, cluster.now_ms)
+    fetched = at_once(cluster.leader.collect(fetching, cluster.now_ms))
     errors = {tip.partition: type(each.error) for tip, each in fetched.items()}
     assert errors == {
         0: type(None),
@@ -478,13 +479,15 @@ def test_errors_of_partitions() -> None:
 def test_what_is_waited_for_and_what_is_not() -> None:
     cluster = Cluster(3)
     cluster.state.delete("g", cluster.topic_id, 2)
-    assert not cluster.leader.has_enough(cluster.begin(listed=[0, 9], epoch=0), cluster.now_ms)
-    assert not cluster.leader.has_enough(cluster.begin(listed=[2], epoch=0), cluster.now_ms), "not initialised yet"
-    assert cluster.leader.has_enough(cluster.begin(listed=[9], epoch=0), cluster.now_ms)
+    assert not at_once(cluster.leader.has_enough(cluster.begin(listed=[0, 9], epoch=0), cluster.now_ms))
+    assert not at_once(cluster.leader.has_enough(cluster.begin(listed=[2], epoch=0), cluster.now_ms)), (
+        "not initialised yet"
+    )
+    assert at_once(cluster.leader.has_enough(cluster.begin(listed=[9], epoch=0), cluster.now_ms))
     fetching = cluster.begin(listed=[0, 1], epoch=0)
-    assert not cluster.leader.has_enough(fetching, cluster.now_ms)
+    assert not at_once(cluster.leader.has_enough(fetching, cluster.now_ms))
     cluster.move(1, 1)
-    assert cluster.leader.has_enough(fetching, cluster.now_ms)
+    assert at_once(cluster.leader.has_enough(fetching, cluster.now_ms))
 
 
 def test_a_deleted_topic_is_unknown_and_its_locks_are_dropped() -> None:
@@ -508,7 +511,9 @@ def test_the_next_leader_goes_on_from_what_was_persisted() -> None:
     cluster.move(0, 1)
     assert isinstance(cluster.ack(ANN, 0, acked(5, 9, ACCEPT)), NotLeaderOrFollowerError)
     fetching = cluster.begin(BOB, node_id=1)
-    assert acquired(cluster.leaders[1].collect(fetching, cluster.now_ms)) == {0: [(5, 9, 1), (10, 12, 2), (13, 19, 1)]}
+    assert acquired(at_once(cluster.leaders[1].collect(fetching, cluster.now_ms))) == {
+        0: [(5, 9, 1), (10, 12, 2), (13, 19, 1)]
+    }
 
 
 def test_a_leader_that_lost_and_won_reads_the_state_again() -> None:
@@ -516,7 +521,7 @@ def test_a_leader_that_lost_and_won_reads_the_state_again() -> None:
     cluster.produce()
     cluster.fetch()
     cluster.move(0, 1)
-    cluster.leaders[1].collect(cluster.begin(BOB, node_id=1), cluster.now_ms)
+    at_once(cluster.leaders[1].collect(cluster.begin(BOB, node_id=1), cluster.now_ms))
     cluster.acknowledge(BOB, {cluster.tip(): (acked(0, 9, ACCEPT),)}, 1)
     cluster.move(0, 0)
     assert isinstance(cluster.ack(ANN, 0, acked(0, 9, RELEASE)), UnknownTopicOrPartitionError)

@@ -2,6 +2,7 @@ from uuid import UUID
 
 import pytest
 
+from kafka_groups.broker.runtime.turns import at_once
 from kafka_groups.broker.share_partitions.sessions import (
     ShareSession,
     ShareSessionKey,
@@ -78,14 +79,14 @@ def test_a_connection_takes_its_sessions_with_it_and_no_others() -> None:
 
 def test_partitions_are_added_by_listing_and_go_when_forgotten() -> None:
     session = ShareSession(ANN, 1)
-    session.update([P0, P1], ())
-    session.update([P2, P0], [P1])
+    at_once(session.update([P0, P1], ()))
+    at_once(session.update([P2, P0], [P1]))
     assert list(session.partitions) == [P0, P2]
 
 
 def test_a_partition_listed_and_forgotten_at_once_is_not_fetched() -> None:
     session = ShareSession(ANN, 1)
-    session.update([P0], [P0])
+    at_once(session.update([P0], [P0]))
     assert not session.partitions
 
 

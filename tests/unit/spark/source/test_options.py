@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.config.properties import parse_properties
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.schema import RECORD_DDL
 from kafka_groups.spark.source.data_source import KafkaShareDataSource
 from kafka_groups.spark.source.options import source_option_keys, source_options
-from kafka_groups.spark.source.properties import parse_properties
 
 NEEDED = {"kafka.bootstrap.servers": "a:1,b:2", "kafka.group.id": "g", "subscribe": "orders, payments"}
 

@@ -16,7 +16,7 @@ member with the fewest partitions of other topics, and then to the lowest member
 """
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from uuid import UUID
 
@@ -86,6 +86,12 @@ def _topic(partition: TopicIdPartition) -> UUID:
     return partition.topic_id
 
 
+def _common(first: Collection[TopicIdPartition], second: Collection[TopicIdPartition]) -> list[TopicIdPartition]:
+    """Return what is in both, at the cost of the smaller one. Membership in both must be cheap."""
+    smaller, larger = sorted((first, second), key=len)
+    return [partition for partition in smaller if partition in larger]
+
+
 class _Balance:
     """Distributes the partitions of one scope to its members.
 
@@ -107,7 +113,7 @@ class _Balance:
 
     def keep(self, owned: Mapping[str, frozenset[TopicIdPartition]]) -> None:
         """Let members keep the maximum number of their previous partitions, without assigning others."""
-        wanted = {member: sorted(owned[member] & self.holders.keys(), key=_position) for member in self._loads}
+        wanted = {member: sorted(_common(owned[member], self.holders), key=_position) for member in self._loads}
         for member, partitions in wanted.items():
             self._keep_free(member, partitions)
         for member in wanted:

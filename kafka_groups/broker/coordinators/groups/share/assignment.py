@@ -5,16 +5,16 @@ assignment, even if other members still fetch from the same partitions.
 """
 
 from kafka_groups.broker.coordinators.groups.assignors import simple
-from kafka_groups.broker.coordinators.groups.records import (
+from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGroup
+from kafka_groups.broker.coordinators.groups.share.records import (
     CurrentAssignment,
     ShareGroupCurrentMemberAssignment,
     ShareGroupTargetAssignmentMember,
     ShareGroupTargetAssignmentMetadata,
 )
-from kafka_groups.broker.coordinators.groups.share.draft import Draft
-from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.subscriptions import assignable_partitions, subscribed_topic_ids
+from kafka_groups.broker.coordinators.groups.share.subscriptions import assignable_partitions, ids_of_existing
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.types import TopicIdPartition
 
 __all__ = ["ASSIGNOR_NAME", "needs_target", "reconcile", "settle_empty_group", "update_target"]
 
@@ -31,16 +31,16 @@ def needs_target(group: ShareGroup) -> bool:
 def update_target(draft: Draft, topics: TopicsImage) -> None:
     """Compute the target assignment for the group epoch, starting from the current one."""
     group = draft.group
-    specs = {member: _spec(group, member, topics) for member in group.members}
+    ids = {each: ids_of_existing(each, topics) for each in {m.subscribed_topic_names for m in group.members.values()}}
+    specs = {
+        member: simple.MemberSpec(ids[known.subscribed_topic_names], group.target.get(member, frozenset()))
+        for member, known in group.members.items()
+    }
     target = simple.assign(specs, assignable_partitions(group, topics))
     for member, partitions in sorted(target.items()):
         if group.target.get(member) != partitions:
             draft.write(ShareGroupTargetAssignmentMember(group.group_id, member, partitions))
     draft.write(ShareGroupTargetAssignmentMetadata(group.group_id, group.epoch))
-
-
-def _spec(group: ShareGroup, member: str, topics: TopicsImage) -> simple.MemberSpec:
-    return simple.MemberSpec(subscribed_topic_ids(group, member, topics), group.target.get(member, frozenset()))
 
 
 def settle_empty_group(draft: Draft) -> None:
@@ -57,8 +57,8 @@ def reconcile(draft: Draft, member: str, topics: TopicsImage) -> None:
     it still subscribes to and that still exist.
     """
     group = draft.group
-    topic_ids = subscribed_topic_ids(group, member, topics)
-    partitions = frozenset(p for p in group.target.get(member, frozenset()) if p.topic_id in topic_ids)
+    names = frozenset(group.members[member].subscribed_topic_names)
+    partitions = frozenset(p for p in group.target.get(member, frozenset()) if _is_named(p, names, topics))
     known = group.current.get(member)
     previous = _NO_EPOCH if known is None else known.member_epoch
     if known is not None and known.member_epoch == group.assignment_epoch:
@@ -66,3 +66,8 @@ def reconcile(draft: Draft, member: str, topics: TopicsImage) -> None:
     reached = CurrentAssignment(group.assignment_epoch, previous, partitions)
     if reached != known:
         draft.write(ShareGroupCurrentMemberAssignment(group.group_id, member, reached))
+
+
+def _is_named(partition: TopicIdPartition, names: frozenset[str], topics: TopicsImage) -> bool:
+    topic = topics.topic_by_id(partition.topic_id)
+    return topic is not None and topic.name in names

@@ -1,18 +1,21 @@
 """The hard state of one share group: a table of the last values of its records."""
 
 import enum
+from collections.abc import MutableMapping
 from typing import Self, TypeVar
 
 from attrs import define, evolve, field
 
-from kafka_groups.broker.coordinators.groups.records import (
+from kafka_groups.broker.coordinators.groups.draft import GroupDraft
+from kafka_groups.broker.coordinators.groups.overlay import Overlay
+from kafka_groups.broker.coordinators.groups.share.records import (
     CurrentAssignment,
     GroupEpoch,
-    GroupRecord,
     MemberMetadata,
     ShareGroupCurrentMemberAssignment,
     ShareGroupMemberMetadata,
     ShareGroupMetadata,
+    ShareGroupRecord,
     ShareGroupStatePartitionMetadata,
     ShareGroupTargetAssignmentMember,
     ShareGroupTargetAssignmentMetadata,
@@ -20,10 +23,11 @@ from kafka_groups.broker.coordinators.groups.records import (
 )
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["GroupState", "ShareGroup"]
+__all__ = ["Draft", "GroupState", "ShareGroup"]
 
 Value = TypeVar("Value")
 
+_NOT_REACHED = CurrentAssignment(member_epoch=0, previous_member_epoch=0)
 _NEW = GroupEpoch(epoch=1, metadata_hash=0)  # as in Kafka 4.4, the first member moves the group to epoch 2
 
 
@@ -49,16 +53,18 @@ class ShareGroup:
         current: Member epochs and current assignments by member.
         state_partitions: The share-partitions that have persistent state.
         exists: Whether the group was created and not deleted since.
+        subscribers: How many members subscribe to each topic name. It follows from `members`.
     """
 
     group_id: str
     metadata: GroupEpoch = _NEW
     assignment_epoch: int = 0
-    members: dict[str, MemberMetadata] = field(factory=dict)
-    target: dict[str, frozenset[TopicIdPartition]] = field(factory=dict)
-    current: dict[str, CurrentAssignment] = field(factory=dict)
+    members: MutableMapping[str, MemberMetadata] = field(factory=dict)
+    target: MutableMapping[str, frozenset[TopicIdPartition]] = field(factory=dict)
+    current: MutableMapping[str, CurrentAssignment] = field(factory=dict)
     state_partitions: StatePartitions = field(factory=StatePartitions)
     exists: bool = False
+    subscribers: MutableMapping[str, int] = field(factory=dict, eq=False)
 
     @property
     def epoch(self) -> int:
@@ -72,14 +78,28 @@ class ShareGroup:
             return GroupState.DEAD
         return GroupState.STABLE if self.members else GroupState.EMPTY
 
-    def copy(self) -> Self:
-        """A copy that can be changed without changing this group."""
-        return evolve(self, members=dict(self.members), target=dict(self.target), current=dict(self.current))
+    def current_of(self, member_id: str) -> CurrentAssignment:
+        """Return the epoch and the assignment of a member. It has none yet if its first record is there alone."""
+        return self.current.get(member_id, _NOT_REACHED)
 
-    def replay(self, record: GroupRecord) -> None:
+    def overlaid(self) -> Self:
+        """Return a group that can be changed without this one. As long as it is used, this one must not change."""
+        return evolve(
+            self,
+            members=Overlay(self.members),
+            target=Overlay(self.target),
+            current=Overlay(self.current),
+            subscribers=Overlay(self.subscribers),
+        )
+
+    def replay(self, record: ShareGroupRecord) -> None:
         """Apply a record to the group."""
         match record:
             case ShareGroupMemberMetadata(_, member_id, value):
+                before, after = _names(self.members.get(member_id)), _names(value)
+                if before != after:
+                    self._count_subscriptions(before, -1)
+                    self._count_subscriptions(after, +1)
                 _put(self.members, member_id, value)
             case ShareGroupTargetAssignmentMember(_, member_id, partitions):
                 _put(self.target, member_id, partitions)
@@ -93,8 +113,20 @@ class ShareGroup:
             case ShareGroupStatePartitionMetadata(_, state_partitions):
                 self.state_partitions = state_partitions or StatePartitions()
 
+    def _count_subscriptions(self, names: tuple[str, ...], sign: int) -> None:
+        for name in names:
+            _put(self.subscribers, name, (self.subscribers.get(name, 0) + sign) or None)
 
-def _put(table: dict[str, Value], key: str, value: Value | None) -> None:
+
+Draft = GroupDraft[ShareGroup, ShareGroupRecord]
+"""What an operation makes of a share group."""
+
+
+def _names(member: MemberMetadata | None) -> tuple[str, ...]:
+    return () if member is None else member.subscribed_topic_names
+
+
+def _put(table: MutableMapping[str, Value], key: str, value: Value | None) -> None:
     if value is None:
         table.pop(key, None)
     else:

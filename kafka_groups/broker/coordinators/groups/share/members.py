@@ -1,15 +1,15 @@
 """Members: which heartbeats are valid, and how members join, change and leave (KIP-932, "Share group membership")."""
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.records import (
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGroup
+from kafka_groups.broker.coordinators.groups.share.records import (
     MemberMetadata,
     ShareGroupCurrentMemberAssignment,
     ShareGroupMemberMetadata,
     ShareGroupTargetAssignmentMember,
 )
-from kafka_groups.broker.coordinators.groups.share.draft import Draft
-from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.errors import (
     FencedMemberEpochError,
     GroupIdNotFoundError,
@@ -20,7 +20,6 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.messages.share_group_heartbeat import JOIN_EPOCH, LEAVE_EPOCH, ShareGroupHeartbeatRequest
 
 __all__ = [
-    "MemberClient",
     "check_can_join",
     "check_member_epoch",
     "group_of_member",
@@ -30,14 +29,6 @@ __all__ = [
 ]
 
 _MAX_MEMBER_ID_LENGTH = 36
-
-
-@frozen
-class MemberClient:
-    """The origin of a heartbeat: the client id in its header, and the host as ShareGroupDescribe shows it."""
-
-    client_id: str
-    client_host: str
 
 
 def validate(request: ShareGroupHeartbeatRequest) -> None:
@@ -92,7 +83,7 @@ def check_member_epoch(group: ShareGroup, member_id: str, member_epoch: int) -> 
     Raises:
         FencedMemberEpochError: The epoch is neither the current nor the previous one.
     """
-    current = group.current[member_id]
+    current = group.current_of(member_id)
     if member_epoch > current.member_epoch:
         raise FencedMemberEpochError(
             f"The share group member has a greater member epoch ({member_epoch}) than the one known by the group "
@@ -110,8 +101,9 @@ def update_member(draft: Draft, request: ShareGroupHeartbeatRequest, client: Mem
     """Store the member's description if it changed, and return whether its subscription changed."""
     known = draft.group.members.get(request.member_id)
     said = _metadata(known, request, client)
-    if said != known:
-        draft.write(ShareGroupMemberMetadata(request.group_id, request.member_id, said))
+    if said == known:
+        return False
+    draft.write(ShareGroupMemberMetadata(request.group_id, request.member_id, said))
     return known is None or said.subscribed_topic_names != known.subscribed_topic_names
 
 

@@ -5,13 +5,7 @@ from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.broker.coordinators.groups.records import (
-    CurrentAssignment,
-    ShareGroupMetadata,
-    ShareGroupStatePartitionMetadata,
-    ShareGroupTargetAssignmentMetadata,
-    TopicPartitions,
-)
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.share import state_partitions
 from kafka_groups.broker.coordinators.groups.share.assignment import (
     needs_target,
@@ -19,9 +13,16 @@ from kafka_groups.broker.coordinators.groups.share.assignment import (
     settle_empty_group,
     update_target,
 )
-from kafka_groups.broker.coordinators.groups.share.draft import Draft
-from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.members import MemberClient, remove_member, update_member
+from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGroup
+from kafka_groups.broker.coordinators.groups.share.members import remove_member, update_member
+from kafka_groups.broker.coordinators.groups.share.records import (
+    CurrentAssignment,
+    ShareGroupMetadata,
+    ShareGroupStatePartitionMetadata,
+    ShareGroupTargetAssignmentMetadata,
+    TopicPartitions,
+)
+from kafka_groups.broker.coordinators.groups.share.settled import Settled
 from kafka_groups.broker.coordinators.groups.share.state_partitions import (
     begin_deletion,
     begin_initialization,
@@ -57,6 +58,7 @@ def heartbeat(
     request: ShareGroupHeartbeatRequest,
     client: MemberClient,
     topics: TopicsImage,
+    settled: Settled,
     *,
     may_compute_target: bool,
 ) -> HeartbeatResult:
@@ -67,21 +69,38 @@ def heartbeat(
         request: The heartbeat. Its member id and epoch have been checked.
         client: Its origin.
         topics: The existing topics.
+        settled: What need not be worked out again.
         may_compute_target: Whether the assignment interval has passed since the last target assignment (KIP-1263).
     """
     member_id = request.member_id
     before = draft.group.current.get(member_id)
-    drop_deleted_topics(draft, topics)
-    subscription_changed = update_member(draft, request, client)
-    bump_group_epoch(draft, topics, membership_changed=subscription_changed)
-    initializing = begin_initialization(draft, topics)
+    initializing = _follow_topics(draft, request, client, topics, settled)
     compute_target = may_compute_target and needs_target(draft.group)
     if compute_target:
         update_target(draft, topics)
-    reconcile(draft, member_id, topics)
+    if not settled.has_member(draft.group, member_id):
+        reconcile(draft, member_id, topics)
+        settled.add_member(draft.group, member_id)
     current = draft.group.current[member_id]
     send_assignment = _must_send_assignment(request, before, current)
     return HeartbeatResult(current, send_assignment, compute_target, initializing)
+
+
+def _follow_topics(
+    draft: Draft, request: ShareGroupHeartbeatRequest, client: MemberClient, topics: TopicsImage, settled: Settled
+) -> TopicPartitions:
+    """Store what the member says, and what follows from that and the topics, and return what must be initialised."""
+    is_settled = settled.has_group(draft.group)
+    if not is_settled:
+        drop_deleted_topics(draft, topics)
+    # Without an epoch, the member is there because not all records of an earlier operation were stored.
+    membership_changed = update_member(draft, request, client) or request.member_id not in draft.group.current
+    if is_settled and not membership_changed:
+        return {}
+    bump_group_epoch(draft, topics, membership_changed=membership_changed)
+    initializing = begin_initialization(draft, topics)
+    settled.add_group(draft.group)
+    return initializing
 
 
 def _must_send_assignment(
@@ -90,7 +109,7 @@ def _must_send_assignment(
     """Return whether to send the assignment: it changed, or the request lists topics (the member may have lost it)."""
     if request.member_epoch == JOIN_EPOCH or request.subscribed_topic_names is not None:
         return True
-    return before is None or before.partitions != current.partitions
+    return before is not current and (before is None or before.partitions != current.partitions)
 
 
 def remove(draft: Draft, member_id: str, topics: TopicsImage, *, settles_empty: bool = True) -> None:

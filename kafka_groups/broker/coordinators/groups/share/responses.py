@@ -47,7 +47,7 @@ def describe_group(group: ShareGroup, topics: TopicsImage) -> describe.Described
 
 
 def _describe_member(group: ShareGroup, member_id: str, topics: TopicsImage) -> describe.Member:
-    metadata, current = group.members[member_id], group.current[member_id]
+    metadata, current = group.members[member_id], group.current_of(member_id)
     return describe.Member(
         member_id=member_id,
         rack_id=metadata.rack_id,

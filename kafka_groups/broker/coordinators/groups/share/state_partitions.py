@@ -11,12 +11,12 @@ from uuid import UUID
 
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.records import (
+from kafka_groups.broker.coordinators.groups.share.group import Draft
+from kafka_groups.broker.coordinators.groups.share.records import (
     ShareGroupStatePartitionMetadata,
     StatePartitions,
     TopicPartitions,
 )
-from kafka_groups.broker.coordinators.groups.share.draft import Draft
 from kafka_groups.broker.coordinators.groups.share.subscriptions import subscribed_topics
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET

@@ -4,13 +4,12 @@ import hashlib
 from collections.abc import Iterator
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.groups.records import GroupEpoch, ShareGroupMetadata
-from kafka_groups.broker.coordinators.groups.share.draft import Draft
-from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
+from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGroup
+from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, ShareGroupMetadata
 from kafka_groups.broker.coordinators.groups.topics import TopicImage, TopicsImage
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["assignable_partitions", "bump_group_epoch", "metadata_hash", "subscribed_topic_ids", "subscribed_topics"]
+__all__ = ["assignable_partitions", "bump_group_epoch", "ids_of_existing", "metadata_hash", "subscribed_topics"]
 
 _NO_TOPICS_HASH = 0
 _HASH_BYTES = 8
@@ -18,13 +17,11 @@ _HASH_BYTES = 8
 
 def subscribed_topics(group: ShareGroup, topics: TopicsImage) -> list[TopicImage]:
     """Return the existing topics that at least one member subscribes to, by name."""
-    names = {name for member in group.members.values() for name in member.subscribed_topic_names}
-    return list(_existing(sorted(names), topics))
+    return list(_existing(sorted(group.subscribers), topics))
 
 
-def subscribed_topic_ids(group: ShareGroup, member_id: str, topics: TopicsImage) -> frozenset[UUID]:
-    """Return the ids of the existing topics that a member subscribes to."""
-    names = group.members[member_id].subscribed_topic_names
+def ids_of_existing(names: tuple[str, ...], topics: TopicsImage) -> frozenset[UUID]:
+    """Return the ids of those of these topics that exist."""
     return frozenset(topic.topic_id for topic in _existing(names, topics))
 
 
@@ -41,12 +38,19 @@ def assignable_partitions(group: ShareGroup, topics: TopicsImage) -> list[TopicI
 def metadata_hash(group: ShareGroup, topics: TopicsImage) -> int:
     """Return a number that changes when the set of assignable partitions may have changed.
 
-    It depends on the subscribed topics with their ids and numbers of partitions, and on the partitions with initialised
-    state.
+    It depends on the subscribed topics with their ids and numbers of partitions, on the partitions with initialised
+    state, and on the numbers of subscribers: if only the first records of an operation are stored, a member is new, has
+    changed or is gone, and the group epoch did not follow.
     """
-    initialized = group.state_partitions.initialized
+    initialized, subscribers = group.state_partitions.initialized, group.subscribers
     facts = [
-        (topic.name, topic.topic_id.hex, topic.num_partitions, sorted(initialized.get(topic.topic_id, ())))
+        (
+            topic.name,
+            topic.topic_id.hex,
+            topic.num_partitions,
+            subscribers[topic.name],
+            sorted(initialized.get(topic.topic_id, ())),
+        )
         for topic in subscribed_topics(group, topics)
     ]
     if not facts:

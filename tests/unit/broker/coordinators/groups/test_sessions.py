@@ -1,5 +1,7 @@
 """Session timeouts: deadlines, expiry as an operation, and sessions after a change of coordinators."""
 
+from copy import deepcopy
+
 import pytest
 from attrs import evolve
 
@@ -112,7 +114,7 @@ def test_timeout_is_the_groups_config(coordination: Coordination) -> None:
 
 def test_a_new_coordinator_knows_the_members_and_gives_them_a_full_session(coordination: Coordination) -> None:
     coordination.join("a", "orders")
-    before = coordination.group.copy()
+    before = deepcopy(coordination.group)
     coordination.advance(40_000)
     coordination.fail_over()
     assert coordination.group == before

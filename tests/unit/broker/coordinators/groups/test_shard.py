@@ -1,143 +1,133 @@
-"""What the coordinator shows of its groups, and that hard state comes from records alone."""
+"""What a shard of groups of several types does with committed offsets, and with the ids of groups."""
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.records import (
-    GroupEpoch,
-    MemberMetadata,
-    ShareGroupMemberMetadata,
-    ShareGroupMetadata,
-    ShareGroupTargetAssignmentMetadata,
-)
-from kafka_groups.broker.coordinators.groups.shard import GroupShard
-from kafka_groups.broker.coordinators.groups.share.group import GroupState, ShareGroup
-from kafka_groups.broker.profile import PROFILES
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.broker.coordinators.groups.group_type import GroupType
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.errors import GroupIdNotFoundError
-from kafka_groups.protocol.messages.share_group_describe import DescribedAssignment, DescribedTopicPartitions, Member
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
-from tests.support.share_groups import CLIENT, GROUP, Coordination, Topics
+from kafka_groups.types import TopicPartition
+from tests.unit.broker.coordinators.groups.scenes import MINUTE_MS, OUTSIDE, Groups
+
+DAY_MS = 24 * 60 * MINUTE_MS
 
 
 @pytest.fixture
-def coordination() -> Coordination:
-    made = Coordination()
-    made.topics.create("orders", 2)
+def groups() -> Groups:
+    made = Groups()
+    made.topics.create("t", 2)
+    made.topics.create("u", 1)
     return made
 
 
-class TestDescribe:
-    def test_unknown_group(self, coordination: Coordination) -> None:
-        with pytest.raises(GroupIdNotFoundError, match="Group nobody not found"):
-            coordination.coordinator.describe("nobody")
-
-    def test_members_epochs_and_state(self, coordination: Coordination) -> None:
-        coordination.join("a", "orders")
-        coordination.heartbeat("b", 0, ("orders", "missing"), rack_id="r1")
-        described = coordination.coordinator.describe(GROUP)
-        assert (described.group_state, described.group_epoch, described.assignment_epoch) == ("Stable", 4, 4)
-        assert described.assignor_name == "simple"
-        first, second = described.members
-        assert (first.member_id, first.member_epoch) == ("a", 3)
-        assert second == Member(
-            member_id="b",
-            rack_id="r1",
-            member_epoch=4,
-            client_id="test-client",
-            client_host="/127.0.0.1",
-            subscribed_topic_names=("missing", "orders"),
-            assignment=DescribedAssignment(
-                topic_partitions=(
-                    DescribedTopicPartitions(
-                        topic_id=coordination.topics.topic("orders").topic_id,  # type: ignore[union-attr]
-                        topic_name="orders",
-                        partitions=(1,),
-                    ),
-                )
-            ),
-        )
-
-    def test_partitions_of_a_deleted_topic_are_left_out(self, coordination: Coordination) -> None:
-        coordination.join("a", "orders")
-        coordination.topics.delete("orders")
-        (member,) = coordination.coordinator.describe(GROUP).members
-        assert member.assignment.topic_partitions == ()
-
-    def test_empty_group(self, coordination: Coordination) -> None:
-        coordination.join("a", "orders")
-        coordination.leave("a")
-        described = coordination.coordinator.describe(GROUP)
-        assert (described.group_state, described.members) == ("Empty", ())
-
-
-class TestGroupState:
-    def test_a_group_that_was_never_written_is_dead(self) -> None:
-        assert ShareGroup("g").state is GroupState.DEAD
-
-    def test_states_follow_the_records(self) -> None:
-        group = ShareGroup("g")
-        states = []
-        for record in (
-            ShareGroupMetadata("g", GroupEpoch(2, 0)),
-            ShareGroupMemberMetadata("g", "a", MemberMetadata("c", "/h", ())),
-            ShareGroupMemberMetadata("g", "a", None),
-            ShareGroupMetadata("g", None),
-        ):
-            group.replay(record)
-            states.append(group.state)
-        assert states == [GroupState.EMPTY, GroupState.STABLE, GroupState.EMPTY, GroupState.DEAD]
-
-    def test_a_copy_is_independent(self) -> None:
-        group = ShareGroup("g")
-        copy = group.copy()
-        copy.replay(ShareGroupMemberMetadata("g", "a", MemberMetadata("c", "/h", ())))
-        assert group == ShareGroup("g") != copy
-
-    def test_tombstones_of_what_is_not_there_do_nothing(self) -> None:
-        group = ShareGroup("g")
-        group.replay(ShareGroupMemberMetadata("g", "a", None))
-        group.replay(ShareGroupTargetAssignmentMetadata("g", None))
-        assert group == ShareGroup("g")
-
-
-class TestShard:
-    def test_an_operation_changes_no_hard_state(self) -> None:
-        topics = Topics()
-        topics.create("orders", 1)
-        shard = GroupShard(topics, lambda _: ShareGroupConfig(), max_size=10)
-        request = ShareGroupHeartbeatRequest(
-            group_id=GROUP, member_id="a", member_epoch=0, subscribed_topic_names=("orders",)
-        )
-        result = shard.heartbeat(request, CLIENT, 0)
-        assert not shard.groups
-        for record in result.records:
-            shard.replay(record)
-        assert set(shard.groups[GROUP].members) == {"a"}
-
-    @pytest.mark.parametrize(
-        ("profile", "joined", "left", "joined_again"),
-        [("4.2", (1, 1), (2, 1), (3, 3)), ("4.3", (2, 2), (3, 2), (4, 4)), ("4.4", (2, 2), (3, 3), (4, 4))],
+def join_share_group(groups: Groups, group_id: str) -> None:
+    request = ShareGroupHeartbeatRequest(
+        group_id=group_id, member_id="ann", member_epoch=0, subscribed_topic_names=("t",)
     )
-    def test_group_epoch_and_assignment_epoch_of_each_release(
-        self, profile: str, joined: tuple[int, int], left: tuple[int, int], joined_again: tuple[int, int]
-    ) -> None:
-        coordination = Coordination(profile=PROFILES[profile])
+    share = groups.shard.share_groups_with(group_id)
+    groups.store(share.heartbeat(request, MemberClient("c", "/h"), groups.now_ms))
 
-        def epochs() -> tuple[int, int]:
-            return coordination.group.epoch, coordination.group.assignment_epoch
 
-        assert coordination.heartbeat("a", 0, ("missing",)).member_epoch == joined[0]
-        assert epochs() == joined
-        coordination.leave("a")
-        assert epochs() == left
-        coordination.fail_over()
-        assert epochs() == left
-        coordination.heartbeat("a", 0, ("missing",))
-        assert epochs() == joined_again
+def test_the_next_coordinator_knows_them(groups: Groups) -> None:
+    groups.commit("g", {("t", 0): 7, ("t", 1): 8, ("u", 0): 9})
+    groups.commit("g", {("t", 0): 5})
+    groups.commit("other", {("t", 0): 1})
+    groups.reload()
+    assert groups.offsets("g") == {("t", 0): 5, ("t", 1): 8, ("u", 0): 9}
+    assert groups.offsets("other") == {("t", 0): 1}
+    assert groups.shard.type_of("g") is GroupType.CLASSIC
 
-    def test_heartbeat_without_news_writes_nothing(self, coordination: Coordination) -> None:
-        coordination.join("a", "orders")
-        before = list(coordination.journal)
-        coordination.heartbeat("a", 3)
-        coordination.heartbeat("a", 3, ("orders",))
-        assert list(coordination.journal) == before
+
+def test_a_group_of_one_type_is_of_no_other(groups: Groups) -> None:
+    groups.commit("g", {("t", 0): 1})
+    with pytest.raises(GroupIdNotFoundError, match="Group g is not a share group"):
+        join_share_group(groups, "g")
+    join_share_group(groups, "s")
+    with pytest.raises(GroupIdNotFoundError, match="Group s is not a consumer group"):
+        groups.shard.commit_offsets("s", OUTSIDE, 9, {}, groups.now_ms)
+    with pytest.raises(GroupIdNotFoundError):
+        groups.shard.delete_offsets("s", [TopicPartition("t", 0)])
+    groups.store(groups.shard.delete_group("g"))
+    assert groups.shard.type_of("g") is None
+    join_share_group(groups, "g")
+    assert {each.group_id: each.type for each in groups.shard.listed()} == {"g": GroupType.SHARE, "s": GroupType.SHARE}
+
+
+def test_a_deleted_group_leaves_no_offsets(groups: Groups) -> None:
+    groups.commit("g", {("t", 0): 1, ("u", 0): 2})
+    groups.store(groups.shard.delete_group("g"))
+    groups.reload()
+    assert groups.offsets("g") == {}
+    with pytest.raises(GroupIdNotFoundError):
+        groups.shard.delete_group("g")
+
+
+@pytest.mark.parametrize("is_loaded_later", [False, True])
+def test_offsets_of_a_deleted_topic_are_forgotten(groups: Groups, is_loaded_later: bool) -> None:
+    groups.commit("g", {("t", 0): 1, ("u", 0): 2})
+    groups.commit("only", {("t", 1): 3})
+    groups.topics.delete("t")
+    if is_loaded_later:
+        groups.reload()
+    else:
+        groups.store(groups.shard.metadata_changed(groups.now_ms, groups.wall_ms))
+    assert (groups.offsets("g"), groups.offsets("only")) == ({("u", 0): 2}, {})
+    assert groups.shard.offsets.topics == {"u"}
+
+
+def test_old_offsets_expire_and_the_group_goes_with_the_last(groups: Groups) -> None:
+    groups.commit("g", {("t", 0): 1})
+    groups.after(4 * DAY_MS)
+    groups.commit("g", {("t", 1): 2})
+    groups.after(3 * DAY_MS - MINUTE_MS)
+    assert groups.offsets("g") == {("t", 0): 1, ("t", 1): 2}
+    groups.after(11 * MINUTE_MS)
+    assert groups.offsets("g") == {("t", 1): 2}
+    groups.after(4 * DAY_MS)
+    assert groups.offsets("g") == {}
+    assert groups.shard.type_of("g") is None
+    assert groups.shard.next_deadline_ms() is None
+    groups.reload()
+    assert groups.shard.type_of("g") is None
+
+
+def test_an_offset_may_have_its_own_time_to_live(groups: Groups) -> None:
+    groups.commit("g", {("t", 0): 1}, expires_ms=groups.wall_ms + MINUTE_MS)
+    groups.commit("g", {("t", 1): 2})
+    groups.after(11 * MINUTE_MS)
+    assert groups.offsets("g") == {("t", 1): 2}
+
+
+def test_retention_and_interval_are_settings() -> None:
+    groups = Groups(offsets_retention_minutes=1, offsets_retention_check_interval_ms=1_000)
+    groups.topics.create("t", 1)
+    groups.commit("g", {("t", 0): 1})
+    groups.after(MINUTE_MS - 1)
+    assert groups.offsets("g") == {("t", 0): 1}
+    groups.after(1_000)
+    assert groups.offsets("g") == {}
+
+
+def test_many_groups_are_looked_at_some_at_a_time(groups: Groups) -> None:
+    for number in range(450):
+        groups.commit(f"g{number}", {("t", 0): number})
+    groups.after(7 * DAY_MS - 1)
+    records = len(groups.records)
+    due_ms = groups.shard.next_deadline_ms()
+    assert due_ms is not None
+    found = groups.shard.expire(due_ms, groups.wall_ms + 10 * MINUTE_MS)
+    assert len(found.records) == 2 * 200, "an offset and a group each"
+    groups.store(found)
+    assert groups.shard.next_deadline_ms() == due_ms + 1
+    groups.after(10 * MINUTE_MS)
+    assert not groups.shard.classic.groups
+    assert len(groups.records) == records + 2 * 450
+
+
+def test_a_group_whose_offsets_were_deleted_goes_with_the_next_look(groups: Groups) -> None:
+    groups.commit("g", {("t", 0): 1})
+    groups.store(groups.shard.delete_offsets("g", [TopicPartition("t", 0), TopicPartition("t", 1)]))
+    assert groups.offsets("g") == {}
+    assert groups.shard.type_of("g") is GroupType.CLASSIC
+    groups.after(10 * MINUTE_MS)
+    assert groups.shard.type_of("g") is None

@@ -1,103 +1,61 @@
-"""Records of share groups in `__consumer_offsets`: those of a real Kafka load into ours, and ours are Kafka's."""
+"""Records of all types of groups, and committed offsets: what a real Kafka stored is read."""
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.records import (
-    GroupRecord,
-    ShareGroupStatePartitionMetadata,
-    ShareGroupTargetAssignmentMetadata,
-    StatePartitions,
-    key_of,
-)
-from kafka_groups.broker.coordinators.groups.shard import GroupShard
+from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
+from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
-from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import UnknownRecordTypeError
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
-from kafka_groups.types import TopicIdPartition
-from tests.support.golden_records import (
-    CLASSIC_GROUP,
-    GROUP,
-    MEMBER_A,
-    MEMBER_B,
-    TOPIC_A,
-    TOPIC_B,
-    GoldenRecord,
-    GoldenRecords,
-    load_records,
-)
-from tests.support.share_groups import Topics
+from kafka_groups.protocol.coordinator_records.offsets import LegacyOffsetCommitKey, LegacyOffsetCommitValue
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from tests.support.golden_records import CLASSIC_GROUP, GoldenRecord, load_records
 
 CODEC = StoredGroupRecords()
 
 
-@pytest.fixture(scope="module")
-def golden() -> GoldenRecords:
-    return load_records()
+def found() -> list[tuple[GoldenRecord, GroupRecord]]:
+    golden = [record for record in load_records().records if record.stored.topic == CODEC.topic]
+    return [(record, CODEC.decode(record.stored.key, record.stored.value)) for record in golden]
 
 
-def of_share_groups(golden: GoldenRecords) -> list[GoldenRecord]:
-    stored = [record for record in golden.records if record.stored.topic == CONSUMER_OFFSETS.topic]
-    return [record for record in stored if getattr(record.stored.decode().key, "group", "") != CLASSIC_GROUP]
+def test_every_record_of_kafka_is_read() -> None:
+    kinds = {type(record) for _, record in found()}
+    assert {OffsetCommitted, ClassicGroupMetadata} < kinds
+    assert len(kinds) == 8
 
 
-def decoded(record: GoldenRecord) -> GroupRecord:
-    return CODEC.decode(record.stored.key, record.stored.value)
+def test_offsets_and_classic_groups_of_kafka_become_the_same_bytes_again() -> None:
+    for golden, record in found():
+        if isinstance(record, OffsetCommitted | ClassicGroupMetadata):
+            assert CODEC.encode(record) == (golden.stored.key, golden.stored.value)
 
 
-def shard_after(golden: GoldenRecords, step: str) -> GroupShard:
-    shard = GroupShard(Topics(), lambda _: ShareGroupConfig(), 200)
-    steps = golden.steps[: golden.steps.index(step) + 1]
-    for record in of_share_groups(golden):
-        if record.step in steps:
-            shard.replay(decoded(record))
-    return shard
+def test_kafkas_committed_offset_is_understood() -> None:
+    [committed] = [each for _, each in found() if isinstance(each, OffsetCommitted) and each.value is not None]
+    assert committed.group_id == CLASSIC_GROUP
+    assert committed.value is not None
+    assert committed.value.offset >= 0
+    assert committed.value.topic_id is not None
 
 
-def test_kafkas_records_become_the_same_bytes_again(golden: GoldenRecords) -> None:
-    records = of_share_groups(golden)
-    assert len(records) > 50
-    for record in records:
-        ours = decoded(record)
-        key, value = CODEC.encode(ours)
-        assert CODEC.decode(key, value) == ours
-        assert key == record.stored.key
-        # What we do not keep is when an assignment was computed.
-        if not isinstance(ours, ShareGroupTargetAssignmentMetadata):
-            assert value == record.stored.value
+def test_a_commit_in_the_oldest_format_is_read() -> None:
+    stored = CoordinatorRecord(
+        LegacyOffsetCommitKey(group="g", topic="t", partition=1),
+        LegacyOffsetCommitValue(offset=7, metadata="m", commit_timestamp_ms=5),
+    )
+    assert CODEC.decode(*CONSUMER_OFFSETS.encode(stored)) == OffsetCommitted(
+        "g", "t", 1, CommittedOffset(7, -1, "m", 5)
+    )
 
 
-def test_kafkas_records_load_into_our_shard(golden: GoldenRecords) -> None:
-    topic_a, topic_b = golden.topic_ids[TOPIC_A], golden.topic_ids[TOPIC_B]
-
-    group = shard_after(golden, "second member joins").group(GROUP)
-    assert group.members.keys() == {MEMBER_A, MEMBER_B}
-    assert (group.epoch, group.assignment_epoch) == (3, 3)
-    assert group.state_partitions.initialized.keys() == {topic_a}
-    assert all(partition.topic_id == topic_a for partition in group.target[MEMBER_B])
-
-    group = shard_after(golden, "new topic is assigned").group(GROUP)
-    assert group.members[MEMBER_A].subscribed_topic_names == (TOPIC_A, TOPIC_B)
-    assert TopicIdPartition(topic_b, 0) in group.current[MEMBER_A].partitions
-
-    group = shard_after(golden, "delete offsets").group(GROUP)
-    assert group.members == {}
-    assert group.state_partitions.initialized.keys() == {topic_a}
-    assert GROUP not in shard_after(golden, "delete group").groups
+def test_an_offset_with_a_time_to_live_keeps_it() -> None:
+    record = OffsetCommitted("g", "t", 1, CommittedOffset(7, -1, "m", 5, expire_timestamp_ms=9))
+    assert CODEC.decode(*CODEC.encode(record)) == record
 
 
-def test_records_of_other_groups_are_told_apart(golden: GoldenRecords) -> None:
-    others = [record.stored for record in golden.records if record.step == "classic member commits"]
-    assert others
-    for stored in others:
-        with pytest.raises(UnknownRecordTypeError):
-            CODEC.decode(stored.key, stored.value)
-
-
-def test_topics_that_are_being_deleted_are_stored_without_partitions(golden: GoldenRecords) -> None:
-    topic_id = golden.topic_ids[TOPIC_A]
-    state = StatePartitions(deleting={topic_id: frozenset({0, 1})}, topic_names={topic_id: TOPIC_A})
-    record = ShareGroupStatePartitionMetadata(GROUP, state)
-    found = CODEC.decode(*CODEC.encode(record))
-    assert found.value == StatePartitions(deleting={topic_id: frozenset()}, topic_names={topic_id: TOPIC_A})
-    assert CODEC.key_of(found) == key_of(record)
+def test_records_of_types_that_are_not_built_are_told_apart() -> None:
+    streams_group_metadata = 17
+    with pytest.raises(UnknownRecordTypeError):
+        CODEC.decode(streams_group_metadata.to_bytes(2, "big") + b"\x00\x01g", b"\x00\x00")

@@ -9,6 +9,7 @@ import pytest
 from kafka_groups.broker.coordinators.shard import LogUpkeep
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.errors import InvalidRequestError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import (
     SHARE_GROUP_STATE,
@@ -143,10 +144,22 @@ def test_states_of_deleted_topics_go_and_others_stay() -> None:
     for topic in (kept, deleted):
         for record in shard.initialize(("g", topic.topic_id, 0), 0, 0, 10).records:
             shard.replay(record, 0)
-    assert shard.loaded(0, 20).records == ()
+    assert [part.records for part in shard.loaded(0, 20)] == [()]
     cluster.delete_topic("deleted")
     for record in shard.metadata_changed(0, 20).records:
         shard.replay(record, 1)
     assert shard.state(("g", deleted.topic_id, 0)) is None
     assert shard.state(("g", kept.topic_id, 0)) is not None
     assert shard.metadata_changed(0, 30).records == ()
+
+
+def test_the_state_of_a_topic_that_is_gone_cannot_be_used() -> None:
+    shard = ShareStateShard(cluster_of_one(), 500)
+    [record] = shard.initialize(key(), 0, 0, 10).records
+    with pytest.raises(InvalidRequestError):  # as in Kafka, that comes first
+        shard.read(key(), 0, 20)
+    shard.replay(record, 0)
+    with pytest.raises(UnknownTopicOrPartitionError):
+        shard.read(key(), 0, 20)
+    with pytest.raises(UnknownTopicOrPartitionError):
+        shard.write(key(), StateWrite(0, 0, 0, 0, ()), 20)

@@ -1,9 +1,11 @@
 """Heartbeats: what is refused, how epochs move, and when the assignment is sent. Epochs are those of Kafka 4.4."""
 
+from copy import deepcopy
+
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.share.members import MemberClient
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.errors import (
     FencedMemberEpochError,
@@ -107,7 +109,7 @@ class TestEpochs:
 
     def test_joining_again_is_always_accepted_and_changes_nothing(self, coordination: Coordination) -> None:
         coordination.join("a", "orders")
-        before = coordination.group.copy()
+        before = deepcopy(coordination.group)
         again = coordination.heartbeat("a", 0, ("orders",))
         assert (again.member_epoch, assigned(again)) == (3, {1: (0, 1)})
         assert coordination.group == before

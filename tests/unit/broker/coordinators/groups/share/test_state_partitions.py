@@ -2,9 +2,9 @@
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.records import (
-    GroupRecord,
+from kafka_groups.broker.coordinators.groups.share.records import (
     ShareGroupMemberMetadata,
+    ShareGroupRecord,
     ShareGroupStatePartitionMetadata,
     StatePartitions,
 )
@@ -91,7 +91,7 @@ def test_a_topic_created_again_starts_anew(coordination: Coordination) -> None:
 def test_initialisation_that_was_interrupted_is_continued_by_the_next_coordinator(coordination: Coordination) -> None:
     orders = coordination.topics.create("orders", 2)
     coordination.join("a", "orders")
-    interrupted: GroupRecord = ShareGroupStatePartitionMetadata(
+    interrupted: ShareGroupRecord = ShareGroupStatePartitionMetadata(
         GROUP, StatePartitions(initializing={orders: frozenset({0, 1})}, topic_names={orders: "orders"})
     )
     coordination.journal.append([interrupted])
@@ -176,13 +176,18 @@ def test_forgotten_topics_are_initialised_anew(coordination: Coordination) -> No
     assert assigned(coordination.join("b", "orders")) == {1: (0,)}
 
 
-def test_a_topic_that_is_being_deleted_is_not_assigned_and_begins_anew_afterwards(coordination: Coordination) -> None:
+def begin_deletion(coordination: Coordination) -> None:
+    """An administrator deletes the states of a topic with two partitions. The share coordinator does not answer."""
     orders = coordination.topics.create("orders", 2)
     coordination.join("a", "orders")
     coordination.leave("a")
     coordination.share_states.answers = False
     with pytest.raises(KeyError):  # no answer yet
         coordination.coordinator.delete_start_offsets(GROUP, [orders])
+
+
+def test_a_topic_that_is_being_deleted_is_not_assigned_and_begins_anew_afterwards(coordination: Coordination) -> None:
+    begin_deletion(coordination)
     epoch = coordination.heartbeat("b", 0, ("orders",)).member_epoch
     assert assigned(coordination.heartbeat("b", epoch, ("orders",))) == {}
     coordination.share_states.answers = True
@@ -195,12 +200,7 @@ def test_a_topic_that_is_being_deleted_is_not_assigned_and_begins_anew_afterward
 
 
 def test_a_deletion_that_nobody_finished_is_finished_by_the_next_coordinator(coordination: Coordination) -> None:
-    orders = coordination.topics.create("orders", 2)
-    coordination.join("a", "orders")
-    coordination.leave("a")
-    coordination.share_states.answers = False
-    with pytest.raises(KeyError):
-        coordination.coordinator.delete_start_offsets(GROUP, [orders])
+    begin_deletion(coordination)
     coordination.share_states.answers = True
     coordination.fail_over()
     assert coordination.share_states.start_offsets == {}
@@ -208,12 +208,7 @@ def test_a_deletion_that_nobody_finished_is_finished_by_the_next_coordinator(coo
 
 
 def test_a_topic_that_goes_while_its_state_is_deleted_keeps_nobody_waiting(coordination: Coordination) -> None:
-    orders = coordination.topics.create("orders", 2)
-    coordination.join("a", "orders")
-    coordination.leave("a")
-    coordination.share_states.answers = False
-    with pytest.raises(KeyError):
-        coordination.coordinator.delete_start_offsets(GROUP, [orders])
+    begin_deletion(coordination)
     coordination.share_states.answers = True
     coordination.topics.delete("orders")
     coordination.coordinator.delete_group(GROUP)

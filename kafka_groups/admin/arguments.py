@@ -1,0 +1,136 @@
+"""Checks of what callers give to an admin client; each error names the value and what to give instead."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.protocol.messages.list_offsets import EARLIEST, LATEST
+from kafka_groups.types import TopicPartition
+
+__all__ = [
+    "EVERYONE",
+    "checked_changes",
+    "checked_names",
+    "checked_offsets",
+    "checked_place",
+    "checked_states",
+    "checked_wanted",
+    "split_topics",
+]
+
+EVERYONE = "everyone"
+_PLACES = {"earliest": EARLIEST, "latest": LATEST}
+
+
+def checked_names(names: object, name: str) -> tuple[str, ...]:
+    """Return names without repeats.
+
+    Raises:
+        ConfigurationError: A single string, none at all, or something else than names.
+    """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ConfigurationError(f"{name}={names!r}: give a list of names, such as [{names!r}]")
+    found = tuple(dict.fromkeys(names))
+    for each in found:
+        if not isinstance(each, str) or not each:
+            raise ConfigurationError(f"{name}: {each!r} is not a name: use text that is not empty")
+    if not found:
+        raise ConfigurationError(f"{name} is empty: give at least one name")
+    return found
+
+
+def checked_states(states: object) -> tuple[str, ...]:
+    """Return the wanted states of groups; none for all.
+
+    Raises:
+        ConfigurationError: A single string, or something else than names of states.
+    """
+    if isinstance(states, Iterable) and not isinstance(states, str):
+        states = tuple(states)
+    return () if states == () else checked_names(states, "states")
+
+
+def checked_wanted(groups: object) -> Mapping[str, Iterable[TopicPartition] | None]:
+    """Return the wanted partitions by group; None for all.
+
+    Raises:
+        ConfigurationError: Not names of groups, or not partitions.
+    """
+    if not isinstance(groups, Mapping):
+        return dict.fromkeys(checked_names(groups, "groups"))
+    checked_names(groups, "groups")
+    return {group: None if some is None else _partitions(some, "groups") for group, some in groups.items()}
+
+
+def checked_offsets(offsets: object) -> dict[TopicPartition, int]:
+    """Return offsets by partition.
+
+    Raises:
+        ConfigurationError: Something else, or an offset below 0.
+    """
+    if not isinstance(offsets, Mapping):
+        raise ConfigurationError(f"offsets={offsets!r}: give a dictionary of offsets by TopicPartition")
+    _partitions(offsets, "offsets")
+    for partition, offset in offsets.items():
+        if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+            raise ConfigurationError(f"offsets: {offset!r} is not an offset of {partition}: give a number, 0 or more")
+    return dict(offsets)
+
+
+def _partitions(partitions: Iterable[Any], name: str) -> tuple[TopicPartition, ...]:
+    found = tuple(dict.fromkeys(partitions))
+    for each in found:
+        if not isinstance(each, TopicPartition):
+            raise ConfigurationError(f"{name}: {each!r} is not a TopicPartition")
+    if not found:
+        raise ConfigurationError(f"{name} is empty: give at least one TopicPartition")
+    return found
+
+
+def split_topics(topics: object) -> tuple[tuple[str, ...], tuple[TopicPartition, ...]]:
+    """Return whole topics, and single partitions.
+
+    Raises:
+        ConfigurationError: A single string, none at all, or something else than topics and partitions.
+    """
+    if isinstance(topics, str) or not isinstance(topics, Iterable):
+        raise ConfigurationError(f"topics={topics!r}: give a list of topics or partitions, such as [{topics!r}]")
+    given = tuple(topics)
+    partitions = tuple(each for each in given if isinstance(each, TopicPartition))
+    names = [each for each in given if not isinstance(each, TopicPartition)]
+    return checked_names(names, "topics") if names or not partitions else (), partitions
+
+
+def checked_place(place: object) -> int:
+    """Return the timestamp that stands for a place in a partition.
+
+    Raises:
+        ConfigurationError: Neither "earliest" nor "latest" nor a time with a time zone.
+    """
+    if isinstance(place, str) and place in _PLACES:
+        return _PLACES[place]
+    if not isinstance(place, datetime):
+        raise ConfigurationError(f"to={place!r}: give 'earliest', 'latest' or a datetime")
+    if place.tzinfo is None:
+        raise ConfigurationError(f"to={place!r} has no time zone: add one, such as tzinfo=datetime.UTC")
+    return round(place.timestamp() * 1000)
+
+
+def checked_changes(changes: object) -> Mapping[str, Mapping[str, str | None]]:
+    """Return changes of configurations by group.
+
+    Raises:
+        ConfigurationError: Something else.
+    """
+    if not isinstance(changes, Mapping):
+        raise ConfigurationError(f"changes={changes!r}: give a dictionary of changes by group")
+    checked_names(changes, "changes")
+    for group, values in changes.items():
+        if not isinstance(values, Mapping):
+            raise ConfigurationError(f"changes of {group}: {values!r} is not a dictionary of values by name")
+        checked_names(values, f"changes of {group}")
+        for name, value in values.items():
+            if not isinstance(value, str | None):
+                raise ConfigurationError(f"changes of {group}: {name}={value!r} is not text: give {str(value)!r}")
+    return changes

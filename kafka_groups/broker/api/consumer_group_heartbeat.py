@@ -1,0 +1,37 @@
+"""ConsumerGroupHeartbeat (key 68), v0-v1: lets a member of a consumer group join, stay or leave (KIP-848).
+
+Errors: UNSUPPORTED_VERSION (group.version=0, or consumer is not among group.coordinator.rebalance.protocols),
+NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_REQUEST (an id is empty, an epoch below -2, or something is
+missing when joining), UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION, GROUP_ID_NOT_FOUND (no such group, and the
+member is not joining; or the group is of another type), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
+FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED.
+"""
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.coordinators.groups.consumer.requests import validate
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.group_coordination import check_consumer_groups_enabled
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+
+__all__ = ["handle"]
+
+
+async def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> ConsumerGroupHeartbeatResponse:
+    """Return the member's epoch and, if it changed or the member may have lost it, its assignment."""
+    try:
+        return await _heartbeat(request, context)
+    except BrokerError as error:
+        return ConsumerGroupHeartbeatResponse(error_code=code_of(error), error_message=str(error))
+
+
+async def _heartbeat(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> ConsumerGroupHeartbeatResponse:
+    services = context.services
+    check_consumer_groups_enabled(services)
+    validate(request, context.version, services.settings.consumer_assignors)
+    client = MemberClient(context.header.client_id or "", context.connection.host)
+    return await services.groups.consumer_heartbeat(request, client, context.version)

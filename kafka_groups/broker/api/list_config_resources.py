@@ -1,0 +1,60 @@
+"""ListConfigResources (key 74), v0-v1: lists the resources that have configs (KIP-714, KIP-1142).
+
+Groups and subscriptions to client metrics are listed if a config of theirs was set, topics and brokers always. v0 lists
+client metrics.
+
+Errors: UNSUPPORTED_VERSION (a type of resources that does not exist).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.metadata.image import MetadataImage
+from kafka_groups.broker.runtime.turns import CHEAP
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.config_resources import (
+    BROKER_LOGGER_RESOURCE,
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+)
+from kafka_groups.protocol.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+__all__ = ["handle"]
+
+_ONLY_TYPE_OF_V0 = (CLIENT_METRICS_RESOURCE,)
+
+
+async def handle(request: ListConfigResourcesRequest, context: RequestContext) -> ListConfigResourcesResponse:
+    """Return the resources of the types that the request names."""
+    named = request.resource_types if context.version else _ONLY_TYPE_OF_V0
+    wanted = frozenset(named or _NAMES)
+    if not wanted <= _NAMES.keys():
+        return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    image = context.services.metadata.image
+    resources = [
+        ConfigResource(resource_type=kind, resource_name=name)
+        for kind in _NAMES
+        if kind in wanted
+        async for name in context.turns.each(_NAMES[kind](image), CHEAP)
+    ]
+    return ListConfigResourcesResponse(config_resources=tuple(resources))
+
+
+def _brokers(image: MetadataImage) -> Iterable[str]:
+    return map(str, image.brokers)
+
+
+_NAMES: Mapping[int, Callable[[MetadataImage], Iterable[str]]] = {
+    GROUP_RESOURCE: lambda image: image.configs.names(GROUP_RESOURCE),
+    CLIENT_METRICS_RESOURCE: lambda image: image.configs.names(CLIENT_METRICS_RESOURCE),
+    BROKER_LOGGER_RESOURCE: _brokers,
+    BROKER_RESOURCE: _brokers,
+    TOPIC_RESOURCE: lambda image: (topic.name for topic in image.topics()),
+}
+"""The names of the resources of each type, in the order in which they are listed."""

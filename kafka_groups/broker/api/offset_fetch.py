@@ -1,0 +1,112 @@
+"""OffsetFetch (key 9), v1-v10: returns the committed offsets of one group, or of several (v8).
+
+Without `topics` (v2), all offsets of the group are returned. A partition without a committed offset is not an error,
+and neither is a group that does not exist or is of another type: the offset is -1. From v10 on topics have ids.
+Errors per group (v1: per partition): NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, and in consumer groups (v9)
+UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.
+Errors per partition: UNKNOWN_TOPIC_ID (v10).
+"""
+
+from collections.abc import Sequence
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset
+from kafka_groups.broker.requests.committed_offsets import in_slices, named_topic
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.group_coordination import check_coordinator
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.offset_fetch import (
+    FIRST_WITH_GROUPS,
+    FIRST_WITH_TOPIC_IDS,
+    NO_OFFSET,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+from kafka_groups.types import TopicPartition
+
+__all__ = ["handle"]
+
+_FIRST_WITH_GROUP_ERROR = 2
+
+
+async def handle(request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
+    """Return the offsets of each group."""
+    if context.version >= FIRST_WITH_GROUPS:
+        each = context.turns.each(request.groups)
+        return OffsetFetchResponse(groups=tuple([await _group(group, context) async for group in each]))
+    only = await _group(OffsetFetchRequestGroup(group_id=request.group_id, topics=request.topics), context)
+    if context.version < _FIRST_WITH_GROUP_ERROR and only.error_code is not ErrorCode.NONE:
+        return OffsetFetchResponse(topics=tuple(_refused(topic, only.error_code) for topic in request.topics or ()))
+    return OffsetFetchResponse(topics=only.topics, error_code=only.error_code)
+
+
+async def _group(group: OffsetFetchRequestGroup, context: RequestContext) -> OffsetFetchResponseGroup:
+    try:
+        check_coordinator(context.services, group.group_id)
+        await context.services.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
+        topics = await _all(group.group_id, context) if group.topics is None else group.topics
+        fetched = [await _topic(group.group_id, topic, context) async for topic in context.turns.each(topics)]
+    except BrokerError as error:
+        return OffsetFetchResponseGroup(group_id=group.group_id, error_code=code_of(error))
+    return OffsetFetchResponseGroup(group_id=group.group_id, topics=tuple(fetched))
+
+
+async def _all(group_id: str, context: RequestContext) -> list[OffsetFetchRequestTopic]:
+    """Return all that the group has committed, as if the request named it. From v10 on, only what still exists."""
+    numbers: dict[str, list[int]] = {}
+    async for each in context.turns.each(await context.services.groups.committed_partitions(group_id)):
+        numbers.setdefault(each.topic, []).append(each.partition)
+    if context.version < FIRST_WITH_TOPIC_IDS:
+        return [OffsetFetchRequestTopic(name=name, partition_indexes=tuple(numbers[name])) for name in numbers]
+    known = [(context.services.metadata.topic(name), tuple(numbers[name])) for name in numbers]
+    return [
+        OffsetFetchRequestTopic(topic_id=topic.topic_id, partition_indexes=indexes)
+        for topic, indexes in known
+        if topic is not None
+    ]
+
+
+async def _topic(group_id: str, topic: OffsetFetchRequestTopic, context: RequestContext) -> OffsetFetchResponseTopic:
+    name = topic.name
+    if context.version >= FIRST_WITH_TOPIC_IDS:
+        known = named_topic(context.services.metadata, "", topic.topic_id)
+        if known is None:
+            return _refused(topic, ErrorCode.UNKNOWN_TOPIC_ID)
+        name = known.name
+    partitions: list[OffsetFetchResponsePartition] = []
+    async for some in in_slices(topic.partition_indexes, context.turns):
+        partitions += await _fetched(group_id, name, some, context)
+    return OffsetFetchResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(partitions))
+
+
+async def _fetched(
+    group_id: str, name: str, indexes: Sequence[int], context: RequestContext
+) -> list[OffsetFetchResponsePartition]:
+    partitions = [TopicPartition(name, index) for index in indexes]
+    offsets = await context.services.groups.fetch_offsets(group_id, partitions)
+    return [_partition(index, offset) for index, offset in zip(indexes, offsets, strict=True)]
+
+
+def _partition(index: int, committed: CommittedOffset | None) -> OffsetFetchResponsePartition:
+    if committed is None:
+        return OffsetFetchResponsePartition(partition_index=index, committed_offset=NO_OFFSET, metadata="")
+    return OffsetFetchResponsePartition(
+        partition_index=index,
+        committed_offset=committed.offset,
+        committed_leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+    )
+
+
+def _refused(topic: OffsetFetchRequestTopic, error: ErrorCode) -> OffsetFetchResponseTopic:
+    partitions = [
+        OffsetFetchResponsePartition(partition_index=index, committed_offset=NO_OFFSET, metadata="", error_code=error)
+        for index in topic.partition_indexes
+    ]
+    return OffsetFetchResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(partitions))

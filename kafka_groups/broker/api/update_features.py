@@ -1,0 +1,55 @@
+"""UpdateFeatures (key 57), v0-v2: changes the levels at which the cluster runs its features (KIP-584, KIP-778).
+
+All updates are made, or none. v0 can only upgrade: as in Kafka, it ignores `allow_downgrade`. Brokers act by the new
+levels at once, and show them in ApiVersions. v0 and v1 list the features of an update that succeeds.
+
+Errors: INVALID_UPDATE_VERSION (unknown feature, level or kind of update; a lower level with an upgrade, or a higher one
+with a downgrade; `kraft.version` and, from a level on, `metadata.version` cannot be lowered).
+"""
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.metadata.features import FeatureRules, FeatureUpdate, UpdateKind, updated_levels
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.turns import CHEAP
+from kafka_groups.errors import InvalidUpdateVersionError
+from kafka_groups.protocol.messages.update_features import (
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+__all__ = ["handle"]
+
+_FIRST_WITH_KINDS = 1
+_LAST_WITH_RESULTS = 1
+_NO_ERROR = "NONE"  # as Kafka writes it
+
+
+async def handle(request: UpdateFeaturesRequest, context: RequestContext) -> UpdateFeaturesResponse:
+    """Check the updates, and make them unless the request only wants to know."""
+    updates = await _updates(request, context)
+    services = context.services
+    try:
+        levels = updated_levels(updates, services.metadata.features, _rules(services))
+    except InvalidUpdateVersionError as error:
+        return UpdateFeaturesResponse(error_code=code_of(error), error_message=str(error))
+    if not request.validate_only:
+        services.metadata.finalize_features(levels)
+    listed = updates if context.version <= _LAST_WITH_RESULTS else ()
+    return UpdateFeaturesResponse(
+        results=tuple(UpdatableFeatureResult(feature=each.feature, error_message=_NO_ERROR) for each in listed)
+    )
+
+
+async def _updates(request: UpdateFeaturesRequest, context: RequestContext) -> list[FeatureUpdate]:
+    has_kinds = context.version >= _FIRST_WITH_KINDS
+    return [
+        FeatureUpdate(each.feature, each.max_version_level, each.upgrade_type if has_kinds else UpdateKind.UPGRADE)
+        async for each in context.turns.each(request.feature_updates, CHEAP)
+    ]
+
+
+def _rules(services: BrokerServices) -> FeatureRules:
+    profile = services.profile
+    return FeatureRules(profile.supported_features(), profile.lowest_metadata_level, services.metadata.controller_id)

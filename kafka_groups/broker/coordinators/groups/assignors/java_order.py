@@ -1,0 +1,83 @@
+"""The order in which Java goes over a hash table.
+
+Kafka's coordinator keeps members, topics and partitions in hash tables. Its uniform assignor goes over them in the
+order of the tables, and that order decides which member gets which partition. These functions return the same order:
+
+- A value is in the bucket that its hash code selects. Buckets come in ascending order.
+- Values of one bucket come in the order in which they were added.
+"""
+
+from collections.abc import Callable, Collection
+from operator import index
+from typing import TypeVar
+from uuid import UUID
+
+__all__ = ["copied", "grown", "in_hash_order", "in_timeline_order", "int_hash", "string_hash", "uuid_hash"]
+
+T = TypeVar("T")
+
+_SMALLEST = 16
+_WORD = 0xFFFF_FFFF
+_LONG = 0xFFFF_FFFF_FFFF_FFFF
+_GOLDEN_RATIO = 0x9E37_79B9_7F4A_7C15
+
+
+def in_hash_order(values: Collection[T], hash_of: Callable[[T], int], buckets: int) -> list[T]:
+    """Return values, given in the order in which they were added, in the order of a table with so many buckets."""
+
+    def bucket(value: T) -> int:
+        code = hash_of(value)
+        return (code ^ code >> 16) & buckets - 1
+
+    return sorted(values, key=bucket)
+
+
+def in_timeline_order(values: Collection[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Return values, given in the order in which they were added, in the order of Kafka's table with snapshots.
+
+    Its buckets hold more values, and the one that was added last comes first. The table never shrinks: this is the
+    order of one that has never had many more values.
+    """
+    places = (len(values) * 3 - 1) // 4
+    shift = 64 - max(1, places.bit_length())
+
+    def bucket(value: T) -> int:
+        code = hash_of(value)
+        return ((code - (code >> 31 << 32)) * _GOLDEN_RATIO & _LONG) >> shift
+
+    newest_first = list(values)
+    newest_first.reverse()
+    return sorted(newest_first, key=bucket)
+
+
+def grown(count: int) -> int:
+    """Return the number of buckets of a table that was empty when its values were added one by one."""
+    return max(_SMALLEST, _power_of_two(-(-count * 4 // 3)))
+
+
+def copied(count: int) -> int:
+    """Return the number of buckets of a table that was made as a copy of a collection."""
+    return max(_SMALLEST, _power_of_two(count * 4 // 3 + 1))
+
+
+def string_hash(text: str) -> int:
+    """Return `String.hashCode`, as an unsigned number."""
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    code = 0
+    for high, low in zip(encoded[::2], encoded[1::2], strict=True):
+        code = code * 31 + (high << 8 | low) & _WORD
+    return code
+
+
+def uuid_hash(uuid: UUID) -> int:
+    """Return `Uuid.hashCode` of Kafka, as an unsigned number."""
+    folded = (uuid.int >> 64) ^ uuid.int
+    return (folded >> 32 ^ folded) & _WORD
+
+
+int_hash: Callable[[int], int] = index
+"""`Integer.hashCode` of a number that is not negative: the number itself."""
+
+
+def _power_of_two(at_least: int) -> int:
+    return 1 << (at_least - 1).bit_length()

@@ -1,0 +1,280 @@
+"""One classic group: its members, the generation that they are in, and the checks of requests against it.
+
+Only `replay` sets the hard state, which is the last record. Everything else is what the group is doing now: members of
+a round, requests that wait. The next coordinator starts again from the record.
+"""
+
+from collections.abc import Callable, Iterable
+
+from attrs import define, field, frozen
+
+from kafka_groups.broker.coordinators.groups.classic.ballots import Ballots, elected
+from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember, ParkedJoin
+from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupGeneration
+from kafka_groups.broker.coordinators.groups.classic.states import (
+    ClassicGroupEvent,
+    ClassicGroupState,
+    next_classic_group_state,
+)
+from kafka_groups.broker.coordinators.groups.classic.subscriptions import CONSUMER, subscribed_topics
+from kafka_groups.errors import FencedInstanceIdError, UnknownMemberIdError
+from kafka_groups.protocol.messages.join_group import JoinGroupRequest
+
+__all__ = ["ClassicGroup", "InitialRound"]
+
+
+@define
+class InitialRound:
+    """The first round after a group was empty: it waits for members that start at the same time.
+
+    Attributes:
+        delay_ms: How long the current wait takes.
+        remaining_ms: How much of the rebalance timeout is left after it.
+        has_newcomers: Whether members have joined during the current wait.
+    """
+
+    delay_ms: int
+    remaining_ms: int
+    has_newcomers: bool = False
+
+
+@frozen
+class _Announced:
+    """A record that an operation has returned, and what happens once it is stored."""
+
+    value: ClassicGroupGeneration
+    stored: Callable[[], None]
+
+
+@define(eq=False)
+class ClassicGroup:
+    """One classic group.
+
+    Attributes:
+        stored: The hard state: the last record. None if there is no record, because consumers that do not join have
+            committed offsets, or because the first record is on its way.
+        state_timestamp_ms: Wall-clock time of the last change of the state. None: not known.
+        protocol_type: What the group is for, or None if no member ever joined.
+        protocol: The protocol of the current generation.
+        leader: Member id of the leader.
+        members: The members by id.
+        static_members: Member ids by instance id.
+        pending_joins: Ids that were given to members which have to join again with them (KIP-394).
+        pending_syncs: Ids of members that have not sent SyncGroup in this generation.
+        joins_waiting: How many members have a JoinGroup request that waits.
+        initial_round: Set while the first round after the group was empty waits for members.
+    """
+
+    group_id: str
+    stored: ClassicGroupGeneration | None = None
+    state: ClassicGroupState = ClassicGroupState.EMPTY
+    state_timestamp_ms: int | None = None
+    protocol_type: str | None = None
+    protocol: str | None = None
+    generation: int = 0
+    leader: str | None = None
+    members: dict[str, ClassicMember] = field(factory=dict)
+    static_members: dict[str, str] = field(factory=dict)
+    pending_joins: set[str] = field(factory=set)
+    pending_syncs: set[str] = field(factory=set)
+    joins_waiting: int = 0
+    initial_round: InitialRound | None = None
+    _ballots: Ballots = field(factory=Ballots)
+    _announced: _Announced | None = None
+    _topics: frozenset[str] | None = None
+
+    # ----------------------------------------------------------------------------------------- questions
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the group is in the state Empty."""
+        return self.state is ClassicGroupState.EMPTY
+
+    @property
+    def is_of_consumers(self) -> bool:
+        """Whether the members are consumers, whose subscriptions the coordinator can read."""
+        return self.protocol_type == CONSUMER
+
+    @property
+    def has_all_joined(self) -> bool:
+        """Whether all members wait for the end of the round, and no id has been given to one that is yet to join."""
+        return self.joins_waiting == len(self.members) and not self.pending_joins
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """How long a round waits: the longest time that any member asks for."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def is_subscribed(self, topic: str) -> bool:
+        """Whether a member of the current generation subscribes to a topic, or may do so."""
+        if not self.is_of_consumers:
+            return False
+        return self._topics is None or topic in self._topics
+
+    @property
+    def knows_subscriptions(self) -> bool:
+        """Whether the subscriptions of all members could be read."""
+        return self.is_of_consumers and self._topics is not None
+
+    def supports(self, request: JoinGroupRequest) -> bool:
+        """Whether a member with this protocol type and these protocols fits into the group."""
+        if self.is_empty:
+            return bool(request.protocol_type and request.protocols)
+        is_same_type = self.protocol_type == request.protocol_type
+        return is_same_type and self._ballots.has_common(request.protocols, len(self.members))
+
+    def check_member(self, member_id: str, group_instance_id: str | None) -> ClassicMember:
+        """Return a member after checking its ids.
+
+        Raises:
+            UnknownMemberIdError: The group has no such instance or member.
+            FencedInstanceIdError: The instance has another member id, because it was started again.
+        """
+        if group_instance_id is not None:
+            current = self.static_members.get(group_instance_id)
+            if current is None:
+                raise UnknownMemberIdError(f"Group {self.group_id} has no instance {group_instance_id}.")
+            if current != member_id:
+                raise FencedInstanceIdError(f"The instance {group_instance_id} has been started again.")
+        member = self.members.get(member_id)
+        if member is None:
+            raise UnknownMemberIdError(f"Member {member_id} is not a member of group {self.group_id}.")
+        return member
+
+    # ------------------------------------------------------------------------------------------- members
+
+    def add(self, member: ClassicMember, protocol_type: str) -> None:
+        """Add a member. The first one leads, and says what the group is for."""
+        if not self.members:
+            self.protocol_type = protocol_type
+        self.leader = self.leader or member.member_id
+        self._put(member)
+        self.pending_joins.discard(member.member_id)
+
+    def remove(self, member_id: str) -> ClassicMember | None:
+        """Remove a member, or an id that was given to one that is yet to join. If it led, another member leads."""
+        member = self.members.pop(member_id, None)
+        if member is not None:
+            self._ballots.remove(member.protocols)
+            self.joins_waiting -= member.parked_join is not None
+            if member.group_instance_id is not None:
+                del self.static_members[member.group_instance_id]
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        self.pending_joins.discard(member_id)
+        return member
+
+    def replace(self, old: ClassicMember, new: ClassicMember) -> None:
+        """Let a restarted static member take the place of the one that it was.
+
+        As in Kafka, a SyncGroup that is due from the old one stays due.
+        """
+        del self.members[old.member_id]
+        self._ballots.remove(old.protocols)
+        self.joins_waiting -= old.parked_join is not None
+        self._put(new)
+        if self.leader == old.member_id:
+            self.leader = new.member_id
+
+    def park_join(self, member: ClassicMember, parked: ParkedJoin) -> ParkedJoin | None:
+        """Let the JoinGroup request of a member wait for the end of the round. Returns one that it replaces."""
+        before, member.parked_join = member.parked_join, parked
+        self.joins_waiting += before is None
+        return before
+
+    def take_join(self, member: ClassicMember) -> ParkedJoin | None:
+        """Return the JoinGroup request of a member that waits. It no longer does."""
+        parked, member.parked_join = member.parked_join, None
+        self.joins_waiting -= parked is not None and member.member_id in self.members
+        return parked
+
+    def update(self, member: ClassicMember, request: JoinGroupRequest) -> None:
+        """Take over what a member says about itself when it joins again."""
+        self._ballots.remove(member.protocols)
+        member.follow(request)
+        self._ballots.add(member.protocols)
+
+    def elect_joined_leader(self) -> bool:
+        """Let a member lead that has joined the round, and return whether there is one."""
+        if self.leader is None:
+            return False
+        if self.members[self.leader].parked_join is not None:
+            return True
+        joined = next((member for member in self.members.values() if member.parked_join is not None), None)
+        if joined is not None:
+            self.leader = joined.member_id
+        return joined is not None
+
+    def elected_protocol(self, *, old: ClassicMember | None = None, new: ClassicMember | None = None) -> str:
+        """Return the protocol that the members choose. If given, one member is replaced with another."""
+        members = (member if member is not old else new for member in self.members.values())
+        return elected([member.protocols for member in members if member is not None])
+
+    # -------------------------------------------------------------------------------------------- states
+
+    def transition(self, event: ClassicGroupEvent, wall_ms: int) -> None:
+        """Change the state."""
+        self.state = next_classic_group_state(self.state, event)
+        self.state_timestamp_ms = wall_ms
+
+    def start_generation(self, wall_ms: int) -> None:
+        """Start the next generation with the members that are there, or without members."""
+        self.generation += 1
+        self.initial_round = None
+        self.protocol = self.elected_protocol() if self.members else None
+        self._read_subscriptions()
+        self.transition(ClassicGroupEvent.JOINED if self.members else ClassicGroupEvent.EMPTIED, wall_ms)
+
+    # ---------------------------------------------------------------------------------------- hard state
+
+    def current(self, members: Iterable[ClassicMember] | None = None) -> ClassicGroupGeneration:
+        """Return the current generation as a record contains it, with these members, or those of the group."""
+        chosen = self.members.values() if members is None else members
+        return ClassicGroupGeneration(
+            protocol_type=self.protocol_type or "",
+            generation=self.generation,
+            protocol=self.protocol,
+            leader=self.leader,
+            state_timestamp_ms=self.state_timestamp_ms,
+            members=tuple(member.stored(self.protocol, member.assignment) for member in chosen),
+        )
+
+    def announce(self, value: ClassicGroupGeneration, stored: Callable[[], None]) -> None:
+        """Note that an operation returns this record, and what happens when it is replayed."""
+        self._announced = _Announced(value, stored)
+
+    def replay(self, value: ClassicGroupGeneration) -> None:
+        """Apply a record: finish the operation that has returned it, or start from what another coordinator stored."""
+        announced, self._announced, self.stored = self._announced, None, value
+        if announced is not None and announced.value == value:
+            announced.stored()
+        else:
+            self._restore(value)
+
+    def adopt(self, value: ClassicGroupGeneration) -> None:
+        """Start with the members of a group that was of another type."""
+        self._restore(value)
+
+    def _restore(self, value: ClassicGroupGeneration) -> None:
+        self.state = ClassicGroupState.STABLE if value.members else ClassicGroupState.EMPTY
+        self.state_timestamp_ms = value.state_timestamp_ms
+        self.protocol_type, self.protocol = value.protocol_type or None, value.protocol
+        self.generation, self.leader = value.generation, value.leader if value.members else None
+        self.members, self.static_members, self._ballots = {}, {}, Ballots()
+        self.pending_joins, self.pending_syncs = set(), set()
+        self.joins_waiting, self.initial_round = 0, None
+        for member in value.members:
+            self._put(ClassicMember.loaded(member, value.protocol))
+        self._read_subscriptions()
+
+    def _put(self, member: ClassicMember) -> None:
+        self.members[member.member_id] = member
+        self._ballots.add(member.protocols)
+        self.joins_waiting += member.parked_join is not None
+        if member.group_instance_id is not None:
+            self.static_members[member.group_instance_id] = member.member_id
+
+    def _read_subscriptions(self) -> None:
+        self._topics = None
+        if self.is_of_consumers:
+            self._topics = subscribed_topics(member.metadata(self.protocol) for member in self.members.values())

@@ -1,0 +1,1 @@
+"""Consumer groups, whose partitions the group coordinator assigns (KIP-848)."""

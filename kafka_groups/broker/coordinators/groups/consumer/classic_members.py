@@ -1,0 +1,250 @@
+"""Members of a consumer group that speak the classic protocol: JoinGroup, SyncGroup and Heartbeat (KIP-848).
+
+They take part as all others do: joining again is how they say what they own, and how they get a new epoch, which they
+take for a generation. Nobody leads them, and no request waits.
+"""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from attrs import evolve, frozen
+
+from kafka_groups.broker.coordinators.groups.classic.replies import join_refused
+from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
+    ClassicSubscription,
+    read_subscription,
+    subscription_version,
+    written_assignment,
+)
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
+from kafka_groups.broker.coordinators.groups.consumer.members import check_room, known_member, store_member, take_over
+from kafka_groups.broker.coordinators.groups.consumer.migration import may_become_classic
+from kafka_groups.broker.coordinators.groups.consumer.records import (
+    ClassicConsumer,
+    ConsumerGroupRecord,
+    ConsumerMember,
+)
+from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
+from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.result import Effect, Result
+from kafka_groups.errors import (
+    BrokerError,
+    FencedInstanceIdError,
+    IllegalGenerationError,
+    UnknownMemberIdError,
+    error_for,
+)
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatTopicPartitions
+from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafka_groups.protocol.messages.join_group import (
+    FIRST_WITH_MEMBER_ID_REQUIRED,
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
+from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+__all__ = ["ClassicConsumers"]
+
+_CONSUMER = "consumer"
+_REBALANCING = ErrorCode.REBALANCE_IN_PROGRESS
+_UNREVOKED = ConsumerMemberState.UNREVOKED_PARTITIONS
+_UNRELEASED = ConsumerMemberState.UNRELEASED_PARTITIONS
+_NOT_SET = -1
+
+
+@frozen
+class ClassicConsumers:
+    """The operations of such members.
+
+    Attributes:
+        groups: The groups.
+        topics: The topics of the cluster.
+        rules: The settings.
+    """
+
+    groups: ConsumerGroups
+    topics: TopicsImage
+    rules: ConsumerRules
+
+    def join(
+        self, request: JoinGroupRequest, client: MemberClient, version: int, now_ms: int
+    ) -> Result[JoinGroupResponse, ConsumerGroupRecord]:
+        """Let a member join, or join again. Errors are in the response."""
+        draft = ConsumerDraft(self.groups.group(request.group_id))
+        try:
+            owner = self._owner(draft.group, request)
+            _check_protocols(draft.group, request)
+            member_id = self._entered(draft, request, version, owner)
+            subscription = _subscription(request)
+        except _IdRequiredError as error:
+            return Result(join_refused(ErrorCode.MEMBER_ID_REQUIRED, version, error.member_id))
+        except BrokerError as error:
+            return Result(join_refused(ErrorCode(error.code), version))
+        replaces = owner is not None and owner != member_id
+        before = draft.group.members.get(member_id)
+        store_member(draft, member_id, before, _described(before, request, subscription, client))
+        reached = self.groups.advance(draft, member_id, before, self._owned(subscription), now_ms)
+        self.groups.expect_nothing_more(draft.group, member_id, now_ms)
+        self.groups.expect_classic(draft.group, member_id, now_ms)
+        response = JoinGroupResponse(
+            generation_id=reached.member_epoch,
+            protocol_type=_CONSUMER,
+            protocol_name=request.protocols[0].name,
+            leader="",
+            member_id=member_id,
+        )
+        effects = self._settled(draft) if replaces else ()
+        return Result(response, tuple(draft.records), effects)
+
+    def sync(self, request: SyncGroupRequest, now_ms: int) -> Result[SyncGroupResponse, ConsumerGroupRecord]:
+        """Give a member its partitions. Errors are in the response."""
+        group = self.groups.group(request.group_id)
+        try:
+            member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
+            protocol, metadata = _classic(member).protocols[0]
+            if request.protocol_type not in (None, _CONSUMER) or request.protocol_name not in (None, protocol):
+                raise error_for(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "The member has joined with another protocol.")
+            current = group.current_of(request.member_id)
+            if current.member_epoch < group.assignment_epoch and current.state is not _UNREVOKED:
+                self.groups.expect_classic(group, request.member_id, now_ms)
+                raise error_for(_REBALANCING, "The member has to join again.")
+        except BrokerError as error:
+            return Result(SyncGroupResponse(error_code=ErrorCode(error.code)))
+        self.groups.expect_nothing_more(group, request.member_id, now_ms)
+        assignment = written_assignment(self._named(current.assigned), subscription_version(metadata))
+        return Result(SyncGroupResponse(protocol_type=_CONSUMER, protocol_name=protocol, assignment=assignment))
+
+    def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Result[HeartbeatResponse, ConsumerGroupRecord]:
+        """Extend the session of a member. REBALANCE_IN_PROGRESS tells it to join again. Errors are in the response."""
+        group = self.groups.group(request.group_id)
+        try:
+            _known(group, request.member_id, request.group_instance_id, request.generation_id)
+        except BrokerError as error:
+            return Result(HeartbeatResponse(error_code=ErrorCode(error.code)))
+        self.groups.extend_session(group, request.member_id, now_ms)
+        if not _must_join(group, request.member_id):
+            return Result(HeartbeatResponse(error_code=ErrorCode.NONE))
+        self.groups.expect_classic(group, request.member_id, now_ms)
+        return Result(HeartbeatResponse(error_code=_REBALANCING))
+
+    def _owner(self, group: ConsumerGroup, request: JoinGroupRequest) -> str | None:
+        """Return the member that an instance has been so far, if there is one."""
+        instance, member_id = request.group_instance_id, request.member_id
+        owner = None if instance is None else group.instances.get(instance)
+        if owner is not None and member_id not in ("", owner):
+            raise FencedInstanceIdError(f"The instance {instance} has been started again.")
+        if owner is None:
+            check_room(group, member_id, self.rules.max_size)
+        if owner is None and instance is not None and member_id:
+            raise UnknownMemberIdError(f"Group {group.group_id} has no instance {instance}.")
+        return owner
+
+    def _entered(self, draft: ConsumerDraft, request: JoinGroupRequest, version: int, owner: str | None) -> str:
+        member_id = request.member_id or self.groups.new_member_id()
+        if not request.member_id and request.group_instance_id is None and version >= FIRST_WITH_MEMBER_ID_REQUIRED:
+            raise _IdRequiredError(member_id)
+        if owner is not None and owner != member_id:
+            take_over(draft, owner, member_id)
+            self.groups.stop_waiting(draft.group.group_id, owner)
+        return member_id
+
+    def _settled(self, draft: ConsumerDraft) -> tuple[Effect, ...]:
+        """Let the group become a classic one if the last member of the other protocol was replaced. Nobody notices."""
+        if not may_become_classic(draft.group, self.rules):
+            return ()
+        return (self.groups.downgrade(draft, rebalances=False),)
+
+    def _owned(self, subscription: ClassicSubscription) -> tuple[ConsumerGroupHeartbeatTopicPartitions, ...]:
+        known = ((self.topics.topic(name), numbers) for name, numbers in subscription.owned.items())
+        return tuple(
+            ConsumerGroupHeartbeatTopicPartitions(topic_id=topic.topic_id, partitions=numbers)
+            for topic, numbers in known
+            if topic is not None
+        )
+
+    def _named(self, partitions: Mapping[UUID, Mapping[int, int]]) -> dict[str, list[int]]:
+        known = ((self.topics.topic_by_id(topic_id), numbers) for topic_id, numbers in partitions.items())
+        return {topic.name: sorted(numbers) for topic, numbers in known if topic is not None}
+
+
+class _IdRequiredError(Exception):
+    """The member has to join again with the id that it is given. This never leaves the module."""
+
+    def __init__(self, member_id: str) -> None:
+        super().__init__(member_id)
+        self.member_id = member_id
+
+
+def _check_protocols(group: ConsumerGroup, request: JoinGroupRequest) -> None:
+    """Check that all members have one of the protocols in common. One that joins again counts as it was before."""
+    offered = {each.name for each in request.protocols}
+    for member in group.members.values():
+        if member.classic is not None:
+            offered &= {name for name, _ in member.classic.protocols}
+    if request.protocol_type != _CONSUMER or not offered:
+        raise _inconsistent()
+
+
+def _subscription(request: JoinGroupRequest) -> ClassicSubscription:
+    try:
+        return read_subscription(request.protocols[0].metadata)
+    except ValueError as error:
+        raise _inconsistent() from error
+
+
+def _inconsistent() -> BrokerError:
+    return error_for(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "The members of the group have no protocol in common.")
+
+
+def _described(
+    known: ConsumerMember | None, request: JoinGroupRequest, subscription: ClassicSubscription, client: MemberClient
+) -> ConsumerMember:
+    timeout_ms = request.rebalance_timeout_ms
+    classic = ClassicConsumer(
+        session_timeout_ms=request.session_timeout_ms,
+        protocols=tuple((each.name, each.metadata) for each in request.protocols),
+    )
+    said = ConsumerMember(client_id=client.client_id, client_host=client.client_host) if known is None else known
+    return evolve(
+        said,
+        client_id=client.client_id,
+        client_host=client.client_host,
+        instance_id=said.instance_id if request.group_instance_id is None else request.group_instance_id,
+        rack_id=said.rack_id if subscription.rack is None else subscription.rack,
+        subscribed_topic_names=tuple(sorted(set(subscription.topics))),
+        rebalance_timeout_ms=request.session_timeout_ms if timeout_ms == _NOT_SET else timeout_ms,
+        classic=classic,
+    )
+
+
+def _known(group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int) -> ConsumerMember:
+    member = known_member(group, member_id, instance_id)
+    _classic(member)
+    if generation != group.current_of(member_id).member_epoch:
+        raise IllegalGenerationError(f"Member {member_id} is in another generation.")
+    return member
+
+
+def _classic(member: ConsumerMember) -> ClassicConsumer:
+    if member.classic is None:
+        raise UnknownMemberIdError("The member does not speak the classic protocol.")
+    return member.classic
+
+
+def _must_join(group: ConsumerGroup, member_id: str) -> bool:
+    current = group.current_of(member_id)
+    if current.member_epoch < group.assignment_epoch or current.state is _UNREVOKED:
+        return True
+    return current.state is _UNRELEASED and not _waits_for_others(group, member_id)
+
+
+def _waits_for_others(group: ConsumerGroup, member_id: str) -> bool:
+    return any(
+        group.owners.get((topic, number), member_id) != member_id
+        for topic, numbers in group.target.get(member_id, {}).items()
+        for number in numbers
+    )

@@ -1,0 +1,202 @@
+"""The hard state of one consumer group: a table of the last values of its records."""
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+from attrs import define, evolve, field
+
+from kafka_groups.broker.coordinators.groups.assignors.group_spec import PartitionsByTopic
+from kafka_groups.broker.coordinators.groups.consumer.records import (
+    ConsumerAssignment,
+    ConsumerGroupCurrentMemberAssignment,
+    ConsumerGroupEpoch,
+    ConsumerGroupMemberMetadata,
+    ConsumerGroupMetadata,
+    ConsumerGroupPartitionMetadata,
+    ConsumerGroupRecord,
+    ConsumerGroupRegularExpression,
+    ConsumerGroupTargetAssignmentMember,
+    ConsumerGroupTargetAssignmentMetadata,
+    ConsumerMember,
+    ResolvedRegex,
+    TargetEpoch,
+)
+from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState, ConsumerMemberState
+from kafka_groups.broker.coordinators.groups.draft import GroupDraft
+from kafka_groups.broker.coordinators.groups.overlay import Overlay
+
+__all__ = ["ConsumerDraft", "ConsumerGroup", "partitions_of"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_NOT_REACHED = ConsumerAssignment(member_epoch=0, previous_member_epoch=0)
+_FIRST_EPOCH = 1
+"""Of a group that has no record of its own, and of its target assignment, which is empty."""
+
+
+@define
+class ConsumerGroup:
+    """One consumer group.
+
+    Only `replay` changes it. Two groups are equal if their hard states are equal.
+
+    Attributes:
+        metadata: The group epoch, or None until something was subscribed to.
+        target_epoch: The group epoch that the target assignment was computed for, or None until it was.
+        members: The members' descriptions of themselves.
+        target: The target assignment by member.
+        current: Member epochs and current assignments by member.
+        regexes: The regular expressions whose topics are known.
+        instances: Member ids by instance id. This and the rest follows from the attributes above.
+        subscribers: How many members subscribe to each topic name.
+        regex_subscribers: How many members subscribe to each regular expression.
+        assignor_votes: How many members prefer each assignor.
+        owners: The member that each partition is assigned to, or that has yet to revoke it.
+    """
+
+    group_id: str
+    metadata: ConsumerGroupEpoch | None = None
+    target_epoch: TargetEpoch | None = None
+    members: MutableMapping[str, ConsumerMember] = field(factory=dict)
+    target: MutableMapping[str, PartitionsByTopic] = field(factory=dict)
+    current: MutableMapping[str, ConsumerAssignment] = field(factory=dict)
+    regexes: MutableMapping[str, ResolvedRegex] = field(factory=dict)
+    instances: MutableMapping[str, str] = field(factory=dict, eq=False)
+    subscribers: MutableMapping[str, int] = field(factory=dict, eq=False)
+    regex_subscribers: MutableMapping[str, int] = field(factory=dict, eq=False)
+    assignor_votes: MutableMapping[str, int] = field(factory=dict, eq=False)
+    owners: MutableMapping[tuple[UUID, int], str] = field(factory=dict, eq=False)
+
+    # ----------------------------------------------------------------------------------------- questions
+
+    @property
+    def epoch(self) -> int:
+        """The group epoch."""
+        return _FIRST_EPOCH if self.metadata is None else self.metadata.epoch
+
+    @property
+    def assignment_epoch(self) -> int:
+        """The group epoch that the target assignment was computed for."""
+        return _FIRST_EPOCH if self.target_epoch is None else self.target_epoch.epoch
+
+    @property
+    def state(self) -> ConsumerGroupState:
+        """The state, with the name that ConsumerGroupDescribe and ListGroups use."""
+        if not self.members:
+            return ConsumerGroupState.DEAD if self == ConsumerGroup(self.group_id) else ConsumerGroupState.EMPTY
+        if self.assignment_epoch < self.epoch:
+            return ConsumerGroupState.ASSIGNING
+        is_settled = all(self._has_reached_target(member_id) for member_id in self.members)
+        return ConsumerGroupState.STABLE if is_settled else ConsumerGroupState.RECONCILING
+
+    def current_of(self, member_id: str) -> ConsumerAssignment:
+        """Return the epoch and the assignment of a member. It has no epoch yet if its first record is there alone."""
+        return self.current.get(member_id, _NOT_REACHED)
+
+    def topics_of(self, member: ConsumerMember) -> frozenset[str]:
+        """Return the names of the topics that a member subscribes to, whether or not they exist."""
+        found = self.regexes.get(member.subscribed_topic_regex)
+        names = frozenset(member.subscribed_topic_names)
+        return names if found is None else names | found.topics
+
+    def subscribed_topics(self) -> frozenset[str]:
+        """Return the names of the topics that any member subscribes to.
+
+        As in Kafka, the topics of a regular expression count until its record is deleted.
+        """
+        return frozenset(self.subscribers).union(*(found.topics for found in self.regexes.values()))
+
+    def has_equal_subscriptions(self) -> bool:
+        """Return whether all members subscribe to the same. Names and an expression that finds them are different."""
+        by_name, by_regex = self.subscribers, self.regex_subscribers
+        if by_regex and (by_name or len(by_regex) > 1):
+            return False
+        return all(count == len(self.members) for count in (*by_name.values(), *by_regex.values()))
+
+    def _has_reached_target(self, member_id: str) -> bool:
+        current = self.current_of(member_id)
+        return current.state is ConsumerMemberState.STABLE and current.member_epoch == self.assignment_epoch
+
+    # ---------------------------------------------------------------------------------------- hard state
+
+    def overlaid(self) -> Self:
+        """Return a group that can be changed without this one. As long as it is used, this one must not change."""
+        tables: dict[str, Any] = {name: Overlay(getattr(self, name)) for name in _TABLES}
+        return evolve(self, **tables)
+
+    def replay(self, record: ConsumerGroupRecord) -> None:
+        """Apply a record to the group."""
+        match record:
+            case ConsumerGroupCurrentMemberAssignment(_, member_id, current):
+                self._own(member_id, current)
+                _put(self.current, member_id, current)
+            case ConsumerGroupTargetAssignmentMember(_, member_id, partitions):
+                _put(self.target, member_id, partitions)
+            case ConsumerGroupMemberMetadata(_, member_id, member):
+                self._subscribe(self.members.get(member_id), member)
+                self._name_instance(member_id, member)
+                _put(self.members, member_id, member)
+            case ConsumerGroupMetadata(_, metadata):
+                self.metadata = metadata
+            case ConsumerGroupTargetAssignmentMetadata(_, target_epoch):
+                self.target_epoch = target_epoch
+            case ConsumerGroupRegularExpression(_, regex, found):
+                _put(self.regexes, regex, found)
+            case ConsumerGroupPartitionMetadata():
+                pass
+
+    def _own(self, member_id: str, current: ConsumerAssignment | None) -> None:
+        before = self.current.get(member_id)
+        for partition in partitions_of(before):
+            if self.owners.get(partition) == member_id:
+                del self.owners[partition]
+        for partition in partitions_of(current):
+            self.owners[partition] = member_id
+
+    def _subscribe(self, before: ConsumerMember | None, after: ConsumerMember | None) -> None:
+        for member, sign in ((before, -1), (after, +1)):
+            if member is None:
+                continue
+            for name in member.subscribed_topic_names:
+                _count(self.subscribers, name, sign)
+            if member.subscribed_topic_regex:
+                _count(self.regex_subscribers, member.subscribed_topic_regex, sign)
+            if member.server_assignor is not None:
+                _count(self.assignor_votes, member.server_assignor, sign)
+
+    def _name_instance(self, member_id: str, member: ConsumerMember | None) -> None:
+        before = self.members.get(member_id)
+        if before is not None and before.instance_id is not None and self.instances[before.instance_id] == member_id:
+            del self.instances[before.instance_id]
+        if member is not None and member.instance_id is not None:
+            self.instances[member.instance_id] = member_id
+
+
+_TABLES = (
+    *("members", "target", "current", "regexes"),
+    *("instances", "subscribers", "regex_subscribers", "assignor_votes", "owners"),
+)
+
+ConsumerDraft = GroupDraft[ConsumerGroup, ConsumerGroupRecord]
+"""What an operation makes of a consumer group."""
+
+
+def partitions_of(current: ConsumerAssignment | None) -> Iterator[tuple[UUID, int]]:
+    """Return the partitions that a member has, and those that it has yet to revoke."""
+    for partitions in () if current is None else (current.assigned, current.revoking):
+        for topic_id, epochs in partitions.items():
+            for number in epochs:
+                yield topic_id, number
+
+
+def _put(table: MutableMapping[K, V], key: K, value: V | None) -> None:
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value
+
+
+def _count(table: MutableMapping[str, int], name: str, sign: int) -> None:
+    _put(table, name, (table.get(name, 0) + sign) or None)

@@ -1,0 +1,397 @@
+"""The consumer groups of one shard of the group coordinator, and the operations on them (KIP-848).
+
+An operation is `(state, request, now_ms) → Result(response, records)`. It validates first and then creates records.
+Only `replay` changes the groups themselves. An operation may directly change only soft state, which is lost when the
+coordinator moves: deadlines.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+from uuid import UUID
+
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.leaving import leave
+from kafka_groups.broker.coordinators.groups.consumer.members import (
+    enter,
+    forget_unused_regex,
+    known_member,
+    leave_for_a_while,
+    remove,
+    update_member,
+)
+from kafka_groups.broker.coordinators.groups.consumer.migration import (
+    BecomesClassic,
+    as_classic,
+    delete_all,
+    may_become_classic,
+)
+from kafka_groups.broker.coordinators.groups.consumer.offsets import check_commit, check_fetch
+from kafka_groups.broker.coordinators.groups.consumer.reconciliation import Owned, has_other_partitions, reconcile
+from kafka_groups.broker.coordinators.groups.consumer.records import (
+    ConsumerAssignment,
+    ConsumerGroupEpoch,
+    ConsumerGroupMetadata,
+    ConsumerGroupPartitionMetadata,
+    ConsumerGroupRecord,
+    ConsumerGroupTargetAssignmentMetadata,
+    ConsumerMember,
+)
+from kafka_groups.broker.coordinators.groups.consumer.regexes import (
+    check_regex,
+    is_resolution_due,
+    resolve_regexes,
+)
+from kafka_groups.broker.coordinators.groups.consumer.requests import is_full, validate
+from kafka_groups.broker.coordinators.groups.consumer.responses import described_group, leave_response, stay_response
+from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules, ConsumerSources
+from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
+from kafka_groups.broker.coordinators.groups.consumer.subscriptions import bump_group_epoch, has_other_subscription
+from kafka_groups.broker.coordinators.groups.consumer.target import (
+    assignor_for,
+    has_other_assignor,
+    may_compute_target,
+    preferred_assignor,
+    settle_empty_group,
+    update_target,
+)
+from kafka_groups.broker.coordinators.groups.consumer.timers import (
+    ConsumerTimerKey,
+    ConsumerTimerKind,
+    ConsumerTimers,
+)
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.result import Effect, Result
+from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError
+from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
+from kafka_groups.protocol.messages.consumer_group_heartbeat import (
+    JOIN_GROUP_EPOCH,
+    LEAVE_GROUP_EPOCH,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafka_groups.types import member_id_of
+
+__all__ = ["ConsumerGroups"]
+
+_GROUPS_AT_ONCE = 200
+"""How many groups begin together after loading."""
+_SHORTEST_MS = 1
+_SESSION, _REBALANCE = ConsumerTimerKind.SESSION, ConsumerTimerKind.REBALANCE
+_REGEX, _CLASSIC = ConsumerTimerKind.REGEX, ConsumerTimerKind.CLASSIC
+
+
+class ConsumerGroups:
+    """The consumer groups of one shard, and the deadlines of their members.
+
+    Args:
+        topics: The current topics of the cluster.
+        rules: The settings.
+        sources: What operations take from outside.
+    """
+
+    def __init__(self, topics: TopicsImage, rules: ConsumerRules, sources: ConsumerSources) -> None:
+        self._topics = topics
+        self._rules = rules
+        self._sources = sources
+        self._groups: dict[str, ConsumerGroup] = {}
+        self._timers = ConsumerTimers()
+        self._hashed: dict[str, tuple[int, ConsumerGroupEpoch | None]] = {}
+
+    def __repr__(self) -> str:
+        return f"<ConsumerGroups: {len(self._groups)} groups, {len(self._timers)} deadlines>"
+
+    @property
+    def groups(self) -> Mapping[str, ConsumerGroup]:
+        """The hard state: groups by id. Do not modify them."""
+        return MappingProxyType(self._groups)
+
+    def group(self, group_id: str) -> ConsumerGroup:
+        """Return one group. Do not modify it.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+        """
+        group = self._groups.get(group_id)
+        if group is None:
+            raise GroupIdNotFoundError(f"Group {group_id} not found.")
+        return group
+
+    # ---------------------------------------------------------------------------------------- hard state
+
+    def replay(self, record: ConsumerGroupRecord) -> None:
+        """Apply a record to the state. The order of records with different keys does not matter."""
+        group = self._groups.setdefault(record.group_id, ConsumerGroup(record.group_id))
+        group.replay(record)
+        if record.value is None and group == ConsumerGroup(record.group_id):
+            del self._groups[record.group_id]
+            self._hashed.pop(record.group_id, None)
+
+    def loaded(self, now_ms: int) -> Iterator[Result[None, ConsumerGroupRecord]]:
+        """Give every member a new session, and the time to revoke what it must."""
+        group_ids = iter(tuple(self._groups))
+        while some := tuple(islice(group_ids, _GROUPS_AT_ONCE)):
+            for group in [self._groups[group_id] for group_id in some]:
+                for member_id in group.members:
+                    self.extend_session(group, member_id, now_ms)
+                    self._watch_rebalance(group, member_id, now_ms)
+            yield Result(None)
+
+    # ----------------------------------------------------------------------------------------- heartbeats
+
+    def heartbeat(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        client: MemberClient,
+        version: int,
+        now_ms: int,
+        draft: ConsumerDraft | None = None,
+    ) -> Result[ConsumerGroupHeartbeatResponse, ConsumerGroupRecord]:
+        """Handle a heartbeat: a member joins, stays or leaves. A draft is given of a group that was a classic one.
+
+        Raises:
+            InvalidRequestError: The request is malformed.
+            UnsupportedAssignorError: The broker does not have the assignor.
+            GroupIdNotFoundError: The group does not exist, and the member is not joining.
+            BrokerError: As for `members.enter`.
+        """
+        validate(request, version, self._rules.assignors)
+        if request.member_epoch <= LEAVE_GROUP_EPOCH:
+            return self._leave(request)
+        group = self._groups.get(request.group_id)
+        if group is None and request.member_epoch != JOIN_GROUP_EPOCH:
+            raise GroupIdNotFoundError(f"Consumer group {request.group_id} not found.")
+        draft = draft or ConsumerDraft(group or ConsumerGroup(request.group_id))
+        member_id = request.member_id or self.new_member_id()
+        former_id = enter(draft, member_id, request, self._rules.max_size)
+        if former_id is not None:
+            self.stop_waiting(request.group_id, former_id)
+        return self._stay(draft, member_id, request, client, now_ms)
+
+    def _stay(
+        self,
+        draft: ConsumerDraft,
+        member_id: str,
+        request: ConsumerGroupHeartbeatRequest,
+        client: MemberClient,
+        now_ms: int,
+    ) -> Result[ConsumerGroupHeartbeatResponse, ConsumerGroupRecord]:
+        group, config = draft.group, self._rules.config_of(draft.group.group_id)
+        check_regex(group, member_id, request.subscribed_topic_regex)
+        before = group.current.get(member_id)
+        described = update_member(draft, member_id, request, client)
+        reached = self.advance(draft, member_id, described, request.topic_partitions, now_ms)
+        stored = self._groups.get(group.group_id)
+        if is_resolution_due(stored, group, self._topics, self._sources.wall_ms()):
+            self._timers.set(ConsumerTimerKey(group.group_id, "", _REGEX), now_ms)
+        is_due = request.member_epoch == JOIN_GROUP_EPOCH or is_full(request) or has_other_partitions(before, reached)
+        response = stay_response(member_id, reached, config.heartbeat_interval_ms, has_assignment=is_due)
+        return Result(response, tuple(draft.records))
+
+    def advance(
+        self, draft: ConsumerDraft, member_id: str, described: ConsumerMember | None, owned: Owned, now_ms: int
+    ) -> ConsumerAssignment:
+        """Bring a member closer to its target assignment, after its description was stored.
+
+        Args:
+            draft: The group.
+            member_id: The member.
+            described: Its description before that.
+            owned: What it says that it owns.
+            now_ms: The time.
+        """
+        before = draft.group.current.get(member_id)
+        has_other_topics = self._follow_subscriptions(draft, member_id, described)
+        self._follow_group(draft, draft.group.members[member_id])
+        reached = reconcile(draft, member_id, owned, self._topics, has_other_topics=has_other_topics)
+        self.extend_session(draft.group, member_id, now_ms)
+        if reached is not before:
+            self._watch_rebalance(draft.group, member_id, now_ms)
+        return reached
+
+    def _follow_subscriptions(self, draft: ConsumerDraft, member_id: str, described: ConsumerMember | None) -> bool:
+        """Increase the group epoch if that is due, and return whether the member has other topics than before."""
+        group = draft.group
+        member = group.members[member_id]
+        has_changed = has_other_subscription(group, described, member)
+        has_changed |= has_other_assignor(group, described, member, self._rules.assignors)
+        # Without an epoch, the member is there because not all records of an earlier operation were stored.
+        is_unfinished = described is not None and member_id not in group.current
+        is_hashed = member is described and self._hashed.get(group.group_id) == self._hash_facts(group)
+        if has_changed or is_unfinished or not is_hashed:
+            bump_group_epoch(draft, self._topics, has_changed=has_changed or is_unfinished)
+            self._hashed[group.group_id] = self._hash_facts(group)
+        if described is None or member is described:
+            return False
+        if described.subscribed_topic_regex != member.subscribed_topic_regex:
+            forget_unused_regex(draft, described.subscribed_topic_regex)
+            return True
+        return described.subscribed_topic_names != member.subscribed_topic_names
+
+    def _follow_group(self, draft: ConsumerDraft, member: ConsumerMember) -> None:
+        """Compute the target assignment if it is older than the group epoch and the assignment interval has passed."""
+        group, wall_ms = draft.group, self._sources.wall_ms()
+        if group.assignment_epoch >= group.epoch:
+            return
+        if may_compute_target(group, self._rules.config_of(group.group_id).assignment_interval_ms, wall_ms):
+            assignor = assignor_for(group, member, self._rules.assignors)
+            update_target(draft, self._groups.get(group.group_id), self._topics, assignor, wall_ms)
+
+    def _hash_facts(self, group: ConsumerGroup) -> tuple[int, ConsumerGroupEpoch | None]:
+        return self._topics.version, group.metadata
+
+    # ------------------------------------------------------------------------------------------- leaving
+
+    def _leave(
+        self, request: ConsumerGroupHeartbeatRequest
+    ) -> Result[ConsumerGroupHeartbeatResponse, ConsumerGroupRecord]:
+        draft = ConsumerDraft(self.group(request.group_id))
+        known_member(draft.group, request.member_id, request.instance_id)
+        effects: tuple[Effect, ...] = ()
+        if request.member_epoch == LEAVE_GROUP_EPOCH:
+            remove(draft, request.member_id)
+            effects = self._members_left(draft, [request.member_id])
+        else:
+            leave_for_a_while(draft, request.member_id)
+            self._timers.cancel(ConsumerTimerKey(request.group_id, request.member_id, _REBALANCE))
+        return Result(leave_response(request.member_id, request.member_epoch), tuple(draft.records), effects)
+
+    def leave(self, request: LeaveGroupRequest, version: int) -> Result[LeaveGroupResponse, ConsumerGroupRecord]:
+        """Remove members by LeaveGroup. All of them together increase the group epoch by one.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+        """
+        stored = self.group(request.group_id)
+        draft = ConsumerDraft(stored)
+        response, gone = leave(stored, draft, request, version)
+        effects = self._members_left(draft, gone) if gone else ()
+        return Result(response, tuple(draft.records), effects)
+
+    def _members_left(self, draft: ConsumerDraft, gone: Collection[str]) -> tuple[Effect, ...]:
+        """Follow the departure of members. If only classic ones are left, the group may become a classic group."""
+        for member_id in gone:
+            self.stop_waiting(draft.group.group_id, member_id)
+        if may_become_classic(draft.group, self._rules):
+            return (self.downgrade(draft),)
+        bump_group_epoch(draft, self._topics, has_changed=True)
+        settle_empty_group(draft)
+        return ()
+
+    def downgrade(self, draft: ConsumerDraft, *, rebalances: bool = True) -> BecomesClassic:
+        """Delete a group that becomes a classic one, and return what that starts with."""
+        generation = as_classic(draft.group, self._topics, self._sources.wall_ms())
+        for member in generation.members:
+            self.stop_waiting(draft.group.group_id, member.member_id)
+        delete_all(draft)
+        return BecomesClassic(draft.group.group_id, generation, rebalances)
+
+    # ----------------------------------------------------------------------------------------- deadlines
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the time at which `expire` has something to do, or None."""
+        return self._timers.next_deadline_ms()
+
+    def expire(self, now_ms: int) -> Result[None, ConsumerGroupRecord]:
+        """Remove members that have been silent for too long, or have not revoked in time, and find topics."""
+        drafts: dict[str, ConsumerDraft] = {}
+        effects: list[Effect] = []
+        while (key := self._timers.take_due(now_ms)) is not None:
+            group = self._groups.get(key.group_id)
+            if group is None:
+                continue  # a group without a member left, whose topics were yet to be found
+            draft = drafts.setdefault(key.group_id, ConsumerDraft(group))
+            if not draft.group.members:
+                continue  # it is empty or a classic group by now
+            if key.kind is _REGEX:
+                resolve_regexes(draft, self._topics, self._sources.wall_ms())
+            else:
+                remove(draft, key.member_id)
+                effects += self._members_left(draft, [key.member_id])
+        return Result(None, tuple(record for draft in drafts.values() for record in draft.records), tuple(effects))
+
+    def stop_waiting(self, group_id: str, member_id: str) -> None:
+        """Expect nothing of a member any more."""
+        for kind in ConsumerTimerKind:
+            self._timers.cancel(ConsumerTimerKey(group_id, member_id, kind))
+
+    def extend_session(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
+        """Expect a heartbeat of a member."""
+        classic = group.members[member_id].classic
+        timeouts = classic or self._rules.config_of(group.group_id)
+        self._timers.set(ConsumerTimerKey(group.group_id, member_id, _SESSION), now_ms + timeouts.session_timeout_ms)
+
+    def expect_classic(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
+        """Expect JoinGroup or SyncGroup of a member within its rebalance timeout, unless it is expected already."""
+        key = ConsumerTimerKey(group.group_id, member_id, _CLASSIC)
+        if key not in self._timers:
+            self._timers.set(key, now_ms + max(group.members[member_id].rebalance_timeout_ms, _SHORTEST_MS))
+
+    def expect_nothing_more(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
+        """Expect only heartbeats of a member that has got its partitions by SyncGroup."""
+        self._timers.cancel(ConsumerTimerKey(group.group_id, member_id, _CLASSIC))
+        self.extend_session(group, member_id, now_ms)
+
+    def new_member_id(self) -> str:
+        """Return an id for a member that has none."""
+        return member_id_of(self._sources.new_id())
+
+    def _watch_rebalance(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
+        key = ConsumerTimerKey(group.group_id, member_id, _REBALANCE)
+        member, state = group.members[member_id], group.current_of(member_id).state
+        if state is ConsumerMemberState.UNREVOKED_PARTITIONS and member.classic is None:
+            self._timers.set(key, now_ms + max(member.rebalance_timeout_ms, _SHORTEST_MS))
+        else:
+            self._timers.cancel(key)
+
+    # ------------------------------------------------------------------------------------------- offsets
+
+    def check_commit(
+        self, group_id: str, member_id: str, epoch: int, version: int, partitions: Sequence[tuple[UUID, int]]
+    ) -> None:
+        """Check whether offsets may be committed.
+
+        Raises:
+            BrokerError: As for `offsets.check_commit`.
+        """
+        check_commit(self.group(group_id), member_id, epoch, version, partitions)
+
+    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
+        """Check whether offsets may be fetched.
+
+        Raises:
+            BrokerError: As for `offsets.check_fetch`.
+        """
+        check_fetch(self.group(group_id), member_id, epoch)
+
+    def is_subscribed(self, group_id: str, topic: str) -> bool:
+        """Return whether members subscribe to a topic, by its name or a regular expression."""
+        return topic in self.group(group_id).subscribed_topics()
+
+    # ------------------------------------------------------------------------------------ administration
+
+    def describe(self, group_id: str) -> ConsumerGroupDescribeResponseGroup:
+        """Return a group as ConsumerGroupDescribe shows it.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+        """
+        group = self.group(group_id)
+        return described_group(group, preferred_assignor(group, self._rules.assignors), self._topics)
+
+    def delete(self, group_id: str) -> tuple[ConsumerGroupRecord, ...]:
+        """Return the records that delete a group. Those of its offsets are not among them.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+            NonEmptyGroupError: The group has members.
+        """
+        if self.group(group_id).members:
+            raise NonEmptyGroupError(f"Group {group_id} is not empty.")
+        return (
+            ConsumerGroupTargetAssignmentMetadata(group_id, None),
+            ConsumerGroupPartitionMetadata(group_id),
+            ConsumerGroupMetadata(group_id, None),
+        )

@@ -1,0 +1,172 @@
+"""A group with members changes its type: from classic to consumer, and back (KIP-848, "Group migration")."""
+
+from collections.abc import Iterator, Mapping
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.groups.classic.ballots import elected
+from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupGeneration, ClassicGroupMember
+from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
+    read_assignment,
+    read_subscription,
+    subscription_version,
+    written_assignment,
+)
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.records import (
+    ClassicConsumer,
+    ConsumerAssignment,
+    ConsumerGroupCurrentMemberAssignment,
+    ConsumerGroupEpoch,
+    ConsumerGroupMemberMetadata,
+    ConsumerGroupMetadata,
+    ConsumerGroupPartitionMetadata,
+    ConsumerGroupTargetAssignmentMember,
+    ConsumerGroupTargetAssignmentMetadata,
+    ConsumerMember,
+    TargetEpoch,
+)
+from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
+from kafka_groups.broker.coordinators.groups.consumer.subscriptions import metadata_hash
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.result import Effect
+from kafka_groups.protocol.messages.join_group import JoinGroupRequestProtocol
+
+__all__ = ["BecomesClassic", "as_classic", "delete_all", "from_classic", "may_become_classic"]
+
+_CONSUMER = "consumer"
+
+
+@frozen
+class BecomesClassic(Effect):
+    """A consumer group has only members of the classic protocol, and becomes a classic group with them.
+
+    Attributes:
+        group_id: The group.
+        generation: What the classic group starts with.
+        rebalances: Whether it starts a round at once.
+    """
+
+    group_id: str
+    generation: ClassicGroupGeneration
+    rebalances: bool
+
+
+def from_classic(
+    group_id: str, known: ClassicGroupGeneration, protocols: Mapping[str, ClassicConsumer], topics: TopicsImage
+) -> ConsumerDraft:
+    """Return a consumer group with the members of a classic group, which keep their partitions.
+
+    Args:
+        group_id: The group.
+        known: The generation of the classic group.
+        protocols: By member, what it supports.
+        topics: The topics of the cluster.
+
+    Raises:
+        ValueError: A subscription or an assignment cannot be read.
+    """
+    draft = ConsumerDraft(ConsumerGroup(group_id))
+    for member in known.members:
+        said = _joined(member, protocols[member.member_id])
+        draft.write(ConsumerGroupMemberMetadata(group_id, member.member_id, said))
+    epoch = ConsumerGroupEpoch(known.generation, metadata_hash(draft.group, topics))
+    draft.write(ConsumerGroupMetadata(group_id, epoch))
+    for member in known.members:
+        numbers = dict(_existing(read_assignment(member.assignment), topics))
+        draft.write(ConsumerGroupTargetAssignmentMember(group_id, member.member_id, numbers))
+    draft.write(ConsumerGroupTargetAssignmentMetadata(group_id, TargetEpoch(known.generation)))
+    for member in known.members:
+        target = draft.group.target[member.member_id]
+        assigned = {topic: dict.fromkeys(numbers, known.generation) for topic, numbers in target.items()}
+        current = ConsumerAssignment(
+            member_epoch=known.generation, previous_member_epoch=known.generation, assigned=assigned
+        )
+        draft.write(ConsumerGroupCurrentMemberAssignment(group_id, member.member_id, current))
+    return draft
+
+
+def may_become_classic(group: ConsumerGroup, rules: ConsumerRules) -> bool:
+    """Return whether a group has members that all speak the classic protocol, and may become a classic group."""
+    if not rules.allows_downgrade or not 0 < len(group.members) <= rules.classic_max_size:
+        return False
+    return all(member.classic is not None for member in group.members.values())
+
+
+def as_classic(group: ConsumerGroup, topics: TopicsImage, wall_ms: int) -> ClassicGroupGeneration:
+    """Return the generation of a classic group with the members of a consumer group and their target assignments."""
+    protocol = _elected_protocol(group)
+    members = (_stored(group, member_id, protocol, topics) for member_id in group.members)
+    return ClassicGroupGeneration(
+        protocol_type=_CONSUMER,
+        generation=group.epoch,
+        protocol=protocol,
+        leader=next(iter(group.members)),
+        state_timestamp_ms=wall_ms,
+        members=tuple(members),
+    )
+
+
+def delete_all(draft: ConsumerDraft) -> None:
+    """Delete all that is stored of a group, in Kafka's order."""
+    group, group_id = draft.group, draft.group.group_id
+    for member_id in tuple(group.current):
+        draft.write(ConsumerGroupCurrentMemberAssignment(group_id, member_id, None))
+    for member_id in tuple(group.target):
+        draft.write(ConsumerGroupTargetAssignmentMember(group_id, member_id, None))
+    draft.write(ConsumerGroupTargetAssignmentMetadata(group_id, None))
+    for member_id in tuple(group.members):
+        draft.write(ConsumerGroupMemberMetadata(group_id, member_id, None))
+    draft.write(ConsumerGroupPartitionMetadata(group_id))
+    draft.write(ConsumerGroupMetadata(group_id, None))
+
+
+def _joined(member: ClassicGroupMember, classic: ClassicConsumer) -> ConsumerMember:
+    # A group that has yet to choose a protocol has no subscription in the form of it.
+    subscription = read_subscription(member.subscription or classic.protocols[0][1])
+    return ConsumerMember(
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=tuple(sorted(set(subscription.topics))),
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        instance_id=member.group_instance_id,
+        rack_id=subscription.rack,
+        classic=classic,
+    )
+
+
+def _stored(group: ConsumerGroup, member_id: str, protocol: str, topics: TopicsImage) -> ClassicGroupMember:
+    member = group.members[member_id]
+    supported = dict(() if member.classic is None else member.classic.protocols)
+    target = group.target.get(member_id, {})
+    names = {topic.name: sorted(target[id_]) for id_ in target if (topic := topics.topic_by_id(id_)) is not None}
+    return ClassicGroupMember(
+        member_id=member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        session_timeout_ms=0 if member.classic is None else member.classic.session_timeout_ms,
+        subscription=supported[protocol],
+        assignment=written_assignment(names, subscription_version(supported[protocol])),
+    )
+
+
+def _elected_protocol(group: ConsumerGroup) -> str:
+    """Return the protocol that the members choose."""
+    return elected(
+        [
+            [JoinGroupRequestProtocol(name=name, metadata=metadata) for name, metadata in member.classic.protocols]
+            for member in group.members.values()
+            if member.classic is not None
+        ]
+    )
+
+
+def _existing(partitions: Mapping[str, tuple[int, ...]], topics: TopicsImage) -> Iterator[tuple[UUID, tuple[int, ...]]]:
+    for name, numbers in partitions.items():
+        topic = topics.topic(name)
+        existing = () if topic is None else tuple(each for each in numbers if 0 <= each < topic.num_partitions)
+        if topic is not None and existing:
+            yield topic.topic_id, existing

@@ -1,0 +1,172 @@
+"""How a member gets from its current assignment to its target assignment (KIP-848, "Rebalance process").
+
+First it revokes what it must not have any more, and confirms that by a heartbeat that lists what it owns. Then it gets
+the new epoch, and those partitions that nobody else has.
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from attrs import evolve, frozen
+
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.records import (
+    AssignedPartitions,
+    ConsumerAssignment,
+    ConsumerGroupCurrentMemberAssignment,
+)
+from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
+from kafka_groups.broker.coordinators.groups.consumer.subscriptions import subscribed_ids
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatTopicPartitions
+
+__all__ = ["Owned", "has_other_partitions", "reconcile"]
+
+Owned = Sequence[ConsumerGroupHeartbeatTopicPartitions] | None
+"""What a member says that it owns. None: it does not say."""
+_STABLE, _UNREVOKED = ConsumerMemberState.STABLE, ConsumerMemberState.UNREVOKED_PARTITIONS
+_UNRELEASED = ConsumerMemberState.UNRELEASED_PARTITIONS
+
+
+def reconcile(
+    draft: ConsumerDraft, member_id: str, owned: Owned, topics: TopicsImage, *, has_other_topics: bool = False
+) -> ConsumerAssignment:
+    """Bring a member closer to its target assignment, and return its assignment.
+
+    Args:
+        draft: The group.
+        member_id: The member.
+        owned: What it says that it owns.
+        topics: The existing topics.
+        has_other_topics: Whether it has just changed its subscription. It then has to revoke what it does not subscribe
+            to any more, even if the target assignment did not follow yet.
+    """
+    group = draft.group
+    known, current = group.current.get(member_id), group.current_of(member_id)
+    reached = current
+    if _may_advance(group, current, owned):
+        reached = _Step(group, member_id, topics).advanced(owned)
+    elif has_other_topics:
+        reached = _Step(group, member_id, topics).without_unsubscribed(owned)
+    if reached != known:
+        draft.write(ConsumerGroupCurrentMemberAssignment(group.group_id, member_id, reached))
+    return reached
+
+
+def has_other_partitions(before: ConsumerAssignment | None, after: ConsumerAssignment) -> bool:
+    """Return whether a member may own other partitions than before."""
+    if before is None or before is after:
+        return before is None
+    if before.assigned.keys() != after.assigned.keys():
+        return True
+    return any(before.assigned[topic].keys() != epochs.keys() for topic, epochs in after.assigned.items())
+
+
+def _may_advance(group: ConsumerGroup, current: ConsumerAssignment, owned: Owned) -> bool:
+    if current.state is _UNREVOKED:
+        return not _may_own(owned, current.revoking)
+    return current.state is _UNRELEASED or current.member_epoch != group.assignment_epoch
+
+
+def _may_own(owned: Owned, partitions: AssignedPartitions) -> bool:
+    """Return whether a member still owns some of these partitions, or does not say."""
+    if owned is None:
+        return True
+    return any(
+        number in partitions.get(topic.topic_id, ())
+        for topic in owned
+        if topic.topic_id is not None
+        for number in topic.partitions
+    )
+
+
+@frozen
+class _Step:
+    """One step of one member."""
+
+    group: ConsumerGroup
+    member_id: str
+    topics: TopicsImage
+
+    def advanced(self, owned: Owned) -> ConsumerAssignment:
+        """Return the next assignment on the way to the target assignment."""
+        current, wanted = self.group.current_of(self.member_id), self._wanted()
+        kept, dropped = _divided(current.assigned, wanted)
+        if dropped and _may_own(owned, dropped):
+            return self._revoking(current, kept, dropped)
+        free, has_waiting = self._free(kept, wanted)
+        return ConsumerAssignment(
+            member_epoch=self.group.assignment_epoch,
+            previous_member_epoch=current.member_epoch,
+            state=_UNRELEASED if has_waiting else _STABLE,
+            assigned=_merged(kept, free, self.group.assignment_epoch),
+        )
+
+    def without_unsubscribed(self, owned: Owned) -> ConsumerAssignment:
+        """Return the assignment without topics that the member does not subscribe to any more."""
+        current = self.group.current_of(self.member_id)
+        subscribed = self._subscribed()
+        dropped = {topic: epochs for topic, epochs in current.assigned.items() if topic not in subscribed}
+        if not dropped:
+            return current
+        kept = {topic: epochs for topic, epochs in current.assigned.items() if topic in subscribed}
+        if current.state is _UNREVOKED or _may_own(owned, dropped):
+            return self._revoking(current, kept, {**current.revoking, **_joined(current.revoking, dropped)})
+        return evolve(current, assigned=kept)
+
+    def _revoking(
+        self, current: ConsumerAssignment, kept: AssignedPartitions, dropped: AssignedPartitions
+    ) -> ConsumerAssignment:
+        return ConsumerAssignment(
+            member_epoch=current.member_epoch,
+            previous_member_epoch=current.member_epoch,
+            state=_UNREVOKED,
+            assigned=kept,
+            revoking=dropped,
+        )
+
+    def _subscribed(self) -> frozenset[UUID]:
+        return subscribed_ids(self.group, self.group.members[self.member_id], self.topics)
+
+    def _wanted(self) -> Mapping[UUID, frozenset[int]]:
+        target, subscribed = self.group.target.get(self.member_id, {}), self._subscribed()
+        return {topic: frozenset(numbers) for topic, numbers in target.items() if topic in subscribed and numbers}
+
+    def _free(
+        self, kept: AssignedPartitions, wanted: Mapping[UUID, frozenset[int]]
+    ) -> tuple[dict[UUID, list[int]], bool]:
+        """Return the wanted partitions that nobody else has, and whether others have some."""
+        free: dict[UUID, list[int]] = {}
+        has_waiting = False
+        for topic, numbers in wanted.items():
+            for number in sorted(numbers - kept.get(topic, {}).keys()):
+                if self.group.owners.get((topic, number), self.member_id) == self.member_id:
+                    free.setdefault(topic, []).append(number)
+                else:
+                    has_waiting = True
+        return free, has_waiting
+
+
+def _divided(
+    assigned: AssignedPartitions, wanted: Mapping[UUID, frozenset[int]]
+) -> tuple[AssignedPartitions, AssignedPartitions]:
+    """Return what of an assignment stays, and what does not."""
+    kept: dict[UUID, Mapping[int, int]] = {}
+    dropped: dict[UUID, Mapping[int, int]] = {}
+    for topic, epochs in assigned.items():
+        stays = wanted.get(topic, frozenset())
+        if epochs.keys() <= stays:
+            kept[topic] = epochs
+            continue
+        dropped[topic] = {number: epoch for number, epoch in epochs.items() if number not in stays}
+        if len(dropped[topic]) < len(epochs):
+            kept[topic] = {number: epoch for number, epoch in epochs.items() if number in stays}
+    return kept, dropped
+
+
+def _merged(kept: AssignedPartitions, free: Mapping[UUID, Sequence[int]], epoch: int) -> AssignedPartitions:
+    return {**kept, **_joined(kept, {topic: dict.fromkeys(numbers, epoch) for topic, numbers in free.items()})}
+
+
+def _joined(before: AssignedPartitions, added: AssignedPartitions) -> AssignedPartitions:
+    return {topic: {**before.get(topic, {}), **epochs} for topic, epochs in added.items()}

@@ -1,0 +1,209 @@
+"""The records that store a consumer group's hard state: types 3 to 8 and 16 of `__consumer_offsets`.
+
+A record has a key (its type, the group, and for some types a member or a regular expression) and a value. A value of
+None is a tombstone that deletes the key. The state of a group depends only on the last value of each key, so the log
+can be compacted.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+from uuid import UUID
+
+from attrs import field, frozen
+
+from kafka_groups.broker.coordinators.groups.assignors.group_spec import PartitionsByTopic
+from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
+
+__all__ = [
+    "AssignedPartitions",
+    "ClassicConsumer",
+    "ConsumerAssignment",
+    "ConsumerGroupCurrentMemberAssignment",
+    "ConsumerGroupEpoch",
+    "ConsumerGroupMemberMetadata",
+    "ConsumerGroupMetadata",
+    "ConsumerGroupPartitionMetadata",
+    "ConsumerGroupRecord",
+    "ConsumerGroupRegularExpression",
+    "ConsumerGroupTargetAssignmentMember",
+    "ConsumerGroupTargetAssignmentMetadata",
+    "ConsumerMember",
+    "ResolvedRegex",
+    "TargetEpoch",
+]
+
+AssignedPartitions = Mapping[UUID, Mapping[int, int]]
+"""By topic id, partitions with the epoch in which each was assigned (KIP-1251). No topic is without partitions."""
+
+
+# ------------------------------------------------------------------------------------------------ values
+
+
+@frozen
+class ConsumerGroupEpoch:
+    """The group epoch, and the hash of the subscriptions and topics at that epoch."""
+
+    epoch: int
+    metadata_hash: int
+
+
+@frozen(kw_only=True)
+class ClassicConsumer:
+    """What a member that speaks the classic protocol has said when it joined.
+
+    Attributes:
+        session_timeout_ms: How long it may be silent.
+        protocols: The names of the assignors that it supports, with its subscription in the form of each.
+    """
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+
+@frozen(kw_only=True)
+class ConsumerMember:
+    """A member's description of itself.
+
+    Attributes:
+        client_id: The client id of its requests.
+        client_host: The host that they come from.
+        subscribed_topic_names: The topics that it subscribes to by name, sorted and without duplicates.
+        subscribed_topic_regex: The regular expression that it subscribes to, or "".
+        rebalance_timeout_ms: How long it may take to revoke partitions.
+        instance_id: The id of a static member, or None.
+        rack_id: Its rack, or None.
+        server_assignor: The assignor that it prefers, or None.
+        classic: Set if it speaks the classic protocol.
+    """
+
+    client_id: str
+    client_host: str
+    subscribed_topic_names: tuple[str, ...] = ()
+    subscribed_topic_regex: str = ""
+    rebalance_timeout_ms: int = -1
+    instance_id: str | None = None
+    rack_id: str | None = None
+    server_assignor: str | None = None
+    classic: ClassicConsumer | None = None
+
+
+@frozen
+class TargetEpoch:
+    """The group epoch that the target assignment was computed for, and the wall-clock time of that.
+
+    Attributes:
+        epoch: The group epoch.
+        timestamp_ms: The time, or 0 if the next computation need not wait.
+    """
+
+    epoch: int
+    timestamp_ms: int = 0
+
+
+@frozen(kw_only=True)
+class ConsumerAssignment:
+    """A member's epoch and current assignment.
+
+    Attributes:
+        member_epoch: The epoch that its next heartbeat should contain. -2: a static member is away.
+        previous_member_epoch: Also accepted, because the response with the current epoch may have been lost.
+        state: How far it has come on the way to its target assignment.
+        assigned: The partitions that it may own.
+        revoking: The partitions that it has to revoke. Nobody else gets them before it has.
+    """
+
+    member_epoch: int
+    previous_member_epoch: int
+    state: ConsumerMemberState = ConsumerMemberState.STABLE
+    assigned: AssignedPartitions = field(factory=dict)
+    revoking: AssignedPartitions = field(factory=dict)
+
+
+@frozen
+class ResolvedRegex:
+    """The topics that match a regular expression, in a version of the metadata and at a wall-clock time."""
+
+    topics: frozenset[str]
+    version: int
+    timestamp_ms: int
+
+
+# ----------------------------------------------------------------------------------------------- records
+
+
+@frozen
+class ConsumerGroupMetadata:
+    """The group itself. A group whose members never subscribed to anything has no such record."""
+
+    TYPE: ClassVar[int] = 3
+    group_id: str
+    value: ConsumerGroupEpoch | None
+
+
+@frozen
+class ConsumerGroupPartitionMetadata:
+    """The subscribed topics, as releases before 4.1 stored them. It is only deleted."""
+
+    TYPE: ClassVar[int] = 4
+    group_id: str
+    value: None = None
+
+
+@frozen
+class ConsumerGroupMemberMetadata:
+    """A member of the group."""
+
+    TYPE: ClassVar[int] = 5
+    group_id: str
+    member_id: str
+    value: ConsumerMember | None
+
+
+@frozen
+class ConsumerGroupTargetAssignmentMetadata:
+    """The assignment epoch."""
+
+    TYPE: ClassVar[int] = 6
+    group_id: str
+    value: TargetEpoch | None
+
+
+@frozen
+class ConsumerGroupTargetAssignmentMember:
+    """A member's part of the target assignment."""
+
+    TYPE: ClassVar[int] = 7
+    group_id: str
+    member_id: str
+    value: PartitionsByTopic | None
+
+
+@frozen
+class ConsumerGroupCurrentMemberAssignment:
+    """A member's epoch and current assignment."""
+
+    TYPE: ClassVar[int] = 8
+    group_id: str
+    member_id: str
+    value: ConsumerAssignment | None
+
+
+@frozen
+class ConsumerGroupRegularExpression:
+    """The topics that match a regular expression of the members."""
+
+    TYPE: ClassVar[int] = 16
+    group_id: str
+    regex: str
+    value: ResolvedRegex | None
+
+
+ConsumerGroupRecord = (
+    ConsumerGroupMetadata
+    | ConsumerGroupPartitionMetadata
+    | ConsumerGroupMemberMetadata
+    | ConsumerGroupTargetAssignmentMetadata
+    | ConsumerGroupTargetAssignmentMember
+    | ConsumerGroupCurrentMemberAssignment
+    | ConsumerGroupRegularExpression
+)

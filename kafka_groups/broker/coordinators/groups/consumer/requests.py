@@ -1,0 +1,68 @@
+"""Which heartbeats of consumer groups are valid, as far as that does not depend on the group."""
+
+from collections.abc import Collection
+
+from kafka_groups.errors import InvalidRequestError, UnsupportedAssignorError
+from kafka_groups.protocol.messages.consumer_group_heartbeat import (
+    FIRST_WITH_MEMBER_ID_REQUIRED,
+    JOIN_GROUP_EPOCH,
+    LEAVE_STATIC_EPOCH,
+    ConsumerGroupHeartbeatRequest,
+)
+
+__all__ = ["is_full", "validate"]
+
+_NOT_SET = -1
+
+
+def validate(request: ConsumerGroupHeartbeatRequest, version: int, assignors: Collection[str]) -> None:
+    """Check a heartbeat.
+
+    Raises:
+        InvalidRequestError: A field is missing or has an invalid value.
+        UnsupportedAssignorError: The member prefers an assignor that the broker does not have.
+    """
+    if not request.member_id and not _gets_id(request, version):
+        raise InvalidRequestError("MemberId can't be empty.")
+    for name, value in (
+        ("GroupId", request.group_id),
+        ("InstanceId", request.instance_id),
+        ("RackId", request.rack_id),
+    ):
+        if value == "":
+            raise InvalidRequestError(f"{name} can't be empty.")
+    _check_epoch(request)
+    if request.server_assignor is not None and request.server_assignor not in assignors:
+        raise UnsupportedAssignorError(
+            f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(assignors)}."
+        )
+
+
+def is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Return whether a heartbeat says everything, as it does after an error. The response then says everything, too."""
+    has_topics = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+    return has_topics and request.rebalance_timeout_ms != _NOT_SET and request.topic_partitions is not None
+
+
+def _gets_id(request: ConsumerGroupHeartbeatRequest, version: int) -> bool:
+    return version < FIRST_WITH_MEMBER_ID_REQUIRED and request.member_epoch == JOIN_GROUP_EPOCH
+
+
+def _check_epoch(request: ConsumerGroupHeartbeatRequest) -> None:
+    if request.member_epoch == JOIN_GROUP_EPOCH:
+        _check_joining(request)
+    elif request.member_epoch == LEAVE_STATIC_EPOCH and request.instance_id is None:
+        raise InvalidRequestError("InstanceId can't be null.")
+    elif request.member_epoch < LEAVE_STATIC_EPOCH:
+        raise InvalidRequestError("MemberEpoch is invalid.")
+
+
+def _check_joining(request: ConsumerGroupHeartbeatRequest) -> None:
+    if request.rebalance_timeout_ms == _NOT_SET:
+        raise InvalidRequestError("RebalanceTimeoutMs must be provided in first request.")
+    if request.topic_partitions is None or request.topic_partitions:
+        raise InvalidRequestError("TopicPartitions must be empty when (re-)joining.")
+    if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
+        raise InvalidRequestError(
+            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining."
+        )

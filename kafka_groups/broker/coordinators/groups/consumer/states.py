@@ -1,0 +1,96 @@
+"""The states of a consumer group, as a transition table, and those of its members.
+
+The state of a group follows from its records: nobody sets it. The table says which changes may be seen.
+"""
+
+import enum
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kafka_groups.errors import IllegalStateError
+
+__all__ = [
+    "CONSUMER_GROUP_TRANSITIONS",
+    "ConsumerGroupEvent",
+    "ConsumerGroupState",
+    "ConsumerMemberState",
+    "next_consumer_group_state",
+]
+
+
+class ConsumerMemberState(enum.IntEnum):
+    """How far a member has come on the way to its target assignment, with the numbers of Kafka's records."""
+
+    STABLE = 0
+    """It may own all of its target assignment that was free."""
+    UNREVOKED_PARTITIONS = 1
+    """It has to revoke partitions. Until then it keeps its epoch."""
+    UNRELEASED_PARTITIONS = 2
+    """It waits for partitions that other members have to revoke."""
+
+
+class ConsumerGroupState(enum.StrEnum):
+    """The state of a consumer group, with the name that ConsumerGroupDescribe and ListGroups use."""
+
+    EMPTY = "Empty"
+    """No members."""
+    ASSIGNING = "Assigning"
+    """The target assignment is older than the group epoch."""
+    RECONCILING = "Reconciling"
+    """Members have yet to revoke partitions, or to get some."""
+    STABLE = "Stable"
+    """Every member has its target assignment."""
+    DEAD = "Dead"
+    """Deleted, or a classic group now."""
+
+
+class ConsumerGroupEvent(enum.Enum):
+    """An event that changes the state of a consumer group."""
+
+    CHANGED = "changed"
+    """Members, subscriptions or topics have changed, and with them the group epoch."""
+    ASSIGNED = "assigned"
+    """A target assignment was computed that members have yet to reach, or a static member is away."""
+    RECONCILED = "reconciled"
+    """The last member has reached its target assignment."""
+    EMPTIED = "emptied"
+    """The last member has left."""
+    DELETED = "deleted"
+    """The group was deleted, or became a classic group."""
+
+
+_S, _E = ConsumerGroupState, ConsumerGroupEvent
+
+CONSUMER_GROUP_TRANSITIONS: Mapping[tuple[ConsumerGroupState, ConsumerGroupEvent], ConsumerGroupState] = (
+    MappingProxyType({
+        (_S.EMPTY, _E.CHANGED): _S.ASSIGNING,
+        (_S.EMPTY, _E.ASSIGNED): _S.RECONCILING,
+        (_S.EMPTY, _E.RECONCILED): _S.STABLE,
+        (_S.EMPTY, _E.DELETED): _S.DEAD,
+        (_S.ASSIGNING, _E.ASSIGNED): _S.RECONCILING,
+        (_S.ASSIGNING, _E.RECONCILED): _S.STABLE,
+        (_S.ASSIGNING, _E.EMPTIED): _S.EMPTY,
+        (_S.ASSIGNING, _E.DELETED): _S.DEAD,
+        (_S.RECONCILING, _E.CHANGED): _S.ASSIGNING,
+        (_S.RECONCILING, _E.RECONCILED): _S.STABLE,
+        (_S.RECONCILING, _E.EMPTIED): _S.EMPTY,
+        (_S.RECONCILING, _E.DELETED): _S.DEAD,
+        (_S.STABLE, _E.CHANGED): _S.ASSIGNING,
+        (_S.STABLE, _E.ASSIGNED): _S.RECONCILING,
+        (_S.STABLE, _E.EMPTIED): _S.EMPTY,
+        (_S.STABLE, _E.DELETED): _S.DEAD,
+    })
+)  # fmt: skip
+"""(state, event) → state. A missing pair cannot happen."""
+
+
+def next_consumer_group_state(state: ConsumerGroupState, event: ConsumerGroupEvent) -> ConsumerGroupState:
+    """Return the state after the event.
+
+    Raises:
+        IllegalStateError: The event cannot happen in this state.
+    """
+    try:
+        return CONSUMER_GROUP_TRANSITIONS[state, event]
+    except KeyError:
+        raise IllegalStateError(f"The event '{event.value}' is not possible in the group state '{state}'.") from None

@@ -1,0 +1,68 @@
+"""The subscriptions of a consumer group: existing topics, and when the group epoch increases."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from uuid import UUID
+
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.records import (
+    ConsumerGroupEpoch,
+    ConsumerGroupMetadata,
+    ConsumerMember,
+)
+from kafka_groups.broker.coordinators.groups.topics import TopicImage, TopicsImage
+
+__all__ = ["bump_group_epoch", "existing_topics", "has_other_subscription", "metadata_hash", "subscribed_ids"]
+
+_NO_TOPICS_HASH = 0
+_HASH_BYTES = 8
+
+
+def existing_topics(names: Iterable[str], topics: TopicsImage) -> Iterator[TopicImage]:
+    """Return those of these topics that exist, by name."""
+    for name in sorted(names):
+        topic = topics.topic(name)
+        if topic is not None:
+            yield topic
+
+
+def subscribed_ids(group: ConsumerGroup, member: ConsumerMember, topics: TopicsImage) -> frozenset[UUID]:
+    """Return the ids of the existing topics that a member subscribes to."""
+    return frozenset(topic.topic_id for topic in existing_topics(group.topics_of(member), topics))
+
+
+def metadata_hash(group: ConsumerGroup, topics: TopicsImage) -> int:
+    """Return a number that changes when the target assignment may have to change.
+
+    It depends on the subscribed topics with their ids and numbers of partitions, and on how many members name them: if
+    only the first records of an operation are stored, a member is new or gone, and the group epoch did not follow.
+    """
+    found = existing_topics(group.subscribed_topics(), topics)
+    facts = [(each.name, each.topic_id.hex, each.num_partitions, group.subscribers.get(each.name)) for each in found]
+    if not facts:
+        return _NO_TOPICS_HASH
+    digest = hashlib.blake2b(repr(facts).encode(), digest_size=_HASH_BYTES).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def bump_group_epoch(draft: ConsumerDraft, topics: TopicsImage, *, has_changed: bool) -> None:
+    """Increase the group epoch by one if members or subscriptions have changed, or else the topics' metadata."""
+    group = draft.group
+    known = _NO_TOPICS_HASH if group.metadata is None else group.metadata.metadata_hash
+    current = metadata_hash(group, topics)
+    if has_changed or current != known:
+        draft.write(ConsumerGroupMetadata(group.group_id, ConsumerGroupEpoch(group.epoch + 1, current)))
+
+
+def has_other_subscription(group: ConsumerGroup, before: ConsumerMember | None, after: ConsumerMember) -> bool:
+    """Return whether a member subscribes to something else than before.
+
+    A regular expression whose topics are not known does not count yet.
+    """
+    regex = after.subscribed_topic_regex
+    has_other_regex = regex != ("" if before is None else before.subscribed_topic_regex)
+    if has_other_regex and (not regex or regex in group.regexes):
+        return True
+    if before is None:
+        return bool(after.subscribed_topic_names)
+    return before.subscribed_topic_names != after.subscribed_topic_names

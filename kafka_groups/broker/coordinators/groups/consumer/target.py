@@ -1,0 +1,142 @@
+"""The target assignment of a consumer group: which assignor computes it, when, and what it becomes (KIP-848)."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from uuid import UUID
+
+from kafka_groups.broker.coordinators.groups.assignors import range as range_assignor
+from kafka_groups.broker.coordinators.groups.assignors import uniform
+from kafka_groups.broker.coordinators.groups.assignors.group_spec import (
+    GroupSpec,
+    PartitionsByTopic,
+    SubscribedMember,
+)
+from kafka_groups.broker.coordinators.groups.assignors.kafka_order import ordered_names
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.records import (
+    ConsumerGroupTargetAssignmentMember,
+    ConsumerGroupTargetAssignmentMetadata,
+    ConsumerMember,
+    TargetEpoch,
+)
+from kafka_groups.broker.coordinators.groups.consumer.subscriptions import existing_topics
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+
+__all__ = [
+    "ASSIGNORS",
+    "assignor_for",
+    "has_other_assignor",
+    "may_compute_target",
+    "preferred_assignor",
+    "settle_empty_group",
+    "update_target",
+]
+
+ASSIGNORS: Mapping[str, Callable[[GroupSpec], Mapping[str, PartitionsByTopic]]] = MappingProxyType(
+    {uniform.NAME: uniform.assign, range_assignor.NAME: range_assignor.assign}
+)
+"""The assignors by name."""
+
+
+def preferred_assignor(group: ConsumerGroup, offered: Sequence[str]) -> str:
+    """Return the assignor that most members prefer, or the first one if none prefers any."""
+    return _elected(group.assignor_votes, offered)
+
+
+def assignor_for(group: ConsumerGroup, member: ConsumerMember, offered: Sequence[str]) -> str:
+    """Return the assignor that a target assignment is computed with when a member heartbeats.
+
+    It is the one that most members prefer. As in Kafka 4.4, where no assignor has more than one vote, the member's own
+    vote decides. If two members prefer different assignors, the heartbeats of one of them increase the group epoch.
+    """
+    own, votes = member.server_assignor, group.assignor_votes
+    return own if own is not None and max(votes.values()) == 1 else _elected(votes, offered)
+
+
+def has_other_assignor(
+    group: ConsumerGroup, before: ConsumerMember | None, after: ConsumerMember, offered: Sequence[str]
+) -> bool:
+    """Return whether a target assignment would be computed with another assignor than the group had before."""
+    former = None if before is None else before.server_assignor
+    if former == after.server_assignor:
+        return len(group.assignor_votes) > 1 and assignor_for(group, after, offered) != preferred_assignor(
+            group, offered
+        )
+    votes = Counter(group.assignor_votes)
+    votes.subtract([] if after.server_assignor is None else [after.server_assignor])
+    votes.update([] if former is None else [former])
+    return assignor_for(group, after, offered) != _elected(+votes, offered)
+
+
+def _elected(votes: Mapping[str, int], offered: Sequence[str]) -> str:
+    most = max(votes.values(), default=0)
+    return next((name for name in offered if most and votes.get(name) == most), offered[0])
+
+
+def may_compute_target(group: ConsumerGroup, interval_ms: int, wall_ms: int) -> bool:
+    """Return whether the assignment interval has passed since the last target assignment (KIP-1263)."""
+    known = group.target_epoch
+    return known is None or known.timestamp_ms == 0 or wall_ms >= known.timestamp_ms + interval_ms
+
+
+def update_target(
+    draft: ConsumerDraft, stored: ConsumerGroup | None, topics: TopicsImage, assignor: str, wall_ms: int
+) -> None:
+    """Compute the target assignment for the group epoch, starting from the current one.
+
+    Args:
+        draft: The group.
+        stored: The group before the operation, if it existed.
+        topics: The topics of the cluster.
+        assignor: Name of the assignor.
+        wall_ms: The time.
+    """
+    group = draft.group
+    # As in Kafka, an operation that does not increase the group epoch does not look at the subscriptions again.
+    judged = group if stored is None or stored.epoch != group.epoch else stored
+    homogeneous = judged.has_equal_subscriptions()
+    spec = _group_spec(group, topics, homogeneous=homogeneous, newcomer=_newcomer(group, stored))
+    target = ASSIGNORS[assignor](spec)
+    for member_id, partitions in target.items():
+        known = group.target.get(member_id)
+        if known is None or _as_sets(known) != _as_sets(partitions):
+            draft.write(ConsumerGroupTargetAssignmentMember(group.group_id, member_id, partitions))
+    draft.write(ConsumerGroupTargetAssignmentMetadata(group.group_id, TargetEpoch(group.epoch, wall_ms)))
+
+
+def settle_empty_group(draft: ConsumerDraft) -> None:
+    """Mark the target assignment of an empty group as current, because there is nothing to compute."""
+    group = draft.group
+    if not group.members:
+        draft.write(ConsumerGroupTargetAssignmentMetadata(group.group_id, TargetEpoch(group.epoch)))
+
+
+def _newcomer(group: ConsumerGroup, stored: ConsumerGroup | None) -> str | None:
+    known: Mapping[str, ConsumerMember] = {} if stored is None else stored.members
+    *_, last = group.members
+    return None if last in known else last
+
+
+def _group_spec(group: ConsumerGroup, topics: TopicsImage, *, homogeneous: bool, newcomer: str | None) -> GroupSpec:
+    existing = {topic.name: topic for topic in existing_topics(group.subscribed_topics(), topics)}
+    names = {member_id: group.topics_of(member) for member_id, member in group.members.items()}
+    ids = {
+        each: [existing[name].topic_id for name in ordered_names(sorted(each)) if name in existing]
+        for each in {*names.values()}
+    }
+    members = {
+        member_id: SubscribedMember(
+            ids[names[member_id]],
+            member.instance_id,
+            group.target.get(member_id, {}),
+            missing_topics=len(names[member_id] - existing.keys()),
+        )
+        for member_id, member in group.members.items()
+    }
+    counts = {topic.topic_id: topic.num_partitions for topic in existing.values()}
+    return GroupSpec(members, counts, homogeneous=homogeneous, newcomer=newcomer)
+
+
+def _as_sets(partitions: PartitionsByTopic) -> dict[UUID, frozenset[int]]:
+    return {topic_id: frozenset(numbers) for topic_id, numbers in partitions.items() if numbers}

@@ -1,0 +1,25 @@
+"""The types of groups."""
+
+import enum
+
+from attrs import frozen
+
+__all__ = ["GroupListing", "GroupType"]
+
+
+class GroupType(enum.StrEnum):
+    """A type of group, with the name that ListGroups uses."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+
+
+@frozen
+class GroupListing:
+    """What ListGroups shows of a group."""
+
+    group_id: str
+    type: GroupType
+    protocol_type: str
+    state: str

@@ -1,0 +1,1 @@
+"""Committed offsets of the groups of a shard."""

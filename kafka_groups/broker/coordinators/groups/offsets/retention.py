@@ -1,0 +1,82 @@
+"""Looks for committed offsets that have expired: some at a time, at regular intervals."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
+
+__all__ = ["Expired", "ExpiryBase", "OffsetRetention", "RetentionPolicy"]
+
+ExpiryBase = Callable[[str, str, CommittedOffset], int | None]
+"""(group, topic, offset) → the time from which `offsets.retention.minutes` count, or None if it does not expire."""
+_GROUPS_AT_ONCE = 200
+_NOT_SET = -1
+
+
+@frozen
+class RetentionPolicy:
+    """How long offsets are kept, and how often it is looked, in milliseconds."""
+
+    retention_ms: int
+    check_interval_ms: int
+
+
+@frozen
+class Expired:
+    """What was found in one group: the records that forget it, and whether the group has no other offsets."""
+
+    group_id: str
+    records: tuple[OffsetCommitted, ...]
+    is_all: bool
+
+
+class OffsetRetention:
+    """Finds committed offsets that have expired.
+
+    Args:
+        offsets: The committed offsets.
+        policy: How long they are kept.
+        base_of: From which time on.
+    """
+
+    def __init__(self, offsets: CommittedOffsets, policy: RetentionPolicy, base_of: ExpiryBase) -> None:
+        self._offsets = offsets
+        self._policy = policy
+        self._base_of = base_of
+        self._left: deque[str] = deque()
+        self.next_ms = 0
+
+    def start(self, now_ms: int) -> None:
+        """Look for the first time after one interval."""
+        self.next_ms = now_ms + self._policy.check_interval_ms
+
+    def look(self, group_ids: Iterable[str], now_ms: int, wall_ms: int) -> list[Expired]:
+        """Look at the next few of these groups. The others come with the next calls."""
+        if now_ms < self.next_ms:
+            return []
+        if not self._left:
+            self._left.extend(group_ids)
+        some = [self._left.popleft() for _ in range(min(len(self._left), _GROUPS_AT_ONCE))]
+        self.next_ms = now_ms + (1 if self._left else self._policy.check_interval_ms)
+        return [self._expired_in(group_id, wall_ms) for group_id in some]
+
+    def _expired_in(self, group_id: str, wall_ms: int) -> Expired:
+        of_group = self._offsets.of_group(group_id)
+        records = tuple(
+            OffsetCommitted(group_id, topic, partition, None)
+            for topic, of_topic in of_group.items()
+            for partition, committed in of_topic.items()
+            if self._has_expired(group_id, topic, committed, wall_ms)
+        )
+        return Expired(group_id, records, len(records) == sum(map(len, of_group.values())))
+
+    def _has_expired(self, group_id: str, topic: str, committed: CommittedOffset, wall_ms: int) -> bool:
+        base_ms = self._base_of(group_id, topic, committed)
+        if base_ms is None:
+            return False
+        if committed.expire_timestamp_ms != _NOT_SET:
+            return wall_ms >= committed.expire_timestamp_ms
+        return wall_ms - base_ms >= self._policy.retention_ms

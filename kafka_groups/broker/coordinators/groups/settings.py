@@ -1,0 +1,40 @@
+"""Where the settings of groups of all types come from."""
+
+from collections.abc import Callable
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
+from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
+from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+
+__all__ = ["GroupConfigSources", "classic_settings", "consumer_rules"]
+
+
+@frozen
+class GroupConfigSources:
+    """Where the effective configuration of a group comes from, by type of group."""
+
+    share: Callable[[str], ShareGroupConfig]
+    consumer: Callable[[str], ConsumerGroupConfig]
+
+
+def consumer_rules(configs: GroupConfigSources, settings: BrokerSettings) -> ConsumerRules:
+    """Return the settings of consumer groups."""
+    return ConsumerRules(
+        configs.consumer,
+        settings.consumer_group_max_size,
+        settings.consumer_assignors,
+        settings.consumer_migration_policy,
+        settings.classic_group_max_size,
+    )
+
+
+def classic_settings(settings: BrokerSettings) -> ClassicGroupSettings:
+    """Return the settings of classic groups."""
+    return ClassicGroupSettings(
+        initial_rebalance_delay_ms=settings.initial_rebalance_delay_ms,
+        min_session_timeout_ms=settings.min_session_timeout_ms,
+        max_session_timeout_ms=settings.max_session_timeout_ms,
+        max_size=settings.classic_group_max_size,
+    )

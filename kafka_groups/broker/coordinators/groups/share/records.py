@@ -1,0 +1,154 @@
+"""The records that store a share group's hard state: types 10 to 15 of `__consumer_offsets`.
+
+A record has a key (its type, the group, and for some types a member) and a value. A value of None is a tombstone that
+deletes the key. The state of a group depends only on the last value of each key, so the log can be compacted.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+from uuid import UUID
+
+from attrs import field, frozen
+
+from kafka_groups.types import TopicIdPartition
+
+__all__ = [
+    "CurrentAssignment",
+    "GroupEpoch",
+    "MemberMetadata",
+    "ShareGroupCurrentMemberAssignment",
+    "ShareGroupMemberMetadata",
+    "ShareGroupMetadata",
+    "ShareGroupRecord",
+    "ShareGroupStatePartitionMetadata",
+    "ShareGroupTargetAssignmentMember",
+    "ShareGroupTargetAssignmentMetadata",
+    "StatePartitions",
+    "TopicPartitions",
+]
+
+TopicPartitions = Mapping[UUID, frozenset[int]]
+"""Partition numbers by topic id. Topics without partitions are left out."""
+
+
+# ------------------------------------------------------------------------------------------------ values
+
+
+@frozen
+class MemberMetadata:
+    """A member's description of itself. `subscribed_topic_names` is sorted and has no duplicates."""
+
+    client_id: str
+    client_host: str
+    subscribed_topic_names: tuple[str, ...]
+    rack_id: str | None = None
+
+
+@frozen
+class GroupEpoch:
+    """The group epoch, and the hash of the topics' metadata at that epoch."""
+
+    epoch: int
+    metadata_hash: int
+
+
+@frozen
+class CurrentAssignment:
+    """A member's epoch and current assignment.
+
+    Attributes:
+        member_epoch: The epoch that its next heartbeat should contain.
+        previous_member_epoch: Also accepted, because the response with the current epoch may have been lost.
+        partitions: The partitions that it should fetch from.
+    """
+
+    member_epoch: int
+    previous_member_epoch: int
+    partitions: frozenset[TopicIdPartition] = frozenset()
+
+
+@frozen
+class StatePartitions:
+    """Which share-partitions have persistent state in the share coordinator.
+
+    Attributes:
+        initializing: Their initialisation has started. They cannot be assigned yet.
+        initialized: They have state and can be assigned.
+        deleting: Their topics were deleted, and their state has yet to be deleted.
+        topic_names: Names of all these topics, for display. Topic ids remain valid when a name is reused.
+    """
+
+    initializing: TopicPartitions = field(factory=dict)
+    initialized: TopicPartitions = field(factory=dict)
+    deleting: TopicPartitions = field(factory=dict)
+    topic_names: Mapping[UUID, str] = field(factory=dict)
+
+
+# ----------------------------------------------------------------------------------------------- records
+
+
+@frozen
+class ShareGroupMemberMetadata:
+    """A member of the group."""
+
+    TYPE: ClassVar[int] = 10
+    group_id: str
+    member_id: str
+    value: MemberMetadata | None
+
+
+@frozen
+class ShareGroupMetadata:
+    """The group itself. Its tombstone deletes the group."""
+
+    TYPE: ClassVar[int] = 11
+    group_id: str
+    value: GroupEpoch | None
+
+
+@frozen
+class ShareGroupTargetAssignmentMetadata:
+    """The assignment epoch: the group epoch that the target assignment was computed for."""
+
+    TYPE: ClassVar[int] = 12
+    group_id: str
+    value: int | None
+
+
+@frozen
+class ShareGroupTargetAssignmentMember:
+    """A member's part of the target assignment."""
+
+    TYPE: ClassVar[int] = 13
+    group_id: str
+    member_id: str
+    value: frozenset[TopicIdPartition] | None
+
+
+@frozen
+class ShareGroupCurrentMemberAssignment:
+    """A member's epoch and current assignment."""
+
+    TYPE: ClassVar[int] = 14
+    group_id: str
+    member_id: str
+    value: CurrentAssignment | None
+
+
+@frozen
+class ShareGroupStatePartitionMetadata:
+    """The share-partitions with persistent state."""
+
+    TYPE: ClassVar[int] = 15
+    group_id: str
+    value: StatePartitions | None
+
+
+ShareGroupRecord = (
+    ShareGroupMemberMetadata
+    | ShareGroupMetadata
+    | ShareGroupTargetAssignmentMetadata
+    | ShareGroupTargetAssignmentMember
+    | ShareGroupCurrentMemberAssignment
+    | ShareGroupStatePartitionMetadata
+)

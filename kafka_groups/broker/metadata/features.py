@@ -1,0 +1,114 @@
+"""Which new levels of features a cluster accepts (KIP-584, KIP-778). The texts of errors are Kafka's."""
+
+import enum
+from collections.abc import Iterable, Mapping
+
+from attrs import frozen
+
+from kafka_groups.errors import InvalidUpdateVersionError
+from kafka_groups.protocol.apis import VersionRange
+
+__all__ = ["SHARE_FEATURE", "FeatureRules", "FeatureUpdate", "UpdateKind", "updated_levels"]
+
+SHARE_FEATURE = "share.version"
+"""Share groups are enabled from its level 1 on."""
+_METADATA = "metadata.version"
+_KRAFT = "kraft.version"
+_CHECKED_FIRST = ("group.version", _KRAFT, SHARE_FEATURE, _METADATA, "streams.version", "transaction.version")
+
+
+class UpdateKind(enum.IntEnum):
+    """What an update may do."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+@frozen
+class FeatureUpdate:
+    """A new level of a feature. `kind` is an `UpdateKind`, unless the request has another number."""
+
+    feature: str
+    level: int
+    kind: int
+
+
+@frozen
+class FeatureRules:
+    """What a cluster allows.
+
+    Attributes:
+        supported: The levels of each feature.
+        lowest_metadata_level: The lowest level of `metadata.version` that loses nothing that later ones have.
+        controller_id: The node that decides, which the errors name.
+    """
+
+    supported: Mapping[str, VersionRange]
+    lowest_metadata_level: int
+    controller_id: int
+
+
+def updated_levels(updates: Iterable[FeatureUpdate], current: Mapping[str, int], rules: FeatureRules) -> dict[str, int]:
+    """Return the levels that a request asks for. If it names a feature twice, the last one counts.
+
+    Raises:
+        InvalidUpdateVersionError: An update is refused, and with it all of them.
+    """
+    by_name = {update.feature: update for update in updates}
+    for update in sorted(by_name.values(), key=_turn):
+        _check(update, current.get(update.feature, 0), rules)
+    return {name: update.level for name, update in by_name.items()}
+
+
+def _turn(update: FeatureUpdate) -> int:
+    """Of several errors Kafka tells that of the feature that is first in its hash table."""
+    return _CHECKED_FIRST.index(update.feature) if update.feature in _CHECKED_FIRST else len(_CHECKED_FIRST)
+
+
+def _check(update: FeatureUpdate, current: int, rules: FeatureRules) -> None:
+    if update.kind not in tuple(UpdateKind):
+        raise _refusal(update, "The controller does not support the given upgrade type.")
+    if update.level < 0:
+        raise _refusal(update, "A feature version cannot be less than 0.")
+    _check_supported(update, rules)
+    if update.level > current and update.kind != UpdateKind.UPGRADE:
+        raise _refusal(update, "Can't downgrade to a newer version.")
+    if update.level < current:
+        _check_downgrade(update, current, rules)
+
+
+def _check_supported(update: FeatureUpdate, rules: FeatureRules) -> None:
+    levels = rules.supported.get(update.feature)
+    if levels is None and update.level == 0:
+        raise _refusal(update, f"Feature {update.feature} not found.")
+    if levels is None:
+        raise _refusal(update, f"Local controller {rules.controller_id} does not support this feature.")
+    if update.level not in levels:
+        supports = f"only supports versions {levels.low}-{levels.high}"
+        raise _refusal(update, f"Local controller {rules.controller_id} {supports}")
+
+
+def _check_downgrade(update: FeatureUpdate, current: int, rules: FeatureRules) -> None:
+    if update.kind == UpdateKind.UPGRADE:
+        without = "without setting the upgrade type to either safe or unsafe downgrade"
+        raise _refusal(update, f"Can't downgrade the version of this feature {without}.")
+    if update.feature == _KRAFT:
+        raise _refusal(update, "Can't downgrade the version of this feature.")
+    if update.feature == _METADATA and update.level < rules.lowest_metadata_level:
+        is_safe = update.kind == UpdateKind.SAFE_DOWNGRADE
+        why = _WOULD_LOSE if is_safe else "Unsafe metadata downgrade is not supported in this version."
+        raise _failed(f"Unsupported metadata.version downgrade from {current} to {update.level}. {why}")
+
+
+_WOULD_LOSE = "Refusing to perform the requested downgrade because it might delete metadata information."
+
+
+def _refusal(update: FeatureUpdate, why: str) -> InvalidUpdateVersionError:
+    return _failed(f"Invalid update version {update.level} for feature {update.feature}. {why}")
+
+
+def _failed(why: str) -> InvalidUpdateVersionError:
+    return InvalidUpdateVersionError(
+        f"The update failed for all features since the following feature had an error: {why}"
+    )

@@ -1,0 +1,232 @@
+"""Every metric of an embedded broker: Kafka's name, unit, meaning, and how it is read.
+
+The names are those of Kafka 4.4 in JMX: the MBean, a colon and its attribute, as Kafka's JmxTool writes them. Metrics
+about times, rates, queues and threads have no counterpart in brokers that share one thread and, in simulations, one
+virtual clock.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
+
+from attrs import field, frozen
+
+from kafka_groups.broker.coordinators.groups.group_type import GroupType
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.types import AcknowledgeType
+
+__all__ = ["METRICS", "BrokerFigures", "BrokerMetric", "read_metrics"]
+
+
+@frozen
+class BrokerFigures:
+    """What the metrics of one broker are read from, at one moment."""
+
+    services: BrokerServices
+    groups: Counter[tuple[str, str]] = field(init=False)
+
+    @groups.default
+    def _groups(self) -> Counter[tuple[str, str]]:
+        shards = self.services.groups.runtime.active_shards()
+        return Counter((group.type, group.state) for shard in shards for group in shard.listed())
+
+    def groups_of(self, kind: GroupType) -> int:
+        """Number of groups of a type."""
+        return sum(count for (of_kind, _), count in self.groups.items() if of_kind == kind)
+
+    @property
+    def offsets(self) -> int:
+        """Number of committed offsets."""
+        return sum(len(shard.offsets) for shard in self.services.groups.runtime.active_shards())
+
+
+@frozen
+class BrokerMetric:
+    """One metric.
+
+    Attributes:
+        name: Its key in `cluster.metrics()`: Kafka's MBean and attribute.
+        unit: What it counts.
+        doc: What it means.
+        read: Makes the value.
+    """
+
+    name: str
+    unit: str
+    doc: str
+    read: Callable[[BrokerFigures], int]
+
+
+def read_metrics(brokers: Iterable[BrokerFigures]) -> Mapping[str, int]:
+    """Return the sum over some brokers by name."""
+    figures = tuple(brokers)
+    return MappingProxyType({metric.name: sum(map(metric.read, figures)) for metric in METRICS})
+
+
+# ------------------------------------------------------------------------------------------------- the table
+
+_GROUPS = "kafka.server:type=group-coordinator-metrics"
+_SHARE_STATE = "kafka.server:type=share-coordinator-metrics"
+_MANAGER = "kafka.coordinator.group:type=GroupMetadataManager"
+_SESSIONS = "kafka.server:type=ShareSessionCache"
+_ACKNOWLEDGEMENTS = "kafka.server:type=ShareGroupMetrics,name=RecordAcknowledgementsPerSec"
+_STATES: Mapping[GroupType, tuple[str, ...]] = MappingProxyType({
+    GroupType.CLASSIC: ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"),
+    GroupType.CONSUMER: ("Empty", "Assigning", "Reconciling", "Stable", "Dead"),
+    GroupType.SHARE: ("Empty", "Stable", "Dead"),
+})  # fmt: skip
+
+
+def _of_groups(kind: GroupType) -> Iterator[BrokerMetric]:
+    yield BrokerMetric(
+        f"{_GROUPS},protocol={kind.value}:group-count",
+        "groups",
+        f"Groups of the type {kind.value}, in whatever state.",
+        lambda figures: figures.groups_of(kind),
+    )
+    for state in _STATES[kind]:
+        yield BrokerMetric(
+            f"{_GROUPS},state={state}:{kind.value}-group-count",
+            "groups",
+            f"Groups of the type {kind.value} in the state {state}.",
+            partial(_in_state, kind=kind, state=state),
+        )
+
+
+def _by_older_names() -> Iterator[BrokerMetric]:
+    yield BrokerMetric(
+        f"{_MANAGER},name=NumGroups:Value",
+        "groups",
+        "Classic groups, by an older name.",
+        lambda figures: figures.groups_of(GroupType.CLASSIC),
+    )
+    for state in _STATES[GroupType.CLASSIC]:
+        yield BrokerMetric(
+            f"{_MANAGER},name=NumGroups{state}:Value",
+            "groups",
+            f"Classic groups in the state {state}, by an older name.",
+            partial(_in_state, kind=GroupType.CLASSIC, state=state),
+        )
+    yield BrokerMetric(
+        f"{_MANAGER},name=NumOffsets:Value",
+        "offsets",
+        "Committed offsets, by an older name.",
+        lambda figures: figures.offsets,
+    )
+
+
+def _in_state(figures: BrokerFigures, kind: GroupType, state: str) -> int:
+    return figures.groups[kind, state]
+
+
+_OF_OFFSETS = (
+    BrokerMetric(f"{_GROUPS}:offset-count", "offsets", "Committed offsets.", lambda figures: figures.offsets),
+    BrokerMetric(
+        f"{_GROUPS}:offset-commit-count",
+        "offsets",
+        "Offsets that were committed.",
+        lambda figures: figures.services.groups.figures.offset_commits,
+    ),
+    BrokerMetric(
+        f"{_GROUPS}:offset-deletion-count",
+        "offsets",
+        "Offsets that an administrator deleted.",
+        lambda figures: figures.services.groups.figures.offset_deletions,
+    ),
+)
+_OF_REBALANCES = (
+    BrokerMetric(
+        f"{_GROUPS}:group-completed-rebalance-count",
+        "rebalances",
+        "Rebalances of classic groups that ended with assignments.",
+        lambda figures: figures.services.groups.figures.classic_rebalances,
+    ),
+    BrokerMetric(
+        f"{_GROUPS}:consumer-group-rebalance-count",
+        "rebalances",
+        "Heartbeats of consumer groups that began a new epoch of the group. Members that leave do not count.",
+        lambda figures: figures.services.groups.figures.consumer_rebalances,
+    ),
+    BrokerMetric(
+        f"{_GROUPS}:share-group-rebalance-count",
+        "rebalances",
+        "Heartbeats of share groups that began a new epoch of the group. Members that leave do not count.",
+        lambda figures: figures.services.groups.figures.share_rebalances,
+    ),
+)
+_OF_COORDINATORS = (
+    BrokerMetric(
+        f"{_GROUPS},state=active:num-partitions",
+        "partitions",
+        "Partitions of `__consumer_offsets` that the group coordinator leads and has loaded.",
+        lambda figures: len(figures.services.groups.runtime.active_shards()),
+    ),
+    BrokerMetric(
+        f"{_GROUPS},state=loading:num-partitions",
+        "partitions",
+        "Partitions of `__consumer_offsets` that are being loaded.",
+        lambda figures: figures.services.groups.runtime.num_loading,
+    ),
+    BrokerMetric(
+        f"{_SHARE_STATE},state=active:num-partitions",
+        "partitions",
+        "Partitions of `__share_group_state` that the share coordinator leads and has loaded.",
+        lambda figures: len(figures.services.share_coordinator.runtime.active_shards()),
+    ),
+    BrokerMetric(
+        f"{_SHARE_STATE},state=loading:num-partitions",
+        "partitions",
+        "Partitions of `__share_group_state` that are being loaded.",
+        lambda figures: figures.services.share_coordinator.runtime.num_loading,
+    ),
+    BrokerMetric(
+        f"{_SHARE_STATE}:write-total",
+        "writes",
+        "Writes of the state of a share-partition.",
+        lambda figures: figures.services.share_coordinator.writes,
+    ),
+)
+_OF_SESSIONS = (
+    BrokerMetric(
+        f"{_SESSIONS},name=ShareSessionsCount:Value",
+        "sessions",
+        "Share sessions.",
+        lambda figures: len(figures.services.share.sessions),
+    ),
+    BrokerMetric(
+        f"{_SESSIONS},name=SharePartitionsCount:Value",
+        "partitions",
+        "Partitions in all share sessions. A partition counts in every session that has it.",
+        lambda figures: figures.services.share.sessions.num_partitions,
+    ),
+)
+
+
+def _of_acknowledgements() -> Iterator[BrokerMetric]:
+    for kind in (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW):
+        name = kind.name.capitalize()
+        yield BrokerMetric(
+            f"{_ACKNOWLEDGEMENTS},ackType={name}:Count",
+            "records",
+            f"Records that were acknowledged with {name}.",
+            partial(_acknowledgements, kind=kind),
+        )
+
+
+def _acknowledgements(figures: BrokerFigures, kind: AcknowledgeType) -> int:
+    return figures.services.share.acknowledgements[kind]
+
+
+METRICS: tuple[BrokerMetric, ...] = (
+    *_of_groups(GroupType.CLASSIC),
+    *_of_groups(GroupType.CONSUMER),
+    *_of_groups(GroupType.SHARE),
+    *_by_older_names(),
+    *_OF_OFFSETS,
+    *_OF_REBALANCES,
+    *_OF_COORDINATORS,
+    *_OF_SESSIONS,
+    *_of_acknowledgements(),
+)
+"""All metrics, in the order of the reference."""

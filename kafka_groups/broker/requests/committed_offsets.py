@@ -1,0 +1,32 @@
+"""What requests about committed offsets have in common."""
+
+from collections.abc import AsyncIterator, Sequence
+from itertools import islice
+from typing import TypeVar
+from uuid import UUID
+
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.runtime.turns import COSTLY, USUAL, Turns
+
+__all__ = ["in_slices", "named_topic"]
+
+T = TypeVar("T")
+
+_AT_ONCE = 200
+"""How many partitions one operation of the group coordinator is about."""
+_OPERATION = 4 * COSTLY
+"""What an operation costs by itself: with each append, some of the log is compacted."""
+
+
+async def in_slices(items: Sequence[T], turns: Turns) -> AsyncIterator[list[T]]:
+    """Return items a few at a time, and let others have their turn in between."""
+    left = iter(items)
+    while some := list(islice(left, _AT_ONCE)):
+        yield some
+        await turns.spend(_OPERATION + USUAL * len(some))
+
+
+def named_topic(metadata: ClusterMetadata, name: str, topic_id: UUID | None) -> TopicMetadata | None:
+    """Return the topic that a request names: by id in newer versions, by name before. None if it does not exist."""
+    return metadata.topic(name) if topic_id is None else metadata.topic_by_id(topic_id)

@@ -1,0 +1,48 @@
+"""What the group coordinator of one broker has done since the broker started: counted per request."""
+
+from attrs import define
+
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupMetadata
+from kafka_groups.broker.coordinators.groups.records import GroupRecord
+from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
+from kafka_groups.broker.coordinators.result import Result
+
+__all__ = ["GroupFigures"]
+
+
+@define
+class GroupFigures:
+    """Counts.
+
+    Attributes:
+        offset_commits: Offsets that were committed.
+        offset_deletions: Offsets that an administrator deleted.
+        classic_rebalances: Rounds of classic groups that ended with assignments.
+        consumer_rebalances: Heartbeats of consumer groups that began a new epoch of the group. As in Kafka, those of
+            members that leave do not count.
+        share_rebalances: The same of share groups.
+    """
+
+    offset_commits: int = 0
+    offset_deletions: int = 0
+    classic_rebalances: int = 0
+    consumer_rebalances: int = 0
+    share_rebalances: int = 0
+
+    def heard(self, result: Result[object, GroupRecord]) -> None:
+        """Note a heartbeat of a member that stays."""
+        for record in result.records:
+            self.share_rebalances += isinstance(record, ShareGroupMetadata)
+            self.consumer_rebalances += isinstance(record, ConsumerGroupMetadata)
+
+    def synced(self, result: Result[object, GroupRecord]) -> None:
+        """Note a SyncGroup request. It has records if it is the leader's."""
+        self.classic_rebalances += bool(result.records)
+
+    def deleted(self, result: Result[object, GroupRecord]) -> None:
+        """Note deleted offsets."""
+        self.offset_deletions += len(result.records)
+
+    def committed(self, result: Result[object, GroupRecord]) -> None:
+        """Note a commit."""
+        self.offset_commits += len(result.records)

@@ -1,0 +1,1 @@
+"""The commands for administration: `kafka-groups groups`, `members` and `offsets`."""

@@ -1,0 +1,62 @@
+"""`kafka-groups groups`: share groups."""
+
+import click
+
+from kafka_groups.admin import Results, ShareGroupDescription
+from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+
+__all__ = ["groups"]
+
+
+@click.group()
+def groups() -> None:
+    """List, describe and delete share groups."""
+
+
+@groups.command("list")
+@click.option("--state", "states", multiple=True, help="Only groups in this state, such as Empty. Repeatable.")
+@connecting
+def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
+    """Print each share group and its state.
+
+    The exit status is 1 if a broker did not list its groups.
+    """
+    with connected(connection) as admin:
+        listed = admin.list_share_groups(states=states)
+    errors = [(f"broker {node}", error) for node, error in listed.errors.items()]
+    report(
+        Results({group.group_id: group.state for group in listed.groups}), lambda name, state: f"{name} {state}", errors
+    )
+
+
+@groups.command()
+@click.argument("group_ids", metavar="GROUP...", nargs=-1, required=True)
+@connecting
+def describe(connection: BrokerChoice, group_ids: tuple[str, ...]) -> None:
+    """Print the state, lag and members of share groups.
+
+    The exit status is 1 if a group could not be described.
+    """
+    with connected(connection) as admin:
+        described = admin.describe_share_groups(group_ids)
+    report(described, _described)
+
+
+def _described(_group_id: str, group: ShareGroupDescription) -> str:
+    lag = "unknown" if group.total_lag is None else group.total_lag
+    lines = [f"{group.group_id} {group.state} lag={lag} members={len(group.members)}"]
+    lines += [f"  {each.member_id} {each.client_id} {each.client_host}" for each in group.members]
+    return "\n".join(lines)
+
+
+@groups.command()
+@click.argument("group_ids", metavar="GROUP...", nargs=-1, required=True)
+@connecting
+def delete(connection: BrokerChoice, group_ids: tuple[str, ...]) -> None:
+    """Delete share groups that have no members.
+
+    The exit status is 1 if a group was not deleted.
+    """
+    with connected(connection) as admin:
+        deleted = admin.delete_share_groups(group_ids)
+    report(deleted, lambda name, _none: f"{name}: deleted")

@@ -1,0 +1,200 @@
+"""What every client is made of: metadata, coordinators, the router and the engine, put together once.
+
+A client adds its own request managers. Building an `Assembly` opens nothing and starts nothing.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from attrs import field, frozen
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.engine import Engine
+from kafka_groups.client.logbook import Logbook
+from kafka_groups.client.metadata import Metadata, MetadataManager
+from kafka_groups.client.reachability import Address, Reachability
+from kafka_groups.client.requests import RequestManager
+from kafka_groups.client.router import ConnectionSettings, Router
+from kafka_groups.config.sasl import sasl_settings
+from kafka_groups.net.clock import Clock, SystemClock
+from kafka_groups.net.login import Login, login_with
+from kafka_groups.net.network import Network
+from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.net.tls import TlsSettings, client_tls_context
+
+__all__ = ["Assembly", "ClientConfig", "Environment"]
+
+
+class ClientConfig(Protocol):
+    """The configuration that all clients have; the keys of TLS and SASL, which are not listed, belong to it."""
+
+    @property
+    def bootstrap_servers(self) -> tuple[Address, ...]: ...  # noqa: D102
+    @property
+    def client_id(self) -> str: ...  # noqa: D102
+    @property
+    def default_api_timeout_ms(self) -> int: ...  # noqa: D102
+    @property
+    def request_timeout_ms(self) -> int: ...  # noqa: D102
+    @property
+    def retry_backoff_ms(self) -> int: ...  # noqa: D102
+    @property
+    def retry_backoff_max_ms(self) -> int: ...  # noqa: D102
+    @property
+    def reconnect_backoff_ms(self) -> int: ...  # noqa: D102
+    @property
+    def reconnect_backoff_max_ms(self) -> int: ...  # noqa: D102
+    @property
+    def socket_connection_setup_timeout_ms(self) -> int: ...  # noqa: D102
+    @property
+    def security_protocol(self) -> str: ...  # noqa: D102
+    @property
+    def ssl_ca_location(self) -> str | None: ...  # noqa: D102
+    @property
+    def ssl_ca_pem(self) -> str | None: ...  # noqa: D102
+    @property
+    def ssl_certificate_location(self) -> str | None: ...  # noqa: D102
+    @property
+    def ssl_certificate_pem(self) -> str | None: ...  # noqa: D102
+    @property
+    def ssl_key_location(self) -> str | None: ...  # noqa: D102
+    @property
+    def ssl_key_pem(self) -> str | None: ...  # noqa: D102
+    @property
+    def ssl_key_password(self) -> str | None: ...  # noqa: D102
+    @property
+    def ssl_endpoint_identification_algorithm(self) -> str: ...  # noqa: D102
+
+
+@frozen
+class Environment:
+    """Where a client runs; tests and simulations give their own.
+
+    Attributes:
+        network: The way to the brokers; None for TCP, with TLS if the configuration says so.
+        clock: Time.
+        rng: Source of ids and of jitter; None for one of its own.
+    """
+
+    network: Network | None = None
+    clock: Clock = field(factory=SystemClock)
+    rng: random.Random | None = None
+
+
+class Assembly:
+    """The parts that a client's request managers share.
+
+    Args:
+        config: The client's configuration.
+        environment: Network, clock and randomness.
+        errors: Receives errors that no caller is waiting for.
+        login: How connections authenticate; by default as the configuration says.
+
+    Attributes:
+        clock: The clock.
+        rng: The source of ids and of jitter.
+        errors: The errors that no caller is waiting for.
+        metadata: What the client knows about the cluster.
+        on_data_lost: Called with host and port when a connection in the data lane has ended.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        environment: Environment,
+        errors: BackgroundErrors,
+        login: Login | None = None,
+    ) -> None:
+        self._config = config
+        self.clock = environment.clock
+        self.rng = environment.rng or random.Random()
+        self.errors = errors
+        self.metadata = Metadata()
+        self.on_data_lost: Callable[[str, int], None] = lambda _host, _port: None
+        self._network = environment.network or _network_for(config)
+        self._login = login or login_with(sasl_settings(config), self.clock)
+        self._router = Router(
+            self._network,
+            _connection_settings(config, self._login),
+            self.metadata.nodes,
+            self.clock,
+            self.rng,
+            self._data_lost,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Assembly {self._router!r}>"
+
+    @property
+    def reachability(self) -> Reachability:
+        """Whether brokers respond."""
+        return self._router.reachability
+
+    @property
+    def logbook(self) -> Logbook:
+        """Logs the client's warnings, at growing intervals."""
+        return self._router.logbook
+
+    def _data_lost(self, host: str, port: int) -> None:
+        self.on_data_lost(host, port)
+
+    def another(self) -> "Assembly":
+        """Return an assembly with connections of its own. It shares the login, which keeps the token."""
+        environment = Environment(self._network, self.clock, self.rng)
+        return Assembly(self._config, environment, BackgroundErrors(), self._login)
+
+    def backoff(self) -> Backoff:
+        """Return a new back-off with the configured waits."""
+        return Backoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self.rng)
+
+    def metadata_manager(self, *, max_age_ms: int, allow_auto_create: bool) -> MetadataManager:
+        """Return a manager that keeps the metadata of topics fresh."""
+        return MetadataManager(
+            self.metadata,
+            self.errors,
+            max_age_ms=max_age_ms,
+            timeout_ms=self._config.request_timeout_ms,
+            backoff=self.backoff(),
+            allow_auto_create=allow_auto_create,
+        )
+
+    def coordinator(self, group_id: str) -> CoordinatorManager:
+        """Return a manager that finds the coordinator of a group of which the client is a member."""
+        timeout_ms = self._config.request_timeout_ms
+        return CoordinatorManager(group_id, self.metadata, self.errors, backoff=self.backoff(), timeout_ms=timeout_ms)
+
+    def engine(self, managers: Sequence[RequestManager], on_turn: Callable[[], None]) -> Engine:
+        """Return the engine that drives these managers, in this order; `on_turn` is called after every turn."""
+        return Engine(managers, self._router, self.clock, errors=self.errors, on_turn=on_turn)
+
+
+def _network_for(config: ClientConfig) -> TcpNetwork:
+    if config.security_protocol not in ("SSL", "SASL_SSL"):
+        return TcpNetwork()
+    settings = TlsSettings(
+        ca_location=config.ssl_ca_location,
+        ca_pem=config.ssl_ca_pem,
+        certificate_location=config.ssl_certificate_location,
+        certificate_pem=config.ssl_certificate_pem,
+        key_location=config.ssl_key_location,
+        key_pem=config.ssl_key_pem,
+        key_password=config.ssl_key_password,
+        verify_hostname=config.ssl_endpoint_identification_algorithm == "https",
+    )
+    return TcpNetwork(client_tls=client_tls_context(settings))
+
+
+def _connection_settings(config: ClientConfig, login: Login | None) -> ConnectionSettings:
+    return ConnectionSettings(
+        bootstrap=config.bootstrap_servers,
+        client_id=config.client_id,
+        setup_timeout_ms=config.socket_connection_setup_timeout_ms,
+        reconnect_backoff_ms=config.reconnect_backoff_ms,
+        reconnect_backoff_max_ms=config.reconnect_backoff_max_ms,
+        reach_timeout_ms=config.default_api_timeout_ms,
+        uses_tls=config.security_protocol.endswith("SSL"),
+        login=login,
+    )

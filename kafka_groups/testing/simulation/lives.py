@@ -1,0 +1,87 @@
+"""Lives of simulated processes: nothing that one of them began runs after its end, as after `kill -9`.
+
+A task that is cancelled runs its `finally` blocks, and would close its consumer in good order. The tasks, callbacks and
+timers of a life that is over are left out instead: the event loop asks `LIFE`, which each of them inherits.
+"""
+
+import asyncio
+import atexit
+import contextlib
+import gc
+import warnings
+import weakref
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = ["LIFE", "Life", "bury", "unless_over"]
+
+_MOST_AWAITS = 100  # that a coroutine may have in its `finally` blocks
+
+
+class Life:
+    """A process from its start to its end.
+
+    Attributes:
+        is_over: Whether it has ended. Nothing that it began runs any more.
+    """
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
+        self._endings: list[Callable[[], object]] = []
+
+    def has_begun(self, task: "asyncio.Task[Any]") -> None:
+        """Note a task that this life created."""
+        self._tasks.add(task)
+
+    def at_end(self, action: Callable[[], object]) -> None:
+        """Do something when this life ends, which the outside of the process notices."""
+        self._endings.append(action)
+
+    def end(self) -> None:
+        """End at once: its tasks stay where they are."""
+        if not self.is_over:
+            self.is_over = True
+            _graves.append([task for task in self._tasks if not task.done()])
+            for task in _graves[-1]:
+                asyncio.tasks._unregister_task(task)
+            for action in self._endings:
+                action()
+
+
+LIFE: ContextVar[Life | None] = ContextVar("LIFE", default=None)
+"""The life to which the code that runs belongs; None outside of simulated processes."""
+
+_graves: list[list["asyncio.Task[Any]"]] = []
+
+
+def unless_over(callback: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+    """Call it, unless the life to which it belongs is over."""
+    life = LIFE.get()
+    if life is None or not life.is_over:
+        callback(*arguments)
+
+
+@atexit.register
+def bury() -> None:
+    """Let go of all tasks of lives that are over.
+
+    Python runs the `finally` blocks of a coroutine that it lets go of. This must not happen before the results of the
+    run were checked, so it happens before the next run, and when Python ends.
+    """
+    if _graves:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of consumers that were not closed
+            while _graves:
+                for task in _graves.pop():
+                    task._log_destroy_pending = False  # type: ignore[attr-defined] # as asyncio does itself
+                    _close(task.get_coro())
+            gc.collect()
+
+
+def _close(coroutine: Any) -> None:
+    for _ in range(_MOST_AWAITS):
+        with contextlib.suppress(BaseException):  # whatever the application raises now, nobody hears it
+            coroutine.close()
+            return

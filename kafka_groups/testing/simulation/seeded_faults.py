@@ -1,0 +1,115 @@
+"""Which faults strike a simulation, how often, and which of them did."""
+
+import random
+from collections import Counter
+from typing import Self
+
+import attrs
+from attrs import field, frozen
+
+__all__ = ["FAULT_NAMES", "FaultDraws", "SeededFaults"]
+
+
+def _weight() -> float:
+    weight: float = field(default=1.0, validator=attrs.validators.ge(0))
+    return weight
+
+
+@frozen(kw_only=True, repr=False)
+class SeededFaults:
+    """The faults of a simulation: how long they strike, and how often.
+
+    Each fault has a weight. 1 is the usual frequency, 0 turns the fault off, and 3 makes it three times as frequent.
+
+    Attributes:
+        seconds: How long faults strike, in virtual seconds from the start.
+        delayed_frame: A frame arrives 1 ms to 3 s late.
+        broken_connection: A connection breaks, and both sides notice.
+        half_dead_connection: A connection carries nothing more in one direction, and neither side notices.
+        refused_connection: An attempt to connect fails.
+        lost_heartbeat_response: A broker handles a heartbeat, or another request of a group's member such as JoinGroup
+            or OffsetCommit, and then breaks the connection.
+        repeated_heartbeat: A broker handles a heartbeat twice. In consumer groups this strikes only those that contain
+            everything, as a client's retry does.
+        slow_broker: Each frame of a broker takes half a second longer, for up to 20 seconds.
+        leader_moved: Another broker becomes the leader of a partition.
+        coordinator_moved: A group's coordinator, or the coordinator of its record states, moves to another broker.
+        broker_restarted: A broker shuts down and is back within 10 seconds.
+        broker_killed: A broker is killed and is back within 10 seconds. The others notice after up to 5 seconds.
+        late_append: A coordinator's write takes up to 4 seconds.
+        refused_append: A coordinator's write fails.
+        slow_load: A coordinator that has moved takes up to 3 seconds for each step of loading its state.
+        process_killed: A process of the application is killed and is started again within 5 seconds.
+        process_stopped: A process of the application is stopped (its task is cancelled) and started again.
+    """
+
+    seconds: float = field(default=300.0, validator=attrs.validators.ge(0))
+    delayed_frame: float = _weight()
+    broken_connection: float = _weight()
+    half_dead_connection: float = _weight()
+    refused_connection: float = _weight()
+    lost_heartbeat_response: float = _weight()
+    repeated_heartbeat: float = _weight()
+    slow_broker: float = _weight()
+    leader_moved: float = _weight()
+    coordinator_moved: float = _weight()
+    broker_restarted: float = _weight()
+    broker_killed: float = _weight()
+    late_append: float = _weight()
+    refused_append: float = _weight()
+    slow_load: float = _weight()
+    process_killed: float = _weight()
+    process_stopped: float = _weight()
+
+    def __repr__(self) -> str:
+        usual = attrs.fields_dict(type(self))
+        other = {name: getattr(self, name) for name, each in usual.items() if getattr(self, name) != each.default}
+        return f"SeededFaults({', '.join(f'{name}={value:g}' for name, value in other.items())})"
+
+    @classmethod
+    def only(cls, *, seconds: float = 300.0, **weights: float) -> Self:
+        """Return faults of which only the given ones strike.
+
+        Args:
+            seconds: How long they strike, in virtual seconds.
+            **weights: The weights of the faults that strike. Without any, there are no faults.
+
+        Raises:
+            TypeError: There is no such fault.
+        """
+        return cls(seconds=seconds, **{**dict.fromkeys(FAULT_NAMES, 0.0), **weights})
+
+
+FAULT_NAMES = tuple(name for name in attrs.fields_dict(SeededFaults) if name != "seconds")
+"""The faults that have a weight."""
+
+
+class FaultDraws:
+    """Draws whether faults strike, and counts those that do. None strikes after `stop`.
+
+    Args:
+        faults: How often they strike.
+
+    Attributes:
+        counts: How often each fault struck, by its name.
+        is_on: Whether faults strike at the moment.
+    """
+
+    def __init__(self, faults: SeededFaults) -> None:
+        self._weights = {name: float(getattr(faults, name)) for name in FAULT_NAMES}
+        self.counts: Counter[str] = Counter()
+        self.is_on = True
+
+    def stop(self) -> None:
+        """Let nothing strike from now on."""
+        self.is_on = False
+
+    def weight(self, name: str) -> float:
+        """How often a fault strikes, compared with the usual; 1 for a fault that only the application knows."""
+        return self._weights.get(name, 1.0) if self.is_on else 0.0
+
+    def strikes(self, rng: random.Random, name: str, probability: float) -> bool:
+        """Draw whether a fault of this usual probability strikes now, and count it if so."""
+        strikes = self.is_on and rng.random() < probability * self.weight(name)
+        self.counts[name] += strikes
+        return strikes

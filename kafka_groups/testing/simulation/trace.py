@@ -1,0 +1,56 @@
+"""What happened in a simulated run, event by event, so that two runs can be compared."""
+
+import hashlib
+from collections.abc import Callable
+
+from kafka_groups.net.memory import FaultPlan, Link, Passage
+
+
+class Trace:
+    """Every event of a run in order, as a digest and, if wanted, as text.
+
+    Args:
+        time: Virtual time in seconds, unrounded: runs may differ by less than a millisecond at first.
+        write: Gets each event as a line.
+    """
+
+    def __init__(self, time: Callable[[], float], write: Callable[[str], object] = lambda _line: None) -> None:
+        self._time = time
+        self._write = write
+        self._sum = hashlib.sha256()
+
+    def note(self, *event: object) -> None:
+        """Something happened now; what it is must have a repr without addresses."""
+        line = f"{self._time()!r} {event!r}\n"
+        self._sum.update(line.encode())
+        self._write(line)
+
+    @property
+    def digest(self) -> str:
+        """What two runs have in common exactly if all their events are the same and in the same order."""
+        return self._sum.hexdigest()
+
+
+class Traced:
+    """A fault plan that notes every connection and frame and lets another plan decide.
+
+    Args:
+        plan: Decides what happens to the frames.
+        trace: Where they are noted.
+    """
+
+    def __init__(self, plan: FaultPlan, trace: Trace) -> None:
+        self._plan = plan
+        self._trace = trace
+
+    def on_connect(self, address: str) -> Passage:
+        """Somebody connects."""
+        passage = self._plan.on_connect(address)
+        self._trace.note(address, passage)
+        return passage
+
+    def on_frame(self, link: Link, payload: bytes) -> Passage:
+        """A frame is being sent."""
+        passage = self._plan.on_frame(link, payload)
+        self._trace.note(link, payload, passage)
+        return passage

@@ -1,0 +1,131 @@
+"""How long a request with very many items makes the heartbeats of another connection wait."""
+
+import asyncio
+import gc
+import statistics
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.protocol.codec import encode_request
+from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
+from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_groups.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kafka_groups.protocol.record_builder import NewRecord, build_batch
+from tests.support.large_requests import Peer, large_requests
+from tests.support.number_requests import Place, newest_version
+from tests.support.raw_client import RawClient
+
+__all__ = ["Pause", "measured"]
+
+_EVERY_S = 0.05
+_PER_CENT = 100
+
+
+@frozen
+class Pause:
+    """What heartbeats took while one request was served.
+
+    Attributes:
+        name: The request.
+        served_s: How long it took.
+        heartbeats: How many heartbeats there were.
+        p99_ms: 99th percentile.
+        longest_ms: The longest.
+    """
+
+    name: str
+    served_s: float
+    heartbeats: int
+    p99_ms: float
+    longest_ms: float
+
+
+class _Heart:
+    """Sends heartbeats at fixed times. One that has to wait for others counts from the time when it was due."""
+
+    def __init__(self, client: RawClient) -> None:
+        self.waited_s: list[float] = []
+        self._client = client
+        self._member = ShareGroupHeartbeatRequest(
+            group_id="g", member_id="ann", member_epoch=0, subscribed_topic_names=("t",)
+        )
+
+    async def beat(self) -> None:
+        loop = asyncio.get_running_loop()
+        due_s = loop.time()
+        while True:
+            await self._client.ask(self._member)
+            self.waited_s.append(loop.time() - due_s)
+            due_s += _EVERY_S
+            await asyncio.sleep(due_s - loop.time())
+
+
+async def measured(bootstrap_servers: str, items: int, say: Callable[[str], None]) -> list[Pause]:
+    """Send each of the large requests to a broker, with heartbeats beside it."""
+    host, _, port = bootstrap_servers.rpartition(":")
+    network, sender = TcpNetwork(), Peer()
+    async with RawClient(network, host, int(port)) as client, RawClient(network, host, int(port)) as control:
+        place = await _prepared(client)
+        connection = await network.connect(host, int(port), sender)
+        heart = _Heart(control)
+        pauses = []
+        for name, request in large_requests(place, items):
+            frame = encode_request(request, newest_version(request), 1, "client")
+            del request
+            beating = asyncio.create_task(heart.beat())
+            pauses.append(await _measured(name, partial(connection.send, frame), sender, heart))
+            beating.cancel()
+            say(f"{pauses[-1]}")
+        connection.close()
+    return pauses
+
+
+async def _measured(name: str, send: Callable[[], object], sender: Peer, heart: _Heart) -> Pause:
+    loop = asyncio.get_running_loop()
+    gc.collect()
+    gc.disable()  # the pauses of this process are not the broker's
+    heart.waited_s.clear()
+    begun_s = loop.time()
+    send()
+    size = await sender.answers.get()
+    served_s = loop.time() - begun_s
+    assert size > 0, f"the broker broke the connection after {name}"
+    await asyncio.sleep(2 * _EVERY_S)
+    gc.enable()
+    waited_s = sorted(heart.waited_s)
+    p99_s = statistics.quantiles(waited_s, n=_PER_CENT, method="inclusive")[-1]
+    return Pause(name, served_s, len(waited_s), p99_s * 1000, waited_s[-1] * 1000)
+
+
+async def _prepared(client: RawClient) -> Place:
+    """Make what the requests name, on a new broker."""
+    topic = CreatableTopic(name="t", num_partitions=2, replication_factor=1)
+    created = await client.ask(CreateTopicsRequest(topics=(topic,)))
+    config = AlterableConfig(name="share.auto.offset.reset", config_operation=0, value="earliest")
+    group = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name="g", configs=(config,))
+    await client.ask(IncrementalAlterConfigsRequest(resources=(group,), validate_only=False))
+    place = Place("t", created.topics[0].topic_id, "g", "ann", build_batch([NewRecord(b"value", timestamp_ms=1)] * 3))
+    data = TopicProduceData(
+        topic_id=place.topic_id, partition_data=(PartitionProduceData(index=0, records=place.batch),)
+    )
+    await client.ask(ProduceRequest(acks=1, timeout_ms=1_000, topic_data=(data,)))
+    await client.ask(FindCoordinatorRequest(coordinator_keys=("g",)))
+    await _joined(client)
+    return place
+
+
+async def _joined(client: RawClient) -> None:
+    join: Any = ShareGroupHeartbeatRequest(group_id="g", member_id="ann", member_epoch=0, subscribed_topic_names=("t",))
+    for _ in range(2):
+        await client.ask(join)

@@ -1,0 +1,54 @@
+"""The admin client on three brokers: calls fan out over coordinators and leaders, and go on when one of them dies."""
+
+from kafka_groups.admin import AsyncKafkaAdmin
+from kafka_groups.types import TopicPartition
+from tests.support.cluster_client import Topic
+from tests.support.consuming import values
+from tests.support.real_kafka import unique
+from tests.support.three_brokers import Trio
+
+RECORDS = 5
+
+
+async def group_at_each(trio: Trio) -> dict[int, str]:
+    """The name of a group for each broker, which coordinates it."""
+    found: dict[int, str] = {}
+    while len(found) < 3:
+        group_id = unique("group")
+        found.setdefault(await trio.coordinator_of(group_id), group_id)
+    return found
+
+
+async def topic_with_records(trio: Trio) -> Topic:
+    """A topic of six partitions, with records in each."""
+    topic = await trio.client().create_topic(6, replicas=3)
+    for partition in range(6):
+        await trio.client().produce(topic, values(RECORDS), partition)
+    return topic
+
+
+async def test_groups_at_all_coordinators_and_partitions_at_all_leaders(trio: Trio) -> None:
+    topic, groups = await topic_with_records(trio), await group_at_each(trio)
+    everything = {TopicPartition(topic.name, number): RECORDS for number in range(6)}
+    async with trio.admin() as admin:
+        for group_id in groups.values():
+            assert (await admin.reset_share_group_offsets(group_id, "latest", [topic.name])).values == everything
+        await assert_seen(admin, groups)
+        killed = await trio.coordinator_of(groups[min(groups)])
+        await trio.kill(killed)
+        await assert_seen(admin, groups)
+        await trio.restart(killed)
+        deleted = await admin.delete_share_groups(groups.values())
+        assert set(deleted) == set(groups.values())
+
+
+async def assert_seen(admin: AsyncKafkaAdmin, groups: dict[int, str]) -> None:
+    """Each group is listed and described, with no lag in any partition."""
+    described = (await admin.describe_share_groups(groups.values())).checked()
+    assert [group.state for group in described.values.values()] == ["Empty"] * 3
+    offsets = (await admin.describe_share_group_offsets(groups.values())).checked()
+    for group_id in groups.values():
+        assert {offset.start_offset for offset in offsets[group_id].checked().values.values()} == {RECORDS}
+    listed = await admin.list_share_groups()
+    assert set(groups.values()) <= {group.group_id for group in listed.groups}
+    assert not listed.errors

@@ -1,0 +1,90 @@
+"""The metrics of the embedded broker have Kafka's names, and Kafka's values after the same actions."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+import pytest
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.metrics import METRICS
+from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.support.conditions import wait_until
+from tests.support.kafka_metrics import KafkaMetrics
+from tests.support.kafka_tools import KafkaTools
+from tests.support.targets import EMBEDDED_PROPERTIES
+from tests.support.tool_scenes import Stage, consume, leave, produce, share
+
+SETTINGS = {"group.share.heartbeat.interval.ms": "500", "group.share.assignment.interval.ms": "0"}
+TIMING = {
+    "kafka.server:type=share-coordinator-metrics:write-total",
+    "kafka.server:type=group-coordinator-metrics:share-group-rebalance-count",
+}
+"""How often something happens depends on when heartbeats and fetches arrive."""
+STABLE = "kafka.server:type=group-coordinator-metrics,state=Stable:share-group-count"
+MINUTELY = frozenset(metric.name for metric in METRICS if metric.unit == "groups")
+"""Kafka counts groups once a minute."""
+Metrics = Mapping[str, int]
+
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def kafka(real_kafka: KafkaProcess) -> Iterator[tuple[str, Callable[[], Metrics]]]:
+    with (
+        KafkaMetrics() as metrics,
+        KafkaProcess(real_kafka.version, SETTINGS, java_options=metrics.java_options) as process,
+    ):
+        yield process.bootstrap_servers, lambda: known(metrics)
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Iterator[tuple[str, Callable[[], Metrics]]]:
+    with EmbeddedCluster(settings={**EMBEDDED_PROPERTIES, **SETTINGS}) as cluster:
+        yield cluster.bootstrap_servers, cluster.metrics
+
+
+def known(metrics: KafkaMetrics) -> Metrics:
+    """Those of Kafka's metrics that the embedded broker has, too."""
+    names = {metric.name for metric in METRICS}
+    domains = {name.partition(":")[0] for name in names}
+    found = {name: value for domain in domains for name, value in metrics.read(f"{domain}:*").items()}
+    return {name: int(float(found[name])) for name in names & found.keys()}
+
+
+def test_the_same_actions_give_the_same_values(
+    kafka: tuple[str, Callable[[], Metrics]], embedded: tuple[str, Callable[[], Metrics]], kafka_tools: KafkaTools
+) -> None:
+    seen = [list(played(*broker, kafka_tools)) for broker in (kafka, embedded)]
+    for number, (on_kafka, on_embedded) in enumerate(zip(*seen, strict=True)):
+        left_out = TIMING if number == 0 else TIMING | MINUTELY
+        assert without(left_out, on_embedded) == without(left_out, on_kafka)
+
+
+def without(names: Collection[str], metrics: Metrics) -> Metrics:
+    return {name: value for name, value in metrics.items() if name not in names}
+
+
+def played(server: str, metrics: Callable[[], Metrics], tools: KafkaTools) -> Iterator[Metrics]:
+    """Metrics while groups of each type have members, after they left, and when they are deleted."""
+    stage = Stage(server)
+    to = ("--bootstrap-server", server)
+    from_start = ("--add-config", "share.auto.offset.reset=earliest")
+    with stage.clients:
+        tools.run("kafka-topics", *to, "--create", "--topic", "counted", "--partitions", "2")
+        produce("counted")(stage)
+        tools.run("kafka-configs", *to, "--alter", "--entity-type", "groups", "--entity-name", "sharing", *from_start)
+        consume("counted", "billing")(stage)
+        share("counted", "sharing")(stage)
+        wait_until(lambda: metrics()[STABLE] == 1, timeout_s=90)
+        yield metrics()
+        leave(stage)
+    wait_until(lambda: metrics()["kafka.server:type=ShareSessionCache,name=ShareSessionsCount:Value"] == 0)
+    yield metrics()
+    tools.run("kafka-consumer-groups", *to, "--delete-offsets", "--group", "billing", "--topic", "counted:0")
+    yield metrics()
+    tools.run("kafka-consumer-groups", *to, "--delete", "--group", "billing")
+    tools.run("kafka-share-groups", *to, "--delete", "--group", "sharing")
+    yield metrics()
+
+
+def test_every_name_is_kafkas(kafka: tuple[str, Callable[[], Metrics]]) -> None:
+    assert kafka[1]().keys() == {metric.name for metric in METRICS}

@@ -1,0 +1,152 @@
+"""`kafka-groups groups`, `offsets` and `members` on an embedded cluster."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kafka_groups import KafkaShareConsumer
+from kafka_groups.broker.faults import answer
+from kafka_groups.cli.main import main
+from kafka_groups.config.readers import read_host_ports
+from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
+from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from tests.support.classic_group import Group
+from tests.support.cluster_client import ClusterClient
+from tests.support.raw_client import RawClient
+
+RECORDS = 6
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def cluster() -> Iterator[EmbeddedCluster]:
+    settings = {**FAST_SETTINGS, "group.initial.rebalance.delay.ms": 0}
+    with EmbeddedCluster(settings=settings) as cluster:
+        cluster.create_topic("orders")
+        cluster.alter_group_configs("invoices", {"share.auto.offset.reset": "earliest"})
+        cluster.produce("orders", map(str, range(RECORDS)))
+        yield cluster
+
+
+@pytest.fixture
+def run(cluster: EmbeddedCluster) -> Run:
+    """Runs a command in this process."""
+
+    def command(*arguments: str) -> Result:
+        return CliRunner().invoke(main, [*arguments, "--bootstrap-servers", cluster.bootstrap_servers])
+
+    return command
+
+
+@pytest.fixture
+def consumer(cluster: EmbeddedCluster) -> Iterator[KafkaShareConsumer]:
+    """A member of the group that has accepted two records."""
+    with KafkaShareConsumer(
+        bootstrap_servers=cluster.bootstrap_servers, group_id="invoices", acknowledgement_mode="explicit"
+    ) as consumer:
+        consumer.subscribe(["orders"])
+        records = consumer.poll(timeout=20)
+        assert len(records) == RECORDS
+        for record in list(records)[:2]:
+            consumer.acknowledge(record)
+        consumer.commit_sync()
+        yield consumer
+
+
+def test_a_group_from_its_first_member_to_its_end(run: Run, consumer: KafkaShareConsumer) -> None:
+    assert run("groups", "list").stdout == "invoices Stable\n"
+    assert run("groups", "list", "--state", "Empty").stdout == ""
+    head, member = run("groups", "describe", "invoices").stdout.splitlines()
+    assert head == f"invoices Stable lag={RECORDS - 2} members=1"
+    assert member.split()[:2] == [consumer.member_id, "kafka-groups"]
+    refused = run("offsets", "reset", "invoices", "--to", "earliest")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("Error: ")
+    deleted = run("groups", "delete", "invoices", "absent")
+    assert (deleted.exit_code, deleted.stdout) == (1, "")
+    assert [line.split(":")[0] for line in sorted(deleted.stderr.splitlines())] == ["absent", "invoices"]
+    consumer.close()
+
+    assert run("offsets", "reset", "invoices", "--to", "earliest").stdout == "orders-0 start=0\n"
+    assert run("offsets", "describe", "invoices").stdout == f"orders-0 start=0 lag={RECORDS}\n"
+    assert run("offsets", "reset", "invoices", "--to", "2100-01-01T00:00Z", "--topic", "orders").stdout == (
+        f"orders-0 start={RECORDS}\n"
+    )
+    assert run("offsets", "delete", "invoices", "--topic", "orders").stdout == "orders: deleted\n"
+    assert run("offsets", "describe", "invoices").stdout == ""
+    assert run("groups", "describe", "invoices").stdout == "invoices Empty lag=unknown members=0\n"
+    assert run("groups", "delete", "invoices").stdout == "invoices: deleted\n"
+    assert run("groups", "list").stdout == ""
+
+
+async def test_members_are_removed(cluster: EmbeddedCluster, run: Run) -> None:
+    ((host, port),) = read_host_ports(cluster.bootstrap_servers)
+    clients: list[RawClient] = []
+
+    def client() -> RawClient:
+        clients.append(RawClient(TcpNetwork(), host, port))
+        return clients[-1]
+
+    asking = ClusterClient(TcpNetwork(), host, port)
+    await asking.coordinator_of("billing")
+    await asking.close()
+    members = await Group(client, "billing").stable("one", None)
+    (dynamic,) = (member.member_id for member in members if member.instance is None)
+    some = ("--instance", "one", "--instance", "two", "--reason", "a test")
+    removed = await asyncio.to_thread(run, "members", "remove", "billing", *some)
+    assert (removed.exit_code, removed.stdout) == (1, "one: removed\n")
+    assert removed.stderr == "two: UNKNOWN_MEMBER_ID: two\n"
+    everyone = await asyncio.to_thread(run, "members", "remove", "billing", "--everyone")
+    assert (everyone.exit_code, everyone.stdout) == (0, f"{dynamic}: removed (not a static member)\n")
+    assert (await asyncio.to_thread(run, "members", "remove", "billing", "--everyone")).stdout == ""
+    for each in clients:
+        await each.disconnect()
+
+
+def test_a_broker_that_fails_to_list_is_named(cluster: EmbeddedCluster, run: Run) -> None:
+    refusal = ListGroupsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    cluster.faults.on(ApiKey.LIST_GROUPS, answer(refusal))
+    listed = run("groups", "list")
+    assert (listed.exit_code, listed.stdout) == (1, "")
+    assert listed.stderr == "broker 1: CLUSTER_AUTHORIZATION_FAILED\n"
+
+
+def test_the_configuration_comes_from_a_file(cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(f"bootstrap.servers={cluster.bootstrap_servers}\nclient.id = me\n")
+    command = [sys.executable, "-m", "kafka_groups.cli", "groups", "list", "--config", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["members", "remove", "g"], "either --instance, once or several times, or --everyone"),
+        (["members", "remove", "g", "--everyone", "--instance", "one"], "either --instance"),
+        (["offsets", "reset", "g", "--to", "noon"], "'noon' is not earliest, latest or a time"),
+        (["offsets", "reset", "g", "--to", "2026-01-01"], "has no time zone"),
+        (["groups", "delete"], "Missing argument 'GROUP...'"),
+    ],
+)
+def test_wrong_options_are_named(run: Run, arguments: list[str], message: str) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_brokers_are_named_and_reached() -> None:
+    nowhere = CliRunner().invoke(main, ["groups", "list"])
+    assert nowhere.exit_code == 2
+    assert "bootstrap_servers" in nowhere.stderr
+    nobody = CliRunner().invoke(main, ["groups", "list", "--bootstrap-servers", "127.0.0.1:1", "--timeout", "0.3"])
+    assert nobody.exit_code == 1
+    assert "No broker has answered for 300 ms" in nobody.stderr

@@ -1,0 +1,1 @@
+"""Classic groups with static members in virtual time, under seeded faults."""

@@ -1,0 +1,1 @@
+"""Consumer groups (KIP-848) with static members in virtual time, under seeded faults."""

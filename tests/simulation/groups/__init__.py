@@ -1,0 +1,1 @@
+"""What the simulations of classic groups and of consumer groups share."""

@@ -1,0 +1,55 @@
+"""A small Java program that obeys lines of standard input, and answers questions with a line each."""
+
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+__all__ = ["JavaProgram", "pairs"]
+
+_SOURCES = Path(__file__).parent / "java"
+_COMPILING_S = 120
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
+
+
+class JavaProgram:
+    """A program that runs. Use it as a context manager; it ends with its standard input.
+
+    Args:
+        name: Name of its class, and of its source without the ending.
+        directory: Where the compiled program goes.
+        classpath: What it needs.
+    """
+
+    def __init__(self, name: str, directory: Path, classpath: str) -> None:
+        source = str(_SOURCES / f"{name}.java")
+        subprocess.run(["javac", "-cp", classpath, "-d", str(directory), source], check=True, timeout=_COMPILING_S)
+        command = ["java", "-XX:TieredStopAtLevel=1", _QUIET, "-cp", f"{directory}:{classpath}", name]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._process.communicate()
+
+    def say(self, *words: str) -> None:
+        """Give an order."""
+        orders = self._process.stdin
+        assert orders is not None
+        orders.write(" ".join(words) + "\n")
+        orders.flush()
+
+    def ask(self, *words: str) -> list[str]:
+        """Ask a question, and return the words of the answer, which comes when all orders before are carried out."""
+        self.say(*words)
+        answers = self._process.stdout
+        assert answers is not None
+        return answers.readline().split()
+
+
+def pairs(properties: dict[str, str]) -> list[str]:
+    """Return properties as words. Underscores in their names stand for dots."""
+    return [f"{key.replace('_', '.')}={value}" for key, value in properties.items()]

@@ -1,0 +1,50 @@
+"""Orders of hash tables, as Java 17 and Kafka 4.4 print them."""
+
+from uuid import UUID
+
+import pytest
+
+from kafka_groups.broker.coordinators.groups.assignors.java_order import (
+    copied,
+    grown,
+    in_hash_order,
+    in_timeline_order,
+    int_hash,
+    string_hash,
+    uuid_hash,
+)
+
+
+@pytest.mark.parametrize(("text", "code"), [("", 0), ("a", 97), ("topic", 110546223), ("\U0001f600", 1772899)])
+def test_hash_codes_of_strings(text: str, code: int) -> None:
+    assert string_hash(text) == code
+
+
+def test_hash_codes_of_ids() -> None:
+    assert uuid_hash(UUID("00000001-0000-0002-0000-000400000008")) == 1 ^ 2 ^ 4 ^ 8
+
+
+def test_buckets_are_in_ascending_order_and_values_of_one_bucket_as_added() -> None:
+    assert in_hash_order([33, 16, 1, 0, 17], int_hash, 16) == [16, 0, 33, 1, 17]
+    assert in_hash_order([33, 16, 1, 0, 17], int_hash, 64) == [0, 1, 16, 17, 33]
+
+
+def test_the_upper_half_of_a_hash_code_counts() -> None:
+    assert in_hash_order([0x10000, 0], int_hash, 16) == [0, 0x10000]
+
+
+@pytest.mark.parametrize(("count", "buckets"), [(0, 16), (12, 16), (13, 32), (24, 32), (25, 64)])
+def test_tables_grow_when_they_are_three_quarters_full(count: int, buckets: int) -> None:
+    assert grown(count) == buckets
+
+
+@pytest.mark.parametrize(("count", "buckets"), [(0, 16), (11, 16), (12, 32), (23, 32), (24, 64)])
+def test_copies_have_room_for_one_more(count: int, buckets: int) -> None:
+    assert copied(count) == buckets
+
+
+def test_tables_with_snapshots() -> None:
+    assert in_timeline_order(range(8), int_hash) == [5, 0, 2, 7, 4, 1, 6, 3]
+    assert in_timeline_order(range(20), int_hash) == [
+        13, 0, 18, 5, 10, 2, 15, 7, 12, 4, 17, 9, 1, 14, 19, 6, 11, 3, 16, 8,
+    ]  # fmt: skip

@@ -1,0 +1,69 @@
+"""Regular expressions for topics: what matches, what is refused, and the bounds of both."""
+
+import pytest
+
+from kafka_groups.broker.coordinators.groups.topic_patterns import compile_pattern
+from kafka_groups.errors import InvalidRegularExpressionError
+from kafka_groups.protocol.error_codes import ErrorCode
+
+TOO_LARGE = {
+    "longer than a string of Kafka": "a" * 32_768,
+    "longer in bytes": "é" * 16_384,
+    "nested repetitions": "(a{500}){500}",
+    "many repetitions": "a{0,1000}" * 11,
+    "many open repetitions": "a{1000,}" * 11,
+    "a large program": r"\pL{300}",
+}
+
+
+def test_a_pattern_matches_whole_names() -> None:
+    pattern = compile_pattern("orders|orders-.*")
+    names = ["orders", "orders-eu", "my-orders", "orders2", "__consumer_offsets"]
+    assert list(pattern.matching(names)) == ["orders", "orders-eu"]
+
+
+def test_internal_topics_match() -> None:
+    assert list(compile_pattern(".*").matching(["__consumer_offsets"])) == ["__consumer_offsets"]
+
+
+def test_patterns_of_one_text_are_equal() -> None:
+    assert compile_pattern("a+") == compile_pattern("a+")
+    assert repr(compile_pattern("a+")) == "TopicPattern(text='a+')"
+
+
+def test_an_invalid_pattern() -> None:
+    with pytest.raises(InvalidRegularExpressionError) as caught:
+        compile_pattern("orders[")
+    assert str(caught.value) == "SubscribedTopicRegex `orders[` is not a valid regular expression: missing closing ]."
+    assert caught.value.code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def test_an_unmatched_parenthesis() -> None:
+    with pytest.raises(InvalidRegularExpressionError, match=r"expression: unexpected \)\."):
+        compile_pattern("a)")
+
+
+@pytest.mark.parametrize("text", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_a_pattern_that_is_too_large(text: str) -> None:
+    with pytest.raises(InvalidRegularExpressionError, match=r"pattern too large|invalid repeat count"):
+        compile_pattern(text)
+
+
+def test_the_message_shows_the_beginning_of_a_long_pattern() -> None:
+    with pytest.raises(InvalidRegularExpressionError) as caught:
+        compile_pattern("a" * 40_000)
+    assert len(str(caught.value)) < 1_100
+
+
+def test_two_thousand_names_are_not_too_large() -> None:
+    names = [f"topic-{number}" for number in range(2_000)]
+    assert list(compile_pattern("|".join(names)).matching([*names, "topic-2000"])) == names
+
+
+@pytest.mark.parametrize("text", [r"\Q\C\E", r"\\C", r"\(?P<a>(?P<a>b)", r"\x{41}" + r"\x{1000}" * 11])
+def test_what_only_looks_refused(text: str) -> None:
+    assert compile_pattern(text).text == text
+
+
+def test_backtracking_patterns_take_no_longer_than_others() -> None:
+    assert list(compile_pattern("(a+)+b").matching(["a" * 249])) == []

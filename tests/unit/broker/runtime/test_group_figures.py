@@ -1,0 +1,28 @@
+"""What is counted of a coordinator's work."""
+
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupEpoch, ConsumerGroupMetadata
+from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
+from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, ShareGroupMetadata
+from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.runtime.group_figures import GroupFigures
+
+OFFSETS = Result(None, tuple(OffsetCommitted("g", "t", number, None) for number in range(3)))
+
+
+def test_heartbeats_count_if_they_begin_an_epoch() -> None:
+    figures = GroupFigures()
+    figures.heard(Result(None))
+    figures.heard(OFFSETS)
+    assert figures == GroupFigures()
+    figures.heard(Result(None, (ShareGroupMetadata("g", GroupEpoch(2, 0)),)))
+    figures.heard(Result(None, (ConsumerGroupMetadata("g", ConsumerGroupEpoch(2, 0)),)))
+    assert figures == GroupFigures(share_rebalances=1, consumer_rebalances=1)
+
+
+def test_every_offset_counts_and_every_round() -> None:
+    figures = GroupFigures()
+    figures.committed(OFFSETS)
+    figures.deleted(OFFSETS)
+    figures.synced(Result(None))
+    figures.synced(OFFSETS)
+    assert figures == GroupFigures(offset_commits=3, offset_deletions=3, classic_rebalances=1)

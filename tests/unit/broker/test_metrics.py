@@ -1,0 +1,63 @@
+"""What `cluster.metrics()` shows: groups by state, offsets, sessions and acknowledgements, by broker and in sum."""
+
+import re
+
+import pytest
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.metrics import METRICS
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.share.aio import AsyncKafkaShareConsumer
+from kafka_groups.share.parts import Environment
+
+GROUPS = "kafka.server:type=group-coordinator-metrics"
+ACKNOWLEDGED = "kafka.server:type=ShareGroupMetrics,name=RecordAcknowledgementsPerSec"
+ONE_PARTITION = {"offsets.topic.num.partitions": 1, "share.coordinator.state.topic.num.partitions": 1}
+
+
+def test_names_are_mbeans_with_an_attribute() -> None:
+    names = [metric.name for metric in METRICS]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"kafka\.[\w.]+:type=[\w-]+(,[\w-]+=\w+)*:[\w-]+", name) for name in names)
+    assert all(metric.doc.endswith(".") for metric in METRICS)
+
+
+async def test_a_new_cluster_has_counted_nothing() -> None:
+    async with EmbeddedCluster(network=MemoryNetwork()) as cluster:
+        assert set(cluster.metrics().values()) == {0}
+
+
+async def test_a_share_group_in_its_states() -> None:
+    network = MemoryNetwork()
+    async with EmbeddedCluster(brokers=2, network=network, settings=ONE_PARTITION) as cluster:
+        cluster.create_topic("orders")
+        cluster.alter_group_configs("sharing", {"share.auto.offset.reset": "earliest"})
+        cluster.produce("orders", [b"1", b"2"])
+        environment = Environment(network=network)
+        async with AsyncKafkaShareConsumer(
+            environment=environment, bootstrap_servers=cluster.bootstrap_servers, group_id="sharing"
+        ) as consumer:
+            await consumer.subscribe(["orders"])
+            assert len(await consumer.poll(timeout=30)) == 2
+            await consumer.commit_sync()
+            stable = dict(cluster.metrics())
+            by_broker = [cluster.metrics(node_id) for node_id in (1, 2)]
+        empty = cluster.metrics()
+
+    assert stable[f"{GROUPS},protocol=share:group-count"] == 1
+    assert stable[f"{GROUPS},state=Stable:share-group-count"] == 1
+    assert stable[f"{GROUPS},state=active:num-partitions"] == 1
+    assert stable["kafka.server:type=ShareSessionCache,name=ShareSessionsCount:Value"] == 1
+    assert stable["kafka.server:type=ShareSessionCache,name=SharePartitionsCount:Value"] == 1
+    assert stable[f"{ACKNOWLEDGED},ackType=Accept:Count"] == 2
+    assert stable[f"{GROUPS}:share-group-rebalance-count"] == 2
+    assert empty[f"{GROUPS}:share-group-rebalance-count"] == 2
+    assert {name: sum(each[name] for each in by_broker) for name in stable} == stable
+    assert empty[f"{GROUPS},state=Empty:share-group-count"] == 1
+    assert empty["kafka.server:type=ShareSessionCache,name=ShareSessionsCount:Value"] == 0
+
+
+async def test_the_metrics_of_a_broker_that_is_not_running() -> None:
+    async with EmbeddedCluster(network=MemoryNetwork()) as cluster:
+        with pytest.raises(ValueError, match=r"Broker 2 is not running. Running brokers: \[1\]"):
+            cluster.metrics(2)

@@ -1,0 +1,205 @@
+"""Simulated processes: a killed one does nothing more, a stopped one ends in good order."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from kafka_groups.errors import IllegalStateError
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.network import FrameTransport
+from kafka_groups.testing.simulation.lives import bury
+from kafka_groups.testing.simulation.processes import ProcessNetwork, SimulatedProcess
+from kafka_groups.testing.simulation.virtual_time import Simulation, run_simulated
+
+
+class Handler:
+    """Keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.ends: list[Exception | None] = []
+
+    def frame_received(self, frame: memoryview) -> None:
+        self.frames.append(bytes(frame))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.ends.append(error)
+
+
+def ignore(_process: SimulatedProcess, _error: Exception) -> None:
+    """No error is expected."""
+
+
+def simulated(program: Callable[[list[object]], object]) -> list[object]:
+    """What a program noted."""
+    noted: list[object] = []
+
+    async def run(_simulation: Simulation) -> None:
+        await program(noted)  # type: ignore[misc]
+
+    run_simulated(run, 1)
+    return noted
+
+
+async def work(noted: list[object]) -> None:
+    """Note each second, in a task, a timer and the end."""
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(1)
+            noted.append("beat")
+
+    asyncio.get_running_loop().call_later(3.5, noted.append, "timer")
+    beating = asyncio.create_task(beat())
+    try:
+        await asyncio.sleep(100)
+    finally:
+        noted.append("finally")
+        beating.cancel()
+        await asyncio.sleep(1)
+        noted.append("after finally")
+
+
+def test_nothing_of_a_killed_process_goes_on() -> None:
+    async def program(noted: list[object]) -> None:
+        process = SimulatedProcess("p", lambda: work(noted), ignore)
+        process.start()
+        await asyncio.sleep(1.5)
+        process.kill()
+        assert not process.is_running
+        await asyncio.sleep(200)
+
+    noted = simulated(program)
+    assert noted == ["beat"]
+    gc.collect()
+    assert noted == ["beat"]
+    bury()
+    assert noted == ["beat", "finally"]  # only now, when nobody looks any more
+
+
+def test_a_process_that_ended_is_not_waited_for() -> None:
+    async def program(noted: list[object]) -> None:
+        async def waits_for_ever() -> None:
+            await asyncio.get_running_loop().create_future()
+
+        process = SimulatedProcess("p", waits_for_ever, ignore)
+        process.start()
+        await asyncio.sleep(1)
+        process.kill()
+        noted.append(len(asyncio.all_tasks()))
+
+    assert simulated(program) == [1]
+
+
+def test_a_stopped_process_ends_in_good_order_and_may_start_again() -> None:
+    async def program(noted: list[object]) -> None:
+        process = SimulatedProcess("p", lambda: work(noted), ignore)
+        process.start()
+        await asyncio.sleep(1.5)
+        await process.stop()
+        noted.append(process.is_running)
+        process.start()
+        with pytest.raises(IllegalStateError, match="is running"):
+            process.start()
+        await asyncio.sleep(1.5)
+        process.kill()
+        await process.stop()
+
+    assert simulated(program) == ["beat", "finally", "after finally", False, "beat"]
+
+
+def test_a_process_that_does_not_stop_is_killed() -> None:
+    async def program(noted: list[object]) -> None:
+        async def stubborn() -> None:
+            while True:
+                try:
+                    await asyncio.sleep(10)
+                except asyncio.CancelledError:
+                    noted.append("no")
+
+        process = SimulatedProcess("p", stubborn, ignore)
+        process.start()
+        await asyncio.sleep(1)
+        begun = asyncio.get_running_loop().time()
+        await process.stop(grace_s=25)
+        noted.append((process.is_running, round(asyncio.get_running_loop().time() - begun)))
+
+    assert simulated(program) == ["no", (False, 25)]
+
+
+def test_what_a_process_leaves_behind_ends_with_it() -> None:
+    async def program(noted: list[object]) -> None:
+        async def leaves_a_task() -> None:
+            noted.append(asyncio.create_task(work(noted)).get_name() != "")
+
+        process = SimulatedProcess("p", leaves_a_task, ignore)
+        process.start()
+        await asyncio.sleep(10)
+        noted.append(process.is_running)
+
+    assert simulated(program) == [True, False]
+
+
+def test_an_error_that_ends_a_process_is_told() -> None:
+    async def program(noted: list[object]) -> None:
+        async def fails() -> None:
+            raise ValueError("wrong")
+
+        process = SimulatedProcess("p", fails, lambda process, error: noted.append((process.name, str(error))))
+        process.start()
+        await asyncio.sleep(1)
+
+    assert simulated(program) == [("p", "wrong")]
+
+
+def test_connections_break_when_their_process_is_killed() -> None:
+    async def program(noted: list[object]) -> None:
+        network, server, client = MemoryNetwork(), Handler(), Handler()
+
+        def accept(_transport: FrameTransport) -> Handler:
+            return server
+
+        await network.listen("broker", 1, accept)
+
+        async def connects() -> None:
+            transport = await ProcessNetwork(network).connect("broker", 1, client)
+            transport.send(b"hello")
+            await asyncio.sleep(100)
+            noted.append("never")
+
+        process = SimulatedProcess("p", connects, ignore)
+        process.start()
+        await asyncio.sleep(1)
+        process.kill()
+        await asyncio.sleep(1)
+        noted.extend((server.frames, [str(error) for error in server.ends], client.ends))
+
+    assert simulated(program) == [
+        [b"hello"],
+        ["The connection to client:1 broke: reset by the peer."],
+        [],
+    ]
+
+
+def test_generators_of_a_killed_process_are_not_closed() -> None:
+    async def program(noted: list[object]) -> None:
+        async def numbers() -> AsyncIterator[int]:
+            try:
+                for number in range(100):
+                    yield number
+            finally:
+                noted.append("closed")
+
+        async def counts() -> None:
+            async for number in numbers():
+                noted.append(number)
+                await asyncio.sleep(1)
+
+        process = SimulatedProcess("p", counts, ignore)
+        process.start()
+        await asyncio.sleep(1.5)
+        process.kill()
+
+    assert simulated(program) == [0, 1]
