@@ -1,4 +1,4 @@
-"""What Kafka's classes read in messages of classic groups, consumer groups and their offsets, in every version.
+"""What Kafka's classes read in messages of classic, consumer and streams groups and of offsets, in every version.
 
 `python -m tests.support.group_messages`, from the root of the project, gives Kafka's classes a message with a value of
 its own in each field, and one with nulls and without elements. It writes what they read in them, and the bytes that
@@ -30,13 +30,14 @@ FILE = Path(__file__).parent.parent / "golden" / "group_messages.json"
 APIS_OF_GROUPS = (
     ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.JOIN_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP,
     ApiKey.SYNC_GROUP, ApiKey.DESCRIBE_GROUPS, ApiKey.OFFSET_DELETE, ApiKey.CONSUMER_GROUP_HEARTBEAT,
-    ApiKey.CONSUMER_GROUP_DESCRIBE,
+    ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.STREAMS_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_DESCRIBE,
 )  # fmt: skip
 SHAPES_OF_GROUPS = {str(shape): shape for shape in SHAPES if shape.api.key in APIS_OF_GROUPS}
 
 _SOURCE = Path(__file__).parent / "java" / "MessagePrinter.java"
 _TIMEOUT_S = 120
 _ELEMENTS = 2
+_INT8_VALUES = 128
 
 
 @frozen(kw_only=True)
@@ -100,6 +101,8 @@ class _Example:
             return self.message(hint, annotation)  # type: ignore[arg-type]
         number = next(self._numbers) if self._is_full else 0
         match field.metadata["kafka_type"]:
+            case "int8":
+                return number % _INT8_VALUES
             case "bool":
                 return self._is_full
             case "string":

@@ -4,8 +4,11 @@ from kafka_groups.protocol.coordinator_records.consumer_group import CONSUMER_GR
 from kafka_groups.protocol.coordinator_records.offsets import OFFSET_RECORDS
 from kafka_groups.protocol.coordinator_records.record import RecordTable
 from kafka_groups.protocol.coordinator_records.share_group import SHARE_GROUP_RECORDS
+from kafka_groups.protocol.coordinator_records.streams_group import STREAMS_GROUP_RECORDS
 
 __all__ = ["CONSUMER_OFFSETS"]
 
-CONSUMER_OFFSETS = RecordTable("__consumer_offsets", (*OFFSET_RECORDS, *CONSUMER_GROUP_RECORDS, *SHARE_GROUP_RECORDS))
-"""The record types that are known. Kafka has others, for other types of groups."""
+CONSUMER_OFFSETS = RecordTable(
+    "__consumer_offsets", (*OFFSET_RECORDS, *CONSUMER_GROUP_RECORDS, *SHARE_GROUP_RECORDS, *STREAMS_GROUP_RECORDS)
+)
+"""The record types."""

@@ -21,6 +21,7 @@ __all__ = [
     "INT64",
     "NULLABLE_STRING",
     "STRING",
+    "UINT16",
     "UUID_",
     "FieldType",
     "array_of",
@@ -53,6 +54,7 @@ class FieldType:
 BOOLEAN = FieldType(bool, "bool")
 INT8 = FieldType(int, "int8")
 INT16 = FieldType(int, "int16")
+UINT16 = FieldType(int, "uint16")
 INT32 = FieldType(int, "int32")
 INT64 = FieldType(int, "int64")
 STRING = FieldType(str, "string")

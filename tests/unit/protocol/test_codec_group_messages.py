@@ -1,4 +1,4 @@
-"""Messages of classic groups, consumer groups and their offsets: we read in them what Kafka's classes read."""
+"""Messages of classic, consumer and streams groups and of offsets: we read in them what Kafka's classes read."""
 
 import pytest
 

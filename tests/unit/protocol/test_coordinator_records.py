@@ -145,6 +145,12 @@ def test_the_types_of_a_topic_are_kafkas(table: RecordTable) -> None:
         (13, "ShareGroupTargetAssignmentMember"),
         (14, "ShareGroupCurrentMemberAssignment"),
         (15, "ShareGroupStatePartitionMetadata"),
+        (17, "StreamsGroupMetadata"),
+        (19, "StreamsGroupMemberMetadata"),
+        (20, "StreamsGroupTargetAssignmentMetadata"),
+        (21, "StreamsGroupTargetAssignmentMember"),
+        (22, "StreamsGroupCurrentMemberAssignment"),
+        (23, "StreamsGroupTopology"),
     ]
     expected = share_state if table is SHARE_GROUP_STATE else groups
 
@@ -208,8 +214,8 @@ def test_an_unknown_type_is_told_apart_from_broken_bytes() -> None:
 
 
 def test_an_unknown_type_is_no_error_of_its_value() -> None:
-    with pytest.raises(UnknownRecordTypeError, match="type 17 in __consumer_offsets"):
-        CONSUMER_OFFSETS.decode(b"\x00\x11", None)
+    with pytest.raises(UnknownRecordTypeError, match="type 24 in __consumer_offsets"):
+        CONSUMER_OFFSETS.decode(b"\x00\x18", None)
 
 
 @pytest.mark.parametrize(

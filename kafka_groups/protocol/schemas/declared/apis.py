@@ -1,8 +1,9 @@
-"""Schemas of requests and responses in versions of Kafka 4.4: ApiVersions v5 (KIP-1242) and DeleteGroups v3."""
+"""Schemas of requests and responses in versions of Kafka 4.4, such as ApiVersions v5 (KIP-1242)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from kafka_groups.protocol.schemas.declared import streams_groups
 from kafka_groups.protocol.schemas.declaring import (
     BOOLEAN,
     INT16,
@@ -35,6 +36,8 @@ REQUESTS: Mapping[tuple[int, int], Schema] = MappingProxyType({
         node_id=INT32,
     ),
     (42, 3): request("DeleteGroupsRequest", 3, groups_names=array_of(STRING)),
+    (88, 1): streams_groups.HEARTBEAT_REQUEST_1,
+    (89, 1): streams_groups.DESCRIBE_REQUEST_1,
 })  # fmt: skip
 """The schema of a request by API key and version."""
 
@@ -51,5 +54,8 @@ RESPONSES: Mapping[tuple[int, int], Schema] = MappingProxyType({
         zk_migration_ready=tagged(3, BOOLEAN, default=False),
     ),
     (42, 3): response("DeleteGroupsResponse", 3, throttle_time_ms=INT32, results=array_of(_DELETED_GROUP)),
+    (88, 0): streams_groups.HEARTBEAT_RESPONSE_0,
+    (88, 1): streams_groups.HEARTBEAT_RESPONSE_1,
+    (89, 1): streams_groups.DESCRIBE_RESPONSE_1,
 })  # fmt: skip
 """The schema of a response by API key and version."""

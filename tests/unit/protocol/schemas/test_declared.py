@@ -63,5 +63,6 @@ def test_bytes_of_a_declared_version(message: object, version: int, expected: st
 
 
 def test_what_is_declared_is_the_newest_version() -> None:
-    assert REQUESTS.keys() == RESPONSES.keys()
+    with_another_name = {(ApiKey.STREAMS_GROUP_HEARTBEAT, 0)}
+    assert REQUESTS.keys() == RESPONSES.keys() - with_another_name
     assert {key: APIS[ApiKey(key)].versions.high for key, _ in REQUESTS} == dict(REQUESTS.keys())

@@ -1,0 +1,194 @@
+"""Schemas of StreamsGroupHeartbeat and StreamsGroupDescribe v1 (Kafka 4.4), and what the group's records share."""
+
+from kafka_groups.protocol.schemas.declaring import (
+    BOOLEAN,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    NULLABLE_STRING,
+    STRING,
+    UINT16,
+    FieldType,
+    array_of,
+    flexible,
+    nullable,
+    request,
+    response,
+)
+from kafka_groups.protocol.schemas.plain import Schema
+
+__all__ = [
+    "DESCRIBE_REQUEST_1",
+    "DESCRIBE_RESPONSE_1",
+    "ENDPOINT",
+    "HEARTBEAT_REQUEST_1",
+    "HEARTBEAT_RESPONSE_0",
+    "HEARTBEAT_RESPONSE_1",
+    "KEY_VALUE",
+    "SUBTOPOLOGY",
+    "TASK_IDS",
+]
+
+KEY_VALUE = flexible("KeyValue", key=STRING, value=STRING)
+ENDPOINT = flexible("Endpoint", host=STRING, port=UINT16)
+TASK_IDS = flexible("TaskIds", subtopology_id=STRING, partitions=array_of(INT32))
+_TASK_OFFSET = flexible("TaskOffset", subtopology_id=STRING, partition=INT32, offset=INT64)
+_TOPIC_INFO = flexible(
+    "TopicInfo", name=STRING, partitions=INT32, replication_factor=INT16, topic_configs=array_of(KEY_VALUE)
+)
+_COPARTITION_GROUP = flexible(
+    "CopartitionGroup",
+    source_topics=array_of(INT16),
+    source_topic_regex=array_of(INT16),
+    repartition_source_topics=array_of(INT16),
+)
+SUBTOPOLOGY = flexible(
+    "Subtopology",
+    subtopology_id=STRING,
+    source_topics=array_of(STRING),
+    source_topic_regex=array_of(STRING),
+    state_changelog_topics=array_of(_TOPIC_INFO),
+    repartition_sink_topics=array_of(STRING),
+    repartition_source_topics=array_of(_TOPIC_INFO),
+    copartition_groups=array_of(_COPARTITION_GROUP),
+)
+
+# ------------------------------------------------------------------------------------------- heartbeats
+
+_TOPOLOGY = flexible("Topology", epoch=INT32, subtopologies=array_of(SUBTOPOLOGY))
+_TASKS = nullable(array_of(TASK_IDS))
+HEARTBEAT_REQUEST_1 = request(
+    "StreamsGroupHeartbeatRequest",
+    1,
+    group_id=STRING,
+    member_id=STRING,
+    member_epoch=INT32,
+    endpoint_information_epoch=INT32,
+    instance_id=NULLABLE_STRING,
+    rack_id=NULLABLE_STRING,
+    rebalance_timeout_ms=INT32,
+    topology=nullable(_TOPOLOGY),
+    active_tasks=_TASKS,
+    standby_tasks=_TASKS,
+    warmup_tasks=_TASKS,
+    process_id=NULLABLE_STRING,
+    user_endpoint=nullable(ENDPOINT),
+    client_tags=nullable(array_of(KEY_VALUE)),
+    task_offsets=nullable(array_of(_TASK_OFFSET)),
+    task_end_offsets=nullable(array_of(_TASK_OFFSET)),
+    shutdown_application=BOOLEAN,
+)
+
+_STATUS = flexible("Status", status_code=INT8, status_detail=STRING)
+_TOPIC_PARTITION = flexible("TopicPartition", topic=STRING, partitions=array_of(INT32))
+_ENDPOINT_TO_PARTITIONS = flexible(
+    "EndpointToPartitions",
+    user_endpoint=FieldType(ENDPOINT),
+    active_partitions=array_of(_TOPIC_PARTITION),
+    standby_partitions=array_of(_TOPIC_PARTITION),
+)
+
+
+def _heartbeat_response(
+    version: int, legacy_lag: dict[str, FieldType], lag: dict[str, FieldType], description: dict[str, FieldType]
+) -> Schema:
+    return response(
+        "StreamsGroupHeartbeatResponse",
+        version,
+        throttle_time_ms=INT32,
+        error_code=INT16,
+        error_message=NULLABLE_STRING,
+        member_id=STRING,
+        member_epoch=INT32,
+        heartbeat_interval_ms=INT32,
+        **legacy_lag,
+        task_offset_interval_ms=INT32,
+        **lag,
+        status=nullable(array_of(_STATUS)),
+        active_tasks=_TASKS,
+        standby_tasks=_TASKS,
+        warmup_tasks=_TASKS,
+        **description,
+        endpoint_information_epoch=INT32,
+        partitions_by_user_endpoint=nullable(array_of(_ENDPOINT_TO_PARTITIONS)),
+    )
+
+
+# kio has v0, with the name that the lag had before Kafka 4.4 gave it to another field.
+HEARTBEAT_RESPONSE_0 = _heartbeat_response(0, {"acceptable_recovery_lag_legacy": INT32}, {}, {})
+HEARTBEAT_RESPONSE_1 = _heartbeat_response(
+    1, {}, {"acceptable_recovery_lag": INT64}, {"topology_description_required": BOOLEAN}
+)
+
+# ---------------------------------------------------------------------------------------------- describe
+
+DESCRIBE_REQUEST_1 = request(
+    "StreamsGroupDescribeRequest",
+    1,
+    group_ids=array_of(STRING),
+    include_authorized_operations=BOOLEAN,
+    include_topology_description=BOOLEAN,
+)
+
+_DESCRIBED_SUBTOPOLOGY = flexible(
+    "Subtopology",
+    subtopology_id=STRING,
+    source_topics=array_of(STRING),
+    repartition_sink_topics=array_of(STRING),
+    state_changelog_topics=array_of(_TOPIC_INFO),
+    repartition_source_topics=array_of(_TOPIC_INFO),
+)
+_DESCRIBED_TOPOLOGY = flexible("Topology", epoch=INT32, subtopologies=nullable(array_of(_DESCRIBED_SUBTOPOLOGY)))
+_ASSIGNMENT = flexible(
+    "Assignment",
+    active_tasks=array_of(TASK_IDS),
+    standby_tasks=array_of(TASK_IDS),
+    warmup_tasks=array_of(TASK_IDS),
+)
+_MEMBER = flexible(
+    "Member",
+    member_id=STRING,
+    member_epoch=INT32,
+    instance_id=NULLABLE_STRING,
+    rack_id=NULLABLE_STRING,
+    client_id=STRING,
+    client_host=STRING,
+    topology_epoch=INT32,
+    process_id=STRING,
+    user_endpoint=nullable(ENDPOINT),
+    client_tags=array_of(KEY_VALUE),
+    task_offsets=array_of(_TASK_OFFSET),
+    task_end_offsets=array_of(_TASK_OFFSET),
+    assignment=FieldType(_ASSIGNMENT),
+    target_assignment=FieldType(_ASSIGNMENT),
+    is_classic=BOOLEAN,
+)
+_NODE = flexible(
+    "TopologyDescriptionNode",
+    name=STRING,
+    node_type=INT8,
+    source_topics=array_of(STRING),
+    sink_topic=NULLABLE_STRING,
+    stores=array_of(STRING),
+    successors=array_of(STRING),
+)
+_NODES = flexible("TopologyDescriptionSubtopology", subtopology_id=STRING, nodes=array_of(_NODE))
+_GLOBAL_STORE = flexible("TopologyDescriptionGlobalStore", source=FieldType(_NODE), processor=FieldType(_NODE))
+_DESCRIPTION = flexible("TopologyDescription", subtopologies=array_of(_NODES), global_stores=array_of(_GLOBAL_STORE))
+_GROUP = flexible(
+    "DescribedGroup",
+    error_code=INT16,
+    error_message=NULLABLE_STRING,
+    group_id=STRING,
+    group_state=STRING,
+    group_epoch=INT32,
+    assignment_epoch=INT32,
+    topology=nullable(_DESCRIBED_TOPOLOGY),
+    members=array_of(_MEMBER),
+    authorized_operations=INT32,
+    topology_description=nullable(_DESCRIPTION),
+    topology_description_status=INT8,
+    assignor_name=NULLABLE_STRING,
+)
+DESCRIBE_RESPONSE_1 = response("StreamsGroupDescribeResponse", 1, throttle_time_ms=INT32, groups=array_of(_GROUP))
