@@ -341,5 +341,17 @@ class InvalidRegularExpressionError(BrokerError, code=128):
     """The regular expression is invalid."""
 
 
+class StreamsInvalidTopologyError(BrokerError, code=130):
+    """The topology of a streams application is not valid."""
+
+
+class StreamsInvalidTopologyEpochError(BrokerError, code=131):
+    """The epoch of a streams application's topology is not valid."""
+
+
+class StreamsTopologyFencedError(BrokerError, code=132):
+    """The topology of a streams application is out of date."""
+
+
 class ShareSessionLimitReachedError(BrokerError, code=133, retriable=True):
     """The broker has reached its limit of share sessions."""

@@ -128,7 +128,7 @@ class CurrentTaskIds:
 class StreamsGroupCurrentMemberAssignmentValue:
     """A member's epoch, the tasks that it may own, and those that it has to revoke first.
 
-    The state is 0 (stable), 1 (the member has to revoke tasks) or 2 (it waits for others to do so).
+    The state is 1 (stable), 2 (the member has to revoke tasks), 3 (it waits for others to do so) or 127 (unknown).
     """
 
     member_epoch: int

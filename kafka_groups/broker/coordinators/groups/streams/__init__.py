@@ -1,0 +1,1 @@
+"""Streams groups, whose tasks the group coordinator assigns (KIP-1071)."""
