@@ -10,7 +10,7 @@ from tests.faults.harness import run_plan
 from tests.faults.plan import IN_DRIVER, IN_TASK, KAFKAS_DELIVERY_LIMIT, Fault, Kind, Plan, Point
 from tests.faults.targets import Target
 
-pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.slow, pytest.mark.timeout(900)]
 
 _MODES = {"workers": "query", "source": "processing-time"}
 _STALL_S = 500.0
@@ -19,7 +19,7 @@ _SHORT_BACKOFF_MS = 50
 """A source that has seen four runs fail waits for three minutes."""
 
 
-def _plan(design: str, name: str, *faults: Fault, slow: bool = True, **changes: Any) -> Any:
+def _plan(design: str, name: str, *faults: Fault, **changes: Any) -> Any:
     plan = Plan(
         design=design,
         broker="embedded",
@@ -31,12 +31,12 @@ def _plan(design: str, name: str, *faults: Fault, slow: bool = True, **changes: 
         delivery_limit=KAFKAS_DELIVERY_LIMIT,
         **changes,
     )
-    return pytest.param(plan, id=f"{design}-{name}", marks=[pytest.mark.slow] if slow else [])
+    return pytest.param(plan, id=f"{design}-{name}")
 
 
-def _outage(design: str, lasts_s: int, *, slow: bool = True) -> Any:
+def _outage(design: str, lasts_s: int) -> Any:
     fault = Fault(Kind.SINK_AWAY, Point.BEFORE, after_calls=2, lasts_ms=1_000 * lasts_s)
-    return _plan(design, f"outage-{lasts_s}s", fault, slow=slow)
+    return _plan(design, f"outage-{lasts_s}s", fault)
 
 
 def _stops(kind: Kind, points: Sequence[Point]) -> tuple[Fault, ...]:
@@ -44,7 +44,7 @@ def _stops(kind: Kind, points: Sequence[Point]) -> tuple[Fault, ...]:
 
 
 PLANS = (
-    _outage("workers", 3, slow=False),
+    _outage("workers", 3),
     _outage("workers", 10),
     _outage("workers", 60),
     _outage("source", 3),

@@ -96,6 +96,7 @@ def needs_spark() -> None:
         pytest.skip(reason)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("needs_spark")

@@ -23,10 +23,8 @@ FEATURES = {"share.version": 1, "streams.version": 0}
 """Those whose newest levels are not built yet."""
 
 MOST_TRIES = 5
-QUICK = {"consumer groups"}
-"""What the README's tests have; the others are marked slow."""
 
-pytestmark = [pytest.mark.real_kafka, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +40,7 @@ def embedded() -> Iterator[str]:
         yield cluster.bootstrap_servers
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in SCENES]
-)
+@pytest.mark.parametrize("name", SCENES)
 def test_a_scene_is_the_same_on_both_brokers(name: str, embedded: str, kafka: str, kafka_tools: KafkaTools) -> None:
     on_embedded = list(played(SCENES[name], embedded, kafka_tools))
     on_kafka = list(played(SCENES[name], kafka, kafka_tools, on_embedded))

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from tests.support.protocol_messages import SHAPES
 MEGABYTE = 1 << 20
 
 
+@pytest.mark.slow
 def test_damaged_messages_of_all_apis_are_refused_in_bounded_memory() -> None:
     # A process of its own: a length that slipped through would abort it, and a peak of memory belongs to a process.
     child = subprocess.run(

@@ -75,6 +75,7 @@ def test_every_coincidence_happened_often_enough(struck: Counter[str], pytestcon
     assert [name for name in _RARELY_STRUCK if not struck[name]] == []
 
 
+@pytest.mark.slow
 def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
     """There sets have another order, objects have other addresses, and garbage is collected at other moments."""
     digest = run_world(4).digest

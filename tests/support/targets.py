@@ -154,10 +154,13 @@ class CutFetches:
 
 
 def _on(*kinds: str, properties: Mapping[str, str] = MappingProxyType({})) -> pytest.MarkDecorator:
-    marks = {REAL_KAFKA: pytest.mark.real_kafka, CONTAINER: pytest.mark.container}
+    marks = {REAL_KAFKA: [pytest.mark.real_kafka], CONTAINER: [pytest.mark.container]}
     given = tuple(sorted(properties.items()))
+    # A process of its own takes seconds to start.
+    more = {REAL_KAFKA: [pytest.mark.slow]} if properties else {}
     parameters = [
-        pytest.param(TargetSpec(kind, given), marks=[marks[kind]] if kind in marks else [], id=kind) for kind in kinds
+        pytest.param(TargetSpec(kind, given), marks=[*marks.get(kind, ()), *more.get(kind, ())], id=kind)
+        for kind in kinds
     ]
     return pytest.mark.parametrize("target", parameters, indirect=True)
 
@@ -176,10 +179,10 @@ on_kafka = _on(REAL_KAFKA)
 
 
 def on_kafka_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
-    """On a real Kafka with settings of its own."""
+    """On a real Kafka with settings of its own, in the slow tests."""
     return _on(REAL_KAFKA, properties=properties)
 
 
 def everywhere_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
-    """Everywhere, on brokers with settings of their own."""
+    """Everywhere, on brokers with settings of their own; on a real Kafka in the slow tests."""
     return _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA, properties=properties)

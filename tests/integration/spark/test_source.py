@@ -201,6 +201,7 @@ def test_available_now_fails_if_no_broker_answers_from_the_start(
         assert sink.numbers == Counter()
 
 
+@pytest.mark.slow
 def test_available_now_fails_if_the_broker_goes_away_before_everything_is_read(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
@@ -234,6 +235,7 @@ def available_now(
     return writer.trigger(availableNow=True).start()
 
 
+@pytest.mark.slow
 def test_two_queries_on_one_load_each_get_a_part_and_are_told(
     spark: "SparkSession", cluster: EmbeddedCluster, tmp_path: Path
 ) -> None:

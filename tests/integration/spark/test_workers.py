@@ -40,7 +40,7 @@ def embedded() -> Iterator[str]:
         yield cluster.bootstrap_servers
 
 
-@pytest.fixture(params=["embedded", pytest.param("real_kafka", marks=pytest.mark.real_kafka)])
+@pytest.fixture(params=["embedded", pytest.param("real_kafka", marks=[pytest.mark.real_kafka, pytest.mark.slow])])
 def bootstrap_servers(request: pytest.FixtureRequest) -> str:
     broker = request.getfixturevalue(request.param)
     return str(getattr(broker, "bootstrap_servers", broker))

@@ -52,6 +52,7 @@ def test_every_class_of_fault_struck(
         assert [name for name in (*_RARELY_STRUCK, *_COINCIDENCES) if not consumer_struck[name]] == []
 
 
+@pytest.mark.slow
 def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
     assert run_elsewhere(run_consumer_world, 4) == run_consumer_world(4).digest
 

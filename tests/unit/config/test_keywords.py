@@ -71,12 +71,14 @@ def test_every_default_is_accepted_as_a_keyword() -> None:
     assert share_consumer_config(**given) == config
 
 
+@pytest.mark.slow
 def test_type_checker_accepts_keywords(said: list[str]) -> None:
     of_right = [line for line in said if "right.py" in line]
     assert len(of_right) == 1, of_right
     assert 'Revealed type is "kafka_groups.share.consumer.KafkaShareConsumer[' in of_right[0]
 
 
+@pytest.mark.slow
 def test_type_checker_finds_mistakes_in_keywords(said: list[str]) -> None:
     for number, (call, mistake) in enumerate(WRONG.items(), start=WRONG_HEAD.count("\n") + 1):
         assert any(f"wrong.py:{number}: error: " in line and mistake in line for line in said), (call, said)

@@ -233,6 +233,7 @@ def test_producing_waits_for_leaders() -> None:
     simulate(program, 1, faults=NO_FAULTS)
 
 
+@pytest.mark.slow
 def test_a_program_that_never_ends_hits_the_limit() -> None:
     async def program(world: SimulatedWorld) -> None:
         orders(world)
