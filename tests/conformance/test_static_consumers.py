@@ -156,3 +156,18 @@ async def test_members_that_return_to_a_full_group(target: Target) -> None:
     await members[0].leave_for_a_while()
     assert (await group.member(D, "A").join(group.topic.name)).error == NONE
     assert (await group.member(A, "D").join(group.topic.name)).error == "GROUP_MAX_SIZE_REACHED"
+
+
+@at_once
+async def test_a_dynamic_member_that_becomes_static_gets_nothing_before_the_next_assignment(target: Target) -> None:
+    group = await new_group(target)
+    one, two = await group.joined(A), group.member(B)
+    assert told(await two.join(group.topic.name)) == (NONE, 3, {})
+    now_static = group.member(B, "j")
+    assert told(await now_static.join(group.topic.name)) == (NONE, 3, {})
+    half = (await one.beat()).assignment
+    await one.beat(owned=half)
+    assert (await group.state())[0] == "Stable", "it has half of the partitions to come, but is not waiting for them"
+    assert told(await now_static.beat()) == (NONE, 3, None)
+    await one.leave()
+    assert told(await now_static.beat()) == (NONE, 4, group.of(0, 1, 2, 3))

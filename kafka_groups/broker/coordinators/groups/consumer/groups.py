@@ -205,7 +205,8 @@ class ConsumerGroups:
         before = draft.group.current.get(member_id)
         has_other_topics = self._follow_subscriptions(draft, member_id, described)
         self._follow_group(draft, draft.group.members[member_id])
-        reached = reconcile(draft, member_id, owned, self._topics, has_other_topics=has_other_topics)
+        stored = self._groups.get(draft.group.group_id)
+        reached = reconcile(draft, member_id, owned, self._topics, stored=stored, has_other_topics=has_other_topics)
         self.extend_session(draft.group, member_id, now_ms)
         if reached is not before:
             self._watch_rebalance(draft.group, member_id, now_ms)

@@ -29,7 +29,13 @@ _UNRELEASED = ConsumerMemberState.UNRELEASED_PARTITIONS
 
 
 def reconcile(
-    draft: ConsumerDraft, member_id: str, owned: Owned, topics: TopicsImage, *, has_other_topics: bool = False
+    draft: ConsumerDraft,
+    member_id: str,
+    owned: Owned,
+    topics: TopicsImage,
+    *,
+    stored: ConsumerGroup | None = None,
+    has_other_topics: bool = False,
 ) -> ConsumerAssignment:
     """Bring a member closer to its target assignment, and return its assignment.
 
@@ -38,6 +44,7 @@ def reconcile(
         member_id: The member.
         owned: What it says that it owns.
         topics: The existing topics.
+        stored: The group before the operation, if it existed.
         has_other_topics: Whether it has just changed its subscription. It then has to revoke what it does not subscribe
             to any more, even if the target assignment did not follow yet.
     """
@@ -45,7 +52,7 @@ def reconcile(
     known, current = group.current.get(member_id), group.current_of(member_id)
     reached = current
     if _may_advance(group, current, owned):
-        reached = _Step(group, member_id, topics).advanced(owned)
+        reached = _Step(group, member_id, topics, _has_target(group, member_id, stored)).advanced(owned)
     elif has_other_topics:
         reached = _Step(group, member_id, topics).without_unsubscribed(owned)
     if reached != known:
@@ -68,6 +75,18 @@ def _may_advance(group: ConsumerGroup, current: ConsumerAssignment, owned: Owned
     return current.state is _UNRELEASED or current.member_epoch != group.assignment_epoch
 
 
+def _has_target(group: ConsumerGroup, member_id: str, stored: ConsumerGroup | None) -> bool:
+    """Return whether a member's target assignment counts in this operation.
+
+    As in Kafka 4.4, a dynamic member that joins again with an instance id, without a new target assignment, is treated
+    as if it had none: the target of a static member is looked up by the instances that the group had before.
+    """
+    instance_id = group.members[member_id].instance_id
+    if stored is None or instance_id is None or stored.assignment_epoch != group.assignment_epoch:
+        return True
+    return instance_id in stored.instances
+
+
 def _may_own(owned: Owned, partitions: AssignedPartitions) -> bool:
     """Return whether a member still owns some of these partitions, or does not say."""
     if owned is None:
@@ -87,6 +106,7 @@ class _Step:
     group: ConsumerGroup
     member_id: str
     topics: TopicsImage
+    has_target: bool = True
 
     def advanced(self, owned: Owned) -> ConsumerAssignment:
         """Return the next assignment on the way to the target assignment."""
@@ -129,7 +149,8 @@ class _Step:
         return subscribed_ids(self.group, self.group.members[self.member_id], self.topics)
 
     def _wanted(self) -> Mapping[UUID, frozenset[int]]:
-        target, subscribed = self.group.target.get(self.member_id, {}), self._subscribed()
+        target = self.group.target.get(self.member_id, {}) if self.has_target else {}
+        subscribed = self._subscribed()
         return {topic: frozenset(numbers) for topic, numbers in target.items() if topic in subscribed and numbers}
 
     def _free(
