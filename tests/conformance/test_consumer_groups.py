@@ -18,7 +18,7 @@ from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.consumer_member import Beat, ConsumerMember, Numbers, described, partitions_in
 from tests.support.real_kafka import unique
-from tests.support.targets import Target, everywhere, everywhere_with
+from tests.support.targets import REAL_KAFKA, Target, everywhere, everywhere_with
 
 NONE, UNKNOWN, STALE = "NONE", "UNKNOWN_MEMBER_ID", "STALE_MEMBER_EPOCH"
 FENCED_EPOCH, FENCED_INSTANCE, UNRELEASED = "FENCED_MEMBER_EPOCH", "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"
@@ -102,7 +102,26 @@ class Group:
 async def new_group(target: Target) -> Group:
     group = Group(target, await target.cluster.create_topic(PARTITIONS), await target.cluster.create_topic(2))
     await target.cluster.coordinator_of(group.group_id)
+    if target.kind == REAL_KAFKA:
+        await until_topics_are_known(group)
     return group
+
+
+async def until_topics_are_known(group: Group) -> None:
+    """Wait until the group's coordinator knows the topics, which it hears of after the rest of the broker.
+
+    It would increase the group epoch when it does. A member that shows it is gone afterwards, and so is the group.
+    """
+    scout, everything = group.member(A), {**group.of(0, 1, 2, 3), group.other.name: (0, 1)}
+    await scout.join(group.topic.name, group.other.name)
+
+    async def its_target() -> Numbers:
+        await scout.beat()
+        return (await group.assignments())[A][2]
+
+    await until(its_target, lambda target: target == everything)
+    await scout.leave()
+    assert await group.delete() == NONE
 
 
 def told(beat: Beat) -> tuple[str, int, Numbers | None]:
