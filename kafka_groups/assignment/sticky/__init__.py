@@ -1,0 +1,5 @@
+"""The built-in assignor `sticky`: balance first, then as few moves as possible, then existing copies of the state."""
+
+from kafka_groups.assignment.sticky.assignor import StickyTaskAssignor
+
+__all__ = ["StickyTaskAssignor"]

@@ -1,0 +1,111 @@
+"""The first part of `sticky`: one member for each task."""
+
+from collections.abc import Iterator, Sequence
+
+from kafka_groups.assignment.sticky.loads import Loads
+from kafka_groups.assignment.sticky.numbering import NumberedMembers, NumberedTasks
+from kafka_groups.assignment.sticky.past import NOBODY, Past
+
+__all__ = ["assign_active"]
+
+
+def assign_active(tasks: NumberedTasks, members: NumberedMembers, past: Past) -> Sequence[int]:
+    """Return the member that runs each task. The numbers of tasks of any two members differ by at most one."""
+    placing = _ActivePlacing(tasks, members, past)
+    placing.keep()
+    placing.follow_copies()
+    placing.fill()
+    return placing.owners
+
+
+class _ActivePlacing:
+    """Active tasks on their way to members.
+
+    Every member gets an equal share of the tasks, rounded down. As many members as there are tasks left get one more.
+    """
+
+    def __init__(self, tasks: NumberedTasks, members: NumberedMembers, past: Past) -> None:
+        self.owners = [NOBODY] * tasks.count
+        self._members = members
+        self._past = past
+        self._partitions = tasks.partitions()
+        self._share, self._left = divmod(tasks.count, members.count)
+        self._loads = Loads(members)
+
+    def keep(self) -> None:
+        """Leave as many tasks with their former owners as balance allows."""
+        former: list[list[int]] = [[] for _ in self._members.member_ids]
+        for task, member in enumerate(self._past.active):
+            if member != NOBODY:
+                former[member].append(task)
+        process_of = self._members.process_of
+        receivers = {process_of[member] for member, had in enumerate(former) if len(had) < self._share}
+        winners = self._winners([len(had) for had in former])
+        for member, had in enumerate(former):
+            self._give(self._dearest(had, self._share + (member in winners), receivers), member)
+
+    def _winners(self, former: Sequence[int]) -> set[int]:
+        """Return the members that keep one task more than a share. They had more, and so it stays where it is.
+
+        Those whose process would otherwise have to give tasks to other processes come first.
+        """
+        spare = [
+            sum(former[member] for member in numbers) - self._share * len(numbers)
+            for numbers in self._members.of_process
+        ]
+        above = [member for member, count in enumerate(former) if count > self._share]
+        winners: list[int] = []
+        for member in above:
+            process = self._members.process_of[member]
+            if spare[process] > 0:
+                spare[process] -= 1
+                winners.append(member)
+        first = set(winners)
+        winners += [member for member in above if member not in first]
+        return set(winners[: self._left])
+
+    def _dearest(self, had: Sequence[int], limit: int, receivers: set[int]) -> Sequence[int]:
+        """Return the tasks that a member keeps. It gives up those whose state is elsewhere, then high partitions."""
+        if len(had) <= limit:
+            return had
+        process_of, copies = self._members.process_of, self._past.copies
+
+        def rank(task: int) -> tuple[bool, int, int]:
+            is_elsewhere = any(process_of[member] in receivers for *_, member in copies.get(task, ()))
+            return is_elsewhere, self._partitions[task], task
+
+        return sorted(had, key=rank)[:limit]
+
+    def follow_copies(self) -> None:
+        """Give tasks to processes that have their state, as far as these have room."""
+        for task in sorted(self._without_owner(), key=lambda task: (self._partitions[task], task)):
+            member = next(filter(self._has_room, self._with_state(task)), None)
+            if member is not None:
+                self._give([task], member)
+
+    def _with_state(self, task: int) -> Iterator[int]:
+        """Yield members of processes with the task's state: the former owner's, then other copies, best first."""
+        former = self._past.active[task]
+        if former != NOBODY:
+            yield self._loads.least_in(self._members.process_of[former])
+        for *_, member in self._past.copies.get(task, ()):
+            yield member
+            yield self._loads.least_in(self._members.process_of[member])
+
+    def fill(self) -> None:
+        """Give the rest to the least loaded members."""
+        for task in self._without_owner():
+            self._give([task], self._loads.least())
+
+    def _without_owner(self) -> Sequence[int]:
+        return [task for task, owner in enumerate(self.owners) if owner == NOBODY]
+
+    def _has_room(self, member: int) -> bool:
+        return self._loads.counts[member] < self._share + (1 if self._left else 0)
+
+    def _give(self, tasks: Sequence[int], member: int) -> None:
+        for task in tasks:
+            self.owners[task] = member
+        self._loads.change(member, len(tasks))
+        if tasks and self._loads.counts[member] > self._share:
+            self._left -= 1

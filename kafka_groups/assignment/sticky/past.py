@@ -1,0 +1,58 @@
+"""What the group remembers of each task: who ran it, and where copies of its state are."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Self
+
+from attrs import frozen
+
+from kafka_groups.assignment.interface import StreamsGroupSpec, StreamsMemberSpec
+from kafka_groups.assignment.sticky.numbering import NumberedMembers, NumberedTasks
+
+__all__ = ["NOBODY", "Past", "StateCopy"]
+
+NOBODY = -1
+"""Stands for the number of a member where there is none."""
+
+StateCopy = tuple[bool, int, int]
+"""A copy of a task's state: whether it is dormant, its offset negated, and its member. The best copy is the smallest.
+
+A copy that is not dormant is a former standby task. A plain tuple, as there may be some 100,000 of them.
+"""
+
+
+@frozen
+class Past:
+    """The previous assignment and the state that members reported.
+
+    Attributes:
+        active: The member that had each task as an active task, or `NOBODY`.
+        copies: Copies of each task's state, best first: former standby tasks and then dormant state, each by descending
+            offset.
+    """
+
+    active: Sequence[int]
+    copies: Mapping[int, Sequence[StateCopy]]
+
+    @classmethod
+    def of(cls, group: StreamsGroupSpec, tasks: NumberedTasks, members: NumberedMembers) -> Self:
+        """Collect what is known of each task."""
+        active = [NOBODY] * tasks.count
+        copies: dict[int, list[StateCopy]] = {}
+        for member, member_id in enumerate(members.member_ids):
+            spec = group.members[member_id]
+            for task in tasks.numbers(spec.active_tasks):
+                active[task] = member
+            for task, dormant, offset in _copies_of(spec, tasks):
+                copies.setdefault(task, []).append((dormant, -offset, member))
+        for found in copies.values():
+            found.sort()
+        return cls(active, copies)
+
+
+def _copies_of(spec: StreamsMemberSpec, tasks: NumberedTasks) -> Iterator[tuple[int, bool, int]]:
+    """Yield each task of which the member has a copy, whether the copy is dormant, and its offset."""
+    offsets = dict(tasks.numbered_offsets(spec.task_offsets))
+    for task in tasks.numbers(spec.standby_tasks):
+        yield task, False, offsets.pop(task, 0)
+    for task, offset in offsets.items():
+        yield task, True, offset

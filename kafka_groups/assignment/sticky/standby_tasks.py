@@ -1,0 +1,128 @@
+"""The second part of `sticky`: standby tasks. No process gets a task twice, in whatever roles."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kafka_groups.assignment.sticky.loads import Loads
+from kafka_groups.assignment.sticky.numbering import NumberedMembers, NumberedTasks
+from kafka_groups.assignment.sticky.past import NOBODY, Past
+
+__all__ = ["assign_standby"]
+
+
+def assign_standby(
+    tasks: NumberedTasks, members: NumberedMembers, past: Past, owners: Sequence[int], replicas: int
+) -> Sequence[Sequence[int]]:
+    """Return the standby tasks of each member.
+
+    Args:
+        tasks: The tasks of the topology.
+        members: The members of the group.
+        past: What is known of each task.
+        owners: The member that runs each task.
+        replicas: The number of standby tasks for each stateful task. If there are fewer other processes, each of them
+            gets one.
+    """
+    replicas = min(replicas, len(members.of_process) - 1)
+    if replicas < 1:
+        return [[] for _ in members.member_ids]
+    placing = _StandbyPlacing(list(tasks.stateful_numbers()), members, owners, replicas)
+    placing.follow_copies(past)
+    placing.fill()
+    placing.even_out()
+    return [list(mine) for mine in placing.standbys]
+
+
+class _StandbyPlacing:
+    """Standby tasks on their way to members.
+
+    The quota of a member is an equal share of all active and standby tasks, rounded up.
+    """
+
+    def __init__(self, stateful: Sequence[int], members: NumberedMembers, owners: Sequence[int], replicas: int) -> None:
+        self.standbys: list[dict[int, None]] = [{} for _ in members.member_ids]
+        self._process_of = members.process_of
+        self._copies = replicas + 1
+        self._holders = {task: {members.process_of[owners[task]]} for task in stateful}
+        self._quota = -(-(len(owners) + replicas * len(stateful)) // members.count)
+        self._loads = Loads(members)
+        for member, count in Counter(owners).items():
+            self._loads.change(member, count)
+
+    def follow_copies(self, past: Past) -> None:
+        """Keep copies of the state where they are: with the former owner, in former standby tasks, or dormant.
+
+        Former standby tasks stay even beyond the quota. Whether it is worth moving them is decided later.
+        """
+        for task in self._holders:
+            former = past.active[task]
+            if former != NOBODY:
+                self._use_state(task, former)
+            for is_dormant, _, member in past.copies.get(task, ()):
+                if is_dormant:
+                    self._use_state(task, member)
+                elif self._may_go_to(self._process_of[member], task):
+                    self._add(task, member)
+
+    def _use_state(self, task: int, member: int) -> None:
+        """Give a task to a member, or to another one of its process, within the quota."""
+        process = self._process_of[member]
+        if self._may_go_to(process, task):
+            least = self._loads.least_in(process)
+            for each in (member, least):
+                if self._loads.counts[each] < self._quota:
+                    self._add(task, each)
+                    break
+
+    def fill(self) -> None:
+        """Give missing standby tasks to the least loaded members."""
+        for task, holders in self._holders.items():
+            while len(holders) < self._copies and (member := self._loads.least_outside(holders)) is not None:
+                self._add(task, member)
+
+    def even_out(self) -> None:
+        """Move standby tasks away from members above the quota, as long as that makes loads more equal.
+
+        When it ends, no such move is left. So the next assignment of an unchanged group moves nothing.
+        """
+        while sum(self._relieve(member) for member in self._overloaded()):
+            pass
+
+    def _overloaded(self) -> Sequence[int]:
+        counts = self._loads.counts
+        found = (member for member, mine in enumerate(self.standbys) if mine and counts[member] > self._quota)
+        return sorted(found, key=lambda member: -counts[member])
+
+    def _relieve(self, member: int) -> int:
+        """Move standby tasks away from a member, the ones without state first, and return how many moved."""
+        moved = 0
+        for task in reversed(list(self.standbys[member])):
+            if self._loads.counts[member] <= self._quota:
+                break
+            receiver = self._receiver(task, member)
+            if receiver is not None:
+                self._remove(task, member)
+                self._add(task, receiver)
+                moved += 1
+        return moved
+
+    def _receiver(self, task: int, member: int) -> int | None:
+        """Return a member with at least two tasks fewer that may have the task, one of the same process if possible."""
+        least = self._loads.least_in(self._process_of[member])
+        candidates = (least, self._loads.least_outside(self._holders[task]))
+        enough = self._loads.counts[member] - 1
+        return next((each for each in candidates if each is not None and self._loads.counts[each] < enough), None)
+
+    def _may_go_to(self, process: int, task: int) -> bool:
+        holders = self._holders[task]
+        return process not in holders and len(holders) < self._copies
+
+    def _add(self, task: int, member: int) -> None:
+        self.standbys[member][task] = None
+        self._holders[task].add(self._process_of[member])
+        self._loads.change(member, 1)
+
+    def _remove(self, task: int, member: int) -> None:
+        del self.standbys[member][task]
+        self._holders[task].remove(self._process_of[member])
+        self._loads.change(member, -1)

@@ -1,0 +1,58 @@
+import pytest
+from attrs import frozen
+
+from kafka_groups.assignment import (
+    GroupAssignment,
+    GroupTaskAssignor,
+    StickyTaskAssignor,
+    StreamsGroupSpec,
+    TaskAssignors,
+    TopologyDescriber,
+)
+from kafka_groups.errors import ConfigurationError
+
+
+@frozen
+class Nothing:
+    """An assignor of a user."""
+
+    name: str = "nothing"
+
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
+        return GroupAssignment({})
+
+
+MINE: GroupTaskAssignor = Nothing()
+
+
+def test_sticky_is_registered_unless_said_otherwise() -> None:
+    assert TaskAssignors().names == ("sticky",)
+    assert TaskAssignors().default == StickyTaskAssignor()
+
+
+def test_the_first_entry_is_the_default() -> None:
+    registered = TaskAssignors.of([MINE, "sticky"])
+    assert registered.names == ("nothing", "sticky")
+    assert registered.default is MINE
+    assert registered.named("sticky") == StickyTaskAssignor()
+    assert registered.named("nothing") is MINE
+
+
+def test_an_assignor_that_is_not_registered_is_refused_by_name() -> None:
+    with pytest.raises(ConfigurationError, match=r"'stiky'\. Registered assignors: nothing, sticky\."):
+        TaskAssignors.of([MINE, "sticky"]).named("stiky")
+
+
+def test_a_name_that_is_not_built_in_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"'nothing'\. Built-in names: sticky\..*pass the object"):
+        TaskAssignors.of(["sticky", "nothing"])
+
+
+def test_names_must_differ() -> None:
+    with pytest.raises(ConfigurationError, match="Two task assignors have the name 'sticky'"):
+        TaskAssignors.of(["sticky", Nothing("sticky")])
+
+
+def test_there_must_be_an_assignor() -> None:
+    with pytest.raises(ConfigurationError, match="No task assignors"):
+        TaskAssignors.of([])
