@@ -5,7 +5,6 @@ about times, rates, queues and threads have no counterpart in brokers that share
 virtual clock.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -17,7 +16,7 @@ from kafka_groups.broker.coordinators.groups.group_type import GroupType
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.types import AcknowledgeType
 
-__all__ = ["IN_FLIGHT", "METRICS", "BrokerFigures", "BrokerMetric", "quoted", "read_metrics"]
+__all__ = ["METRICS", "BrokerFigures", "BrokerMetric", "read_metrics"]
 
 
 @frozen
@@ -62,27 +61,7 @@ class BrokerMetric:
 def read_metrics(brokers: Iterable[BrokerFigures]) -> Mapping[str, int]:
     """Return the sum over some brokers by name."""
     figures = tuple(brokers)
-    fixed = {metric.name: sum(map(metric.read, figures)) for metric in METRICS}
-    return MappingProxyType({**fixed, **dict(_in_flight(figures))})
-
-
-def _in_flight(brokers: Iterable[BrokerFigures]) -> Iterator[tuple[str, int]]:
-    """The offsets in flight of every share-partition. One has a single leader, so there is nothing to add up."""
-    for services in (broker.services for broker in brokers):
-        for share_partition in services.share.share_partitions():
-            partition = share_partition.key.partition
-            topic = services.metadata.image.topic_by_id(partition.topic_id)
-            if topic is not None:
-                group, name = quoted(share_partition.key.group_id), quoted(topic.name)
-                where = IN_FLIGHT.format(group=group, topic=name, partition=partition.partition)
-                yield where, share_partition.in_flight.window_size
-
-
-def quoted(value: str) -> str:
-    """A value in the name of an MBean, in quotation marks if it has characters that mean something there."""
-    if re.fullmatch(r"[\w% .\t-]*", value, re.ASCII):
-        return value
-    return '"' + re.sub(r'[\\"*?]', r"\\\g<0>", value).replace("\n", "\\n") + '"'
+    return MappingProxyType({metric.name: sum(map(metric.read, figures)) for metric in METRICS})
 
 
 # ------------------------------------------------------------------------------------------------- the table
@@ -92,11 +71,6 @@ _SHARE_STATE = "kafka.server:type=share-coordinator-metrics"
 _MANAGER = "kafka.coordinator.group:type=GroupMetadataManager"
 _SESSIONS = "kafka.server:type=ShareSessionCache"
 _ACKNOWLEDGEMENTS = "kafka.server:type=ShareGroupMetrics,name=RecordAcknowledgementsPerSec"
-IN_FLIGHT = (
-    "kafka.server:type=SharePartitionMetrics,name=InFlightMessageCount,group={group},topic={topic},"
-    "partition={partition}:Value"
-)
-"""The name of the number of offsets in flight in a share-partition that is loaded."""
 _STATES: Mapping[GroupType, tuple[str, ...]] = MappingProxyType({
     GroupType.CLASSIC: ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"),
     GroupType.CONSUMER: ("Empty", "Assigning", "Reconciling", "Stable", "Dead"),
@@ -159,12 +133,6 @@ _OF_OFFSETS = (
         "offsets",
         "Offsets that an administrator deleted.",
         lambda figures: figures.services.groups.figures.offset_deletions,
-    ),
-    BrokerMetric(
-        f"{_GROUPS}:offset-expiration-count",
-        "offsets",
-        "Offsets that expired.",
-        lambda figures: figures.services.groups.figures.offset_expirations,
     ),
 )
 _OF_REBALANCES = (

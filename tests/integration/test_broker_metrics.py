@@ -3,19 +3,9 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewTopic,
-    ResourceType,
-)
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.metrics import IN_FLIGHT, METRICS
-from kafka_groups.share import KafkaShareConsumer
+from kafka_groups.broker.metrics import METRICS
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.kafka_metrics import KafkaMetrics
@@ -30,11 +20,8 @@ TIMING = {
 }
 """How often something happens depends on when heartbeats and fetches arrive."""
 STABLE = "kafka.server:type=group-coordinator-metrics,state=Stable:share-group-count"
-FIXED = {metric.name for metric in METRICS}
 MINUTELY = frozenset(metric.name for metric in METRICS if metric.unit == "groups")
 """Kafka counts groups once a minute."""
-TOPIC, GROUP = "held", "holding"
-HELD = IN_FLIGHT.format(group=GROUP, topic=TOPIC, partition=0)
 Metrics = Mapping[str, int]
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -57,7 +44,7 @@ def embedded() -> Iterator[tuple[str, Callable[[], Metrics]]]:
 
 def known(metrics: KafkaMetrics) -> Metrics:
     """Those of Kafka's metrics that the embedded broker has, too."""
-    names = FIXED | {HELD}
+    names = {metric.name for metric in METRICS}
     domains = {name.partition(":")[0] for name in names}
     found = {name: value for domain in domains for name, value in metrics.read(f"{domain}:*").items()}
     return {name: int(float(found[name])) for name in names & found.keys()}
@@ -70,11 +57,10 @@ def test_the_same_actions_give_the_same_values(
     for number, (on_kafka, on_embedded) in enumerate(zip(*seen, strict=True)):
         left_out = TIMING if number == 0 else TIMING | MINUTELY
         assert without(left_out, on_embedded) == without(left_out, on_kafka)
-    assert list(in_flight(*embedded)) == list(in_flight(*kafka)) == [10, 10, 9]
 
 
 def without(names: Collection[str], metrics: Metrics) -> Metrics:
-    return {name: value for name, value in metrics.items() if name not in names and name in FIXED}
+    return {name: value for name, value in metrics.items() if name not in names}
 
 
 def played(server: str, metrics: Callable[[], Metrics], tools: KafkaTools) -> Iterator[Metrics]:
@@ -100,31 +86,5 @@ def played(server: str, metrics: Callable[[], Metrics], tools: KafkaTools) -> It
     yield metrics()
 
 
-def in_flight(server: str, metrics: Callable[[], Metrics]) -> Iterator[int]:
-    """How many of ten records are in flight: after a poll, when one in the middle is finished, and then the first."""
-    admin = AdminClient({"bootstrap.servers": server})
-    admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result(20)
-    producer = Producer({"bootstrap.servers": server, "linger.ms": 1_000})
-    for number in range(10):
-        producer.produce(TOPIC, f"value {number}")
-    assert producer.flush(30) == 0
-    earliest = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
-    [altered] = admin.incremental_alter_configs([
-        ConfigResource(ResourceType.GROUP, GROUP, incremental_configs=[earliest])
-    ]).values()  # fmt: skip
-    altered.result(20)
-    config = {"bootstrap.servers": server, "group.id": GROUP}
-    with KafkaShareConsumer(config, acknowledgement_mode="explicit", auto_renew=True) as consumer:
-        consumer.subscribe([TOPIC])
-        records = list(consumer.poll(timeout=30))
-        yield metrics()[HELD]
-        for index in (4, 0):
-            consumer.acknowledge(records[index])
-            consumer.commit_sync()
-            yield metrics()[HELD]
-        for record in (*records[1:4], *records[5:]):
-            consumer.acknowledge(record)
-
-
 def test_every_name_is_kafkas(kafka: tuple[str, Callable[[], Metrics]]) -> None:
-    assert kafka[1]().keys() - {HELD} == FIXED
+    assert kafka[1]().keys() == {metric.name for metric in METRICS}

@@ -75,13 +75,9 @@ class CoordinatorRuntime(Generic[S]):
     Args:
         node_id: The broker.
         parts: What it works with.
-
-    Attributes:
-        on_expired: Called with what became of each shard that had something to expire.
     """
 
     def __init__(self, node_id: int, parts: RuntimeParts[S]) -> None:
-        self.on_expired: Callable[[Result[object, Any]], None] = _ignore
         self._node_id = node_id
         self._parts = parts
         self._partitions = 0
@@ -233,9 +229,7 @@ class CoordinatorRuntime(Generic[S]):
         """Expire what is due in the shards."""
         for index in self._deadlines.due(now_ms):
             led = self._led[index]
-            result = led.shard.expire(now_ms, self._parts.clock.wall_ms())
-            self.on_expired(result)
-            self._commit(led, result, _ignore)
+            self._commit(led, led.shard.expire(now_ms, self._parts.clock.wall_ms()), _ignore)
 
     # ------------------------------------------------------------------------------------------- loading
 

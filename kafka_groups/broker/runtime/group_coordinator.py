@@ -63,7 +63,6 @@ class GroupCoordinator:
     def __init__(self, runtime: CoordinatorRuntime[GroupShard], topics: TopicsImage, clock: Clock) -> None:
         self.runtime = runtime
         self.figures = GroupFigures()
-        runtime.on_expired = self.figures.expired
         self._topics = topics
         self._clock = clock
 

@@ -3,7 +3,6 @@
 from attrs import define
 
 from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupMetadata
-from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
 from kafka_groups.broker.coordinators.result import Result
@@ -18,7 +17,6 @@ class GroupFigures:
     Attributes:
         offset_commits: Offsets that were committed.
         offset_deletions: Offsets that an administrator deleted.
-        offset_expirations: Offsets that expired.
         classic_rebalances: Rounds of classic groups that ended with assignments.
         consumer_rebalances: Heartbeats of consumer groups that began a new epoch of the group. As in Kafka, those of
             members that leave do not count.
@@ -27,7 +25,6 @@ class GroupFigures:
 
     offset_commits: int = 0
     offset_deletions: int = 0
-    offset_expirations: int = 0
     classic_rebalances: int = 0
     consumer_rebalances: int = 0
     share_rebalances: int = 0
@@ -45,10 +42,6 @@ class GroupFigures:
     def deleted(self, result: Result[object, GroupRecord]) -> None:
         """Note deleted offsets."""
         self.offset_deletions += len(result.records)
-
-    def expired(self, result: Result[object, GroupRecord]) -> None:
-        """Note what a shard forgot when its time was over."""
-        self.offset_expirations += sum(isinstance(record, OffsetCommitted) for record in result.records)
 
     def committed(self, result: Result[object, GroupRecord]) -> None:
         """Note a commit."""

@@ -7,7 +7,7 @@ result) returns the share-partitions that waiting fetches have to check again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
@@ -82,10 +82,6 @@ class SharePartitionLeader:
         return (
             f"<SharePartitionLeader {self.node_id}: {len(self._led)} share-partitions, {len(self.sessions)} sessions>"
         )
-
-    def share_partitions(self) -> Iterator[SharePartition]:
-        """The share-partitions that are loaded here. Do not modify them."""
-        return iter(self._led)
 
     def share_partitions_of(self, group_id: str) -> list[SharePartition]:
         """Return the share-partitions of a group that are loaded here. Do not modify them."""

@@ -1,6 +1,6 @@
 """The share-partitions that one broker leads: loaded from their state on first use, dropped when it stops leading."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -93,10 +93,6 @@ class LedSharePartitions:
     def __len__(self) -> int:
         """Number of loaded share-partitions."""
         return len(self._loaded)
-
-    def __iter__(self) -> Iterator[SharePartition]:
-        """The loaded share-partitions."""
-        return iter(self._loaded.values())
 
     def of_group(self, group_id: str) -> list[SharePartition]:
         """Return the loaded share-partitions of a group."""

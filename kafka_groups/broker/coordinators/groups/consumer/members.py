@@ -212,12 +212,13 @@ def _says_nothing(request: ConsumerGroupHeartbeatRequest) -> bool:
 def leave_for_a_while(draft: ConsumerDraft, member_id: str) -> None:
     """Note that a static member is away. It keeps its partitions until it returns or its session ends.
 
-    As in Kafka, the partitions lose their epochs, so that their offsets can be committed in any, and there is nothing
-    left to revoke. The state stays.
+    As in Kafka, the partitions lose their epochs, so that their offsets can be committed in any.
     """
     current = draft.group.current_of(member_id)
     assigned = {topic_id: dict.fromkeys(epochs, 0) for topic_id, epochs in current.assigned.items()}
-    away = evolve(current, member_epoch=LEAVE_STATIC_EPOCH, assigned=assigned, revoking={})
+    away = ConsumerAssignment(
+        member_epoch=LEAVE_STATIC_EPOCH, previous_member_epoch=current.previous_member_epoch, assigned=assigned
+    )
     draft.write(ConsumerGroupCurrentMemberAssignment(draft.group.group_id, member_id, away))
 
 

@@ -44,6 +44,11 @@ class ConfiguredSubtopology:
     number_of_tasks: int
 
     @property
+    def source_names(self) -> tuple[str, ...]:
+        """Names of the topics that it reads, repartition topics included."""
+        return (*self.declared.source_topics, *(info.name for info in self.declared.repartition_source_topics))
+
+    @property
     def internal_topics(self) -> tuple[StreamsTopicInfo, ...]:
         """The repartition topics that it reads, and its changelogs."""
         return (*self.declared.repartition_source_topics, *self.declared.state_changelog_topics)

@@ -58,4 +58,4 @@ def test_an_offset_with_a_time_to_live_keeps_it() -> None:
 def test_records_of_types_that_are_not_built_are_told_apart() -> None:
     streams_group_metadata = 17
     with pytest.raises(UnknownRecordTypeError):
-        CODEC.decode(streams_group_metadata.to_bytes(2, "big") + b"\x00\x01g", None)
+        CODEC.decode(streams_group_metadata.to_bytes(2, "big") + b"\x00\x01g", b"\x00\x00")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState, ConsumerMemberState
+from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState
 from kafka_groups.config.consumer_group import ConsumerGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError, UnknownMemberIdError
 from tests.support.consumer_groups import GROUP, REBALANCE_MS, Consumers, as_owned
@@ -153,13 +153,3 @@ def test_a_member_whose_first_records_alone_were_stored() -> None:
         consumers.move()
         assert as_owned(consumers.join("a", "t")) == {topic: (0, 1)}
         assert consumers.group.state is STABLE
-
-
-def test_a_static_member_that_leaves_while_it_waits_for_partitions_keeps_its_state() -> None:
-    consumers = Consumers()
-    consumers.topics.create("t", 2)
-    consumers.join("a", "t")
-    consumers.join("b", "t", instance_id="i")
-    consumers.beat("b", -2, instance_id="i")
-    away = consumers.group.current["b"]
-    assert (away.member_epoch, away.state, away.revoking) == (-2, ConsumerMemberState.UNRELEASED_PARTITIONS, {})

@@ -1,0 +1,297 @@
+"""The streams groups of one shard of the group coordinator, and the operations on them (KIP-1071).
+
+An operation is `(state, request, now_ms) → Result(response, records, effects)`. It validates first and then creates
+records. Only `replay` changes the groups themselves. An operation may directly change only soft state, which is lost
+when the coordinator moves: deadlines, and what `soft_state.py` lists.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+
+from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
+from kafka_groups.broker.coordinators.groups.streams.epochs import follow_departure
+from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
+from kafka_groups.broker.coordinators.groups.streams.heartbeat import ReceivedHeartbeat, StreamsHeartbeat
+from kafka_groups.broker.coordinators.groups.streams.members import known_member, leave_for_a_while, remove
+from kafka_groups.broker.coordinators.groups.streams.offsets import check_commit, check_fetch
+from kafka_groups.broker.coordinators.groups.streams.records import (
+    StreamsAssignment,
+    StreamsGroupMetadata,
+    StreamsGroupRecord,
+    StreamsGroupTargetAssignmentMetadata,
+    StreamsGroupTopology,
+)
+from kafka_groups.broker.coordinators.groups.streams.requests import owned_tasks, validate
+from kafka_groups.broker.coordinators.groups.streams.responses import described_group, leave_response
+from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
+from kafka_groups.broker.coordinators.groups.streams.soft_state import StreamsSoftState
+from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
+from kafka_groups.broker.coordinators.groups.streams.target import assignor_for, may_compute_target, update_target
+from kafka_groups.broker.coordinators.groups.streams.timers import (
+    StreamsTimerKey,
+    StreamsTimerKind,
+    StreamsTimers,
+)
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.result import Effect, Result
+from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError, UnknownServerError
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    JOIN_GROUP_EPOCH,
+    LEAVE_GROUP_EPOCH,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
+from kafka_groups.types import TopicPartition
+
+__all__ = ["StreamsGroups"]
+
+_log = logging.getLogger(__name__)
+
+_GROUPS_AT_ONCE = 200
+"""How many groups begin together after loading."""
+_SHORTEST_MS = 1
+_SESSION, _REBALANCE = StreamsTimerKind.SESSION, StreamsTimerKind.REBALANCE
+_DELAY = StreamsTimerKind.INITIAL_DELAY
+
+
+class StreamsGroups:
+    """The streams groups of one shard, the deadlines of their members, and their soft state.
+
+    Args:
+        topics: The current topics of the cluster.
+        rules: The settings.
+    """
+
+    def __init__(self, topics: TopicsImage, rules: StreamsRules) -> None:
+        self._topics = topics
+        self._rules = rules
+        self._groups: dict[str, StreamsGroup] = {}
+        self._soft: dict[str, StreamsSoftState] = {}
+        self._timers = StreamsTimers()
+
+    def __repr__(self) -> str:
+        return f"<StreamsGroups: {len(self._groups)} groups, {len(self._timers)} deadlines>"
+
+    @property
+    def groups(self) -> Mapping[str, StreamsGroup]:
+        """The hard state: groups by id. Do not modify them."""
+        return MappingProxyType(self._groups)
+
+    def group(self, group_id: str) -> StreamsGroup:
+        """Return one group. Do not modify it.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+        """
+        group = self._groups.get(group_id)
+        if group is None:
+            raise GroupIdNotFoundError(f"Group {group_id} not found.")
+        return group
+
+    # ---------------------------------------------------------------------------------------- hard state
+
+    def replay(self, record: StreamsGroupRecord) -> None:
+        """Apply a record to the state. The order of records with different keys does not matter."""
+        group = self._groups.setdefault(record.group_id, StreamsGroup(record.group_id))
+        group.replay(record)
+        if record.value is None and group == StreamsGroup(record.group_id):
+            del self._groups[record.group_id]
+            self._soft.pop(record.group_id, None)
+
+    def loaded(self, now_ms: int) -> Iterator[Result[None, StreamsGroupRecord]]:
+        """Give every member a new session, and the time to revoke what it must."""
+        group_ids = iter(tuple(self._groups))
+        while some := tuple(islice(group_ids, _GROUPS_AT_ONCE)):
+            for group in [self._groups[group_id] for group_id in some]:
+                for member_id in group.members:
+                    self._extend_session(group, member_id, now_ms)
+                    self._watch_rebalance(group, member_id, group.current_of(member_id), now_ms)
+            yield Result(None)
+
+    # ----------------------------------------------------------------------------------------- heartbeats
+
+    def heartbeat(
+        self, request: StreamsGroupHeartbeatRequest, client: MemberClient, version: int, now_ms: int
+    ) -> Result[StreamsGroupHeartbeatResponse, StreamsGroupRecord]:
+        """Handle a heartbeat: a member joins, stays or leaves.
+
+        Raises:
+            InvalidRequestError: The request is malformed.
+            StreamsInvalidTopologyError: The topology contradicts itself.
+            GroupIdNotFoundError: The group does not exist, and the member is not joining.
+            UnknownServerError: The task assignor failed.
+            BrokerError: As for `members.enter`.
+        """
+        validate(request, is_4_4=self._rules.is_4_4)
+        if request.member_epoch <= LEAVE_GROUP_EPOCH:
+            return self._leave(request)
+        stored = self._groups.get(request.group_id)
+        if stored is None and request.member_epoch != JOIN_GROUP_EPOCH:
+            raise GroupIdNotFoundError(f"Streams group {request.group_id} not found.")
+        # As in Kafka, the soft state of the heartbeat that makes a group is lost.
+        soft = StreamsSoftState() if stored is None else self._soft_of(request.group_id)
+        delay_key = StreamsTimerKey(request.group_id, "", _DELAY)
+        beat = StreamsHeartbeat(ReceivedHeartbeat(request, client, version), stored, soft, self._topics, self._rules)
+        former_id = beat.enter(owned_tasks(request))
+        is_delayed = delay_key in self._timers
+        if not is_delayed and (stored is None or not stored.members):
+            is_delayed = beat.config.initial_rebalance_delay_ms > 0
+        response = beat.respond(is_delayed=is_delayed)
+        if is_delayed and delay_key not in self._timers:
+            self._timers.set(delay_key, now_ms + beat.config.initial_rebalance_delay_ms)
+        self._follow_deadlines(beat, former_id, now_ms)
+        return Result(response, tuple(beat.draft.records), self._effects(beat))
+
+    def _soft_of(self, group_id: str) -> StreamsSoftState:
+        return self._soft.setdefault(group_id, StreamsSoftState())
+
+    def _follow_deadlines(self, beat: StreamsHeartbeat, former_id: str | None, now_ms: int) -> None:
+        group, member_id = beat.draft.group, beat.request.member_id
+        if former_id is not None:
+            self._stop_waiting(group.group_id, former_id)
+        self._extend_session(group, member_id, now_ms)
+        reached = group.current_of(member_id)
+        if reached is not beat.before:
+            self._watch_rebalance(group, member_id, reached, now_ms)
+
+    def _effects(self, beat: StreamsHeartbeat) -> tuple[Effect, ...]:
+        to_create = beat.configured.to_create
+        if not to_create:
+            return ()
+        return (CreateInternalTopics(beat.draft.group.group_id, to_create, beat.config.heartbeat_interval_ms),)
+
+    # ------------------------------------------------------------------------------------------- leaving
+
+    def _leave(
+        self, request: StreamsGroupHeartbeatRequest
+    ) -> Result[StreamsGroupHeartbeatResponse, StreamsGroupRecord]:
+        draft = StreamsDraft(self.group(request.group_id))
+        soft = self._soft_of(request.group_id)
+        if request.shutdown_application and soft.shutdown_member is None:
+            soft.shutdown_member = request.member_id  # as in Kafka, even if this is not a member any more
+        known_member(draft.group, request.member_id, request.instance_id)
+        if request.member_epoch == LEAVE_GROUP_EPOCH:
+            self._remove(draft, request.member_id)
+        else:
+            leave_for_a_while(draft, request.member_id)
+            self._timers.cancel(StreamsTimerKey(request.group_id, request.member_id, _REBALANCE))
+        return Result(leave_response(request.member_id, request.member_epoch), tuple(draft.records))
+
+    def _remove(self, draft: StreamsDraft, member_id: str) -> None:
+        group_id = draft.group.group_id
+        remove(draft, member_id)
+        follow_departure(draft, self._topics)
+        self._stop_waiting(group_id, member_id)
+        if not draft.group.members:
+            self._soft_of(group_id).shutdown_member = None
+
+    # ----------------------------------------------------------------------------------------- deadlines
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the time at which `expire` has something to do, or None."""
+        return self._timers.next_deadline_ms()
+
+    def expire(self, now_ms: int) -> Result[None, StreamsGroupRecord]:
+        """Remove members that have been silent for too long, or have not revoked in time; end initial delays."""
+        drafts: dict[str, StreamsDraft] = {}
+        while (key := self._timers.take_due(now_ms)) is not None:
+            group = self._groups.get(key.group_id)
+            if group is None:
+                continue  # a group that was deleted during its initial delay
+            draft = drafts.setdefault(key.group_id, StreamsDraft(group))
+            if key.kind is _DELAY:
+                self._end_initial_delay(draft)
+            elif key.member_id in draft.group.members:
+                self._remove(draft, key.member_id)
+        return Result(None, tuple(record for draft in drafts.values() for record in draft.records))
+
+    def _end_initial_delay(self, draft: StreamsDraft) -> None:
+        """Assign tasks to the members that have joined so far.
+
+        As in Kafka, this is left to the next heartbeat if there was only one, which made the group: what its topology
+        becomes is then not known.
+        """
+        group, wall_ms = draft.group, self._rules.wall_ms()
+        soft, config = self._soft_of(group.group_id), self._rules.config_of(group.group_id)
+        if not group.members or soft.configured is None or group.assignment_epoch >= group.epoch:
+            return
+        if not may_compute_target(group, config.assignment_interval_ms, wall_ms):
+            return
+        try:
+            assignor = assignor_for(config, self._rules.assignors)
+            update_target(draft, soft.configured, assignor, config, soft.reported, wall_ms)
+        except UnknownServerError as error:  # the next heartbeat tries again
+            _log.warning("group %s: %s", group.group_id, error)
+
+    def _stop_waiting(self, group_id: str, member_id: str) -> None:
+        for kind in (_SESSION, _REBALANCE):
+            self._timers.cancel(StreamsTimerKey(group_id, member_id, kind))
+        if group_id in self._soft:
+            self._soft[group_id].forget(member_id)
+
+    def _extend_session(self, group: StreamsGroup, member_id: str, now_ms: int) -> None:
+        timeout_ms = self._rules.config_of(group.group_id).session_timeout_ms
+        self._timers.set(StreamsTimerKey(group.group_id, member_id, _SESSION), now_ms + timeout_ms)
+
+    def _watch_rebalance(self, group: StreamsGroup, member_id: str, current: StreamsAssignment, now_ms: int) -> None:
+        key = StreamsTimerKey(group.group_id, member_id, _REBALANCE)
+        if current.state is StreamsMemberState.UNREVOKED_TASKS:
+            self._timers.set(key, now_ms + max(group.members[member_id].rebalance_timeout_ms, _SHORTEST_MS))
+        else:
+            self._timers.cancel(key)
+
+    # ------------------------------------------------------------------------------------------- offsets
+
+    def check_commit(
+        self, group_id: str, member_id: str, epoch: int, version: int, partitions: Sequence[TopicPartition]
+    ) -> None:
+        """Check whether offsets may be committed.
+
+        Raises:
+            BrokerError: As for `offsets.check_commit`.
+        """
+        check_commit(self.group(group_id), member_id, epoch, version, partitions)
+
+    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
+        """Check whether offsets may be fetched.
+
+        Raises:
+            BrokerError: As for `offsets.check_fetch`.
+        """
+        check_fetch(self.group(group_id), member_id, epoch)
+
+    def is_subscribed(self, group_id: str, topic: str) -> bool:
+        """Return whether the group has members, and its topology reads a topic."""
+        group = self.group(group_id)
+        return bool(group.members) and group.topology is not None and topic in group.topology.readers
+
+    # ------------------------------------------------------------------------------------ administration
+
+    def describe(self, group_id: str) -> StreamsGroupDescribeResponseGroup:
+        """Return a group as StreamsGroupDescribe shows it.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+        """
+        group, soft = self.group(group_id), self._soft_of(group_id)
+        assignor = assignor_for(self._rules.config_of(group_id), self._rules.assignors)
+        return described_group(group, soft.configured, soft.reported, assignor.name)
+
+    def delete(self, group_id: str) -> tuple[StreamsGroupRecord, ...]:
+        """Return the records that delete a group. Those of its offsets are not among them.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+            NonEmptyGroupError: The group has members.
+        """
+        if self.group(group_id).members:
+            raise NonEmptyGroupError(f"Group {group_id} is not empty.")
+        return (
+            StreamsGroupTargetAssignmentMetadata(group_id, None),
+            StreamsGroupMetadata(group_id, None),
+            StreamsGroupTopology(group_id, None),
+        )

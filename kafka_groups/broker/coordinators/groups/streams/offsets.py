@@ -1,0 +1,72 @@
+"""Whether members of a streams group may commit and fetch offsets (KIP-1071, KAFKA-19779)."""
+
+from collections.abc import Iterable
+
+from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
+from kafka_groups.broker.coordinators.groups.streams.members import known_member
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsAssignment
+from kafka_groups.errors import StaleMemberEpochError, UnsupportedVersionError
+from kafka_groups.types import TopicPartition
+
+__all__ = ["check_commit", "check_fetch"]
+
+_FIRST_WITH_MEMBER_EPOCH = 9
+"""Version of OffsetCommit from which it has the epoch of a member."""
+
+
+def check_commit(
+    group: StreamsGroup, member_id: str, epoch: int, version: int, partitions: Iterable[TopicPartition]
+) -> None:
+    """Check whether offsets may be committed.
+
+    An older epoch is enough for the partitions of tasks that the member has had since then, because its heartbeat may
+    be on the way.
+
+    Raises:
+        UnknownMemberIdError: The group has members, and this is none of them.
+        UnsupportedVersionError: The request has no member epoch.
+        StaleMemberEpochError: The member has another epoch.
+    """
+    if epoch < 0 and not group.members:
+        return
+    known_member(group, member_id, None)
+    if version < _FIRST_WITH_MEMBER_EPOCH:
+        raise UnsupportedVersionError("The group is a streams group. Use OffsetCommit v9 or later.")
+    current = group.current_of(member_id)
+    if epoch == current.member_epoch:
+        return
+    if epoch > current.member_epoch:
+        raise StaleMemberEpochError(f"The member epoch {epoch} is newer than the current one, {current.member_epoch}.")
+    for partition in partitions:
+        _check_task(group, current, partition, epoch)
+
+
+def check_fetch(group: StreamsGroup, member_id: str | None, epoch: int) -> None:
+    """Check whether offsets may be fetched. Who does not say that it is a member may fetch them.
+
+    Raises:
+        UnknownMemberIdError: The group does not have the member.
+        StaleMemberEpochError: The member has another epoch.
+    """
+    if member_id is None and epoch < 0:
+        return
+    known_member(group, member_id or "", None)
+    expected = group.current_of(member_id or "").member_epoch
+    if epoch != expected:
+        raise StaleMemberEpochError(f"The member epoch {epoch} is not the expected one, {expected}.")
+
+
+def _check_task(group: StreamsGroup, current: StreamsAssignment, partition: TopicPartition, epoch: int) -> None:
+    readers = {} if group.topology is None else group.topology.readers
+    subtopology_id = readers.get(partition.topic)
+    if subtopology_id is None:
+        raise StaleMemberEpochError(f"The topology does not read topic {partition.topic}.")
+    task = (subtopology_id, partition.partition)
+    since = current.active.get(task, current.revoking_active.get(task))
+    name = f"{subtopology_id}_{partition.partition}"
+    if since is None:
+        raise StaleMemberEpochError(f"The member does not have the task {name}.")
+    if epoch < since:
+        raise StaleMemberEpochError(
+            f"The member epoch {epoch} is older than {since}, in which the member got the task {name}."
+        )

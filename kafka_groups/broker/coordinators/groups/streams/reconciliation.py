@@ -1,0 +1,143 @@
+"""How a member gets from its current tasks to its target assignment (KIP-1071, "Rebalance process").
+
+First it revokes what it must not have any more, and confirms that by a heartbeat that lists what it owns. Then it gets
+the new epoch, and those tasks that are free. An active task is free when nobody runs it and no other member of the
+process has it as a standby, because the tasks of a process share their state on disk.
+
+Changes of the role inside a member: an active task becomes a standby at once. A standby that becomes active stays a
+standby until the active task is given to the member, so that the member keeps the state.
+"""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
+from kafka_groups.broker.coordinators.groups.streams.records import (
+    StreamsAssignment,
+    StreamsGroupCurrentMemberAssignment,
+    StreamsTarget,
+)
+from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
+from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, TaskId, Tasks
+from kafka_groups.errors import FencedMemberEpochError
+
+__all__ = ["reconcile"]
+
+_STABLE, _UNREVOKED = StreamsMemberState.STABLE, StreamsMemberState.UNREVOKED_TASKS
+_UNRELEASED, _UNKNOWN = StreamsMemberState.UNRELEASED_TASKS, StreamsMemberState.UNKNOWN
+_NOTHING = OwnedTasks()
+
+
+def reconcile(
+    draft: StreamsDraft, member_id: str, owned: OwnedTasks | None, target: StreamsTarget, target_epoch: int
+) -> StreamsAssignment:
+    """Bring a member closer to its target assignment, and return its tasks.
+
+    Args:
+        draft: The group.
+        member_id: The member.
+        owned: What it says that it owns. None: it does not say.
+        target: Its target assignment.
+        target_epoch: The group epoch that it was computed for.
+
+    Raises:
+        FencedMemberEpochError: Its state is unknown, and it may own tasks.
+    """
+    group = draft.group
+    known, current = group.current.get(member_id), group.current_of(member_id)
+    if current.state is _UNKNOWN and owned != _NOTHING:
+        raise FencedMemberEpochError(
+            f"The state of member {member_id} is unknown. The member must abandon all its tasks and rejoin."
+        )
+    reached = current
+    if _may_advance(current, owned, target_epoch):
+        epoch = target_epoch if current.state is _UNKNOWN else current.member_epoch
+        reached = _MemberStep(group, member_id, target, target_epoch).advanced(epoch, owned)
+    if reached != known:
+        draft.write(StreamsGroupCurrentMemberAssignment(group.group_id, member_id, reached))
+    return reached
+
+
+def _may_advance(current: StreamsAssignment, owned: OwnedTasks | None, target_epoch: int) -> bool:
+    if current.state is _UNREVOKED:
+        return not _may_own(owned, current.revoking_active, current.revoking_standby)
+    return current.state is not _STABLE or current.member_epoch != target_epoch
+
+
+def _may_own(owned: OwnedTasks | None, active: Mapping[TaskId, int], standby: Tasks) -> bool:
+    """Return whether a member still owns some of these tasks, or does not say."""
+    return owned is None or not (owned.active.isdisjoint(active) and owned.standby.isdisjoint(standby))
+
+
+@frozen
+class _MemberStep:
+    """One step of one member."""
+
+    group: StreamsGroup
+    member_id: str
+    target: StreamsTarget
+    target_epoch: int
+
+    def advanced(self, epoch: int, owned: OwnedTasks | None) -> StreamsAssignment:
+        """Return the next assignment on the way to the target assignment.
+
+        Args:
+            epoch: The epoch that the member keeps while it revokes.
+            owned: What it says that it owns.
+        """
+        current, target = self.group.current_of(self.member_id), self.target
+        kept = {task: since for task, since in current.active.items() if task in target.active}
+        dropped = {task: since for task, since in current.active.items() if task not in target.active}
+        promoted = current.standby & target.active
+        dropped_standby = current.standby - target.standby - promoted
+        standby = (current.standby & target.standby) | self._demoted(current)
+        if (dropped or dropped_standby) and _may_own(owned, dropped, dropped_standby):
+            return StreamsAssignment(
+                member_epoch=epoch,
+                previous_member_epoch=current.member_epoch,
+                state=_UNREVOKED,
+                active=kept,
+                standby=standby | promoted,
+                revoking_active=dropped,
+                revoking_standby=dropped_standby,
+            )
+        return self._granted(current, kept, standby, promoted)
+
+    def _demoted(self, current: StreamsAssignment) -> Tasks:
+        """Return the active tasks that become standbys at once, while the member still has to revoke them."""
+        return frozenset(task for task in current.active if task in self.target.standby and self._is_free_standby(task))
+
+    def _granted(
+        self, current: StreamsAssignment, kept: Mapping[TaskId, int], standby: Tasks, promoted: Tasks
+    ) -> StreamsAssignment:
+        """Return the assignment of a member that has nothing to revoke: what it keeps, and what is free."""
+        wanted, wanted_standby = self.target.active - kept.keys(), self.target.standby - standby
+        free = frozenset(task for task in wanted if self._is_free_active(task, current))
+        free_standby = frozenset(task for task in wanted_standby if self._is_free_standby(task))
+        has_waiting = free != wanted or free_standby != wanted_standby
+        return StreamsAssignment(
+            member_epoch=self.target_epoch,
+            previous_member_epoch=current.member_epoch,
+            state=_UNRELEASED if has_waiting else _STABLE,
+            active={**kept, **dict.fromkeys(free, self.target_epoch)},
+            standby=standby | free_standby | (promoted - free),
+        )
+
+    def _is_free_active(self, task: TaskId, current: StreamsAssignment) -> bool:
+        """Return whether nobody runs a task, and no other member of the process has it as a standby."""
+        if task in self.group.active_owners:
+            return False
+        return task in current.standby or self._process not in self.group.standby_processes(task)
+
+    def _is_free_standby(self, task: TaskId) -> bool:
+        """Return whether no other member of the process runs a task, or has it as a standby."""
+        owner = self.group.active_owners.get(task)
+        runs_elsewhere = owner is not None and task not in self.group.current_of(self.member_id).active
+        if runs_elsewhere and self.group.active_process(task) == self._process:
+            return False
+        return self._process not in self.group.standby_processes(task)
+
+    @property
+    def _process(self) -> str:
+        return self.group.members[self.member_id].process_id

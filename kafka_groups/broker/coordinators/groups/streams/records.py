@@ -1,0 +1,204 @@
+"""The records that store a streams group's hard state: types 17 and 19 to 23 of `__consumer_offsets`.
+
+A record has a key (its type, the group, and for some types a member) and a value. A value of None is a tombstone that
+deletes the key. The state of a group depends only on the last value of each key, so the log can be compacted.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
+from kafka_groups.broker.coordinators.groups.streams.tasks import TaskId, Tasks
+from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.protocol.messages.streams_group import UserEndpoint
+
+__all__ = [
+    "NOT_VALIDATED",
+    "StreamsAssignment",
+    "StreamsGroupCurrentMemberAssignment",
+    "StreamsGroupEpoch",
+    "StreamsGroupMemberMetadata",
+    "StreamsGroupMetadata",
+    "StreamsGroupRecord",
+    "StreamsGroupTargetAssignmentMember",
+    "StreamsGroupTargetAssignmentMetadata",
+    "StreamsGroupTopology",
+    "StreamsMember",
+    "StreamsTarget",
+    "StreamsTargetEpoch",
+]
+
+NOT_VALIDATED = -1
+"""In place of the epoch of a topology that does not work with the existing topics."""
+_NONE_STORED = -1
+
+
+# ------------------------------------------------------------------------------------------------ values
+
+
+@frozen
+class StreamsGroupEpoch:
+    """The group epoch, and what it was increased for.
+
+    Attributes:
+        epoch: The group epoch.
+        metadata_hash: A hash of the topology's topics at that epoch.
+        validated_topology_epoch: The epoch of the topology that works with the existing topics, or -1.
+        assignment_configs: The configs that assignors may use, with their values at that epoch.
+        stored_description_epoch: The epoch of the topology whose description is stored (KIP-1331). Never here.
+        failed_description_epoch: The epoch of the topology whose description was refused. Never here.
+    """
+
+    epoch: int
+    metadata_hash: int = 0
+    validated_topology_epoch: int = NOT_VALIDATED
+    assignment_configs: Mapping[str, str] = field(factory=dict)
+    stored_description_epoch: int = _NONE_STORED
+    failed_description_epoch: int = _NONE_STORED
+
+
+@frozen(kw_only=True)
+class StreamsMember:
+    """A member's description of itself.
+
+    Attributes:
+        client_id: The client id of its requests.
+        client_host: The host that they come from.
+        rebalance_timeout_ms: How long it may take to revoke tasks.
+        topology_epoch: The epoch of its topology.
+        process_id: The process that it is a part of. Tasks of one process share their state.
+        instance_id: The id of a static member, or None.
+        rack_id: Its rack, or None.
+        user_endpoint: Where its process answers interactive queries, or None.
+        client_tags: Its tags.
+    """
+
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int = -1
+    topology_epoch: int = -1
+    process_id: str = ""
+    instance_id: str | None = None
+    rack_id: str | None = None
+    user_endpoint: UserEndpoint | None = None
+    client_tags: Mapping[str, str] = field(factory=dict)
+
+
+@frozen
+class StreamsTargetEpoch:
+    """The group epoch that the target assignment was computed for, and the wall-clock time of that.
+
+    Attributes:
+        epoch: The group epoch.
+        timestamp_ms: The time, or 0 if the next computation need not wait.
+    """
+
+    epoch: int
+    timestamp_ms: int = 0
+
+
+@frozen
+class StreamsTarget:
+    """The tasks that a member will have."""
+
+    active: Tasks = frozenset()
+    standby: Tasks = frozenset()
+
+
+@frozen(kw_only=True)
+class StreamsAssignment:
+    """A member's epoch and current tasks.
+
+    Attributes:
+        member_epoch: The epoch that its next heartbeat should contain. -2: a static member is away.
+        previous_member_epoch: Also accepted, because the response with the current epoch may have been lost.
+        state: How far it has come on the way to its target assignment.
+        active: The active tasks that it may own, with the epoch in which each was assigned (KAFKA-19779).
+        standby: The standby tasks that it may own.
+        revoking_active: The active tasks that it has to revoke. Nobody else gets them before it has.
+        revoking_standby: The standby tasks that it has to revoke.
+    """
+
+    member_epoch: int
+    previous_member_epoch: int
+    state: StreamsMemberState = StreamsMemberState.STABLE
+    active: Mapping[TaskId, int] = field(factory=dict)
+    standby: Tasks = frozenset()
+    revoking_active: Mapping[TaskId, int] = field(factory=dict)
+    revoking_standby: Tasks = frozenset()
+
+    def has_same_tasks(self, other: "StreamsAssignment") -> bool:
+        """Return whether a member may own the same tasks, assigned in the same epochs."""
+        return self.active == other.active and self.standby == other.standby
+
+
+# ----------------------------------------------------------------------------------------------- records
+
+
+@frozen
+class StreamsGroupMetadata:
+    """The group itself."""
+
+    TYPE: ClassVar[int] = 17
+    group_id: str
+    value: StreamsGroupEpoch | None
+
+
+@frozen
+class StreamsGroupMemberMetadata:
+    """A member of the group."""
+
+    TYPE: ClassVar[int] = 19
+    group_id: str
+    member_id: str
+    value: StreamsMember | None
+
+
+@frozen
+class StreamsGroupTargetAssignmentMetadata:
+    """The assignment epoch."""
+
+    TYPE: ClassVar[int] = 20
+    group_id: str
+    value: StreamsTargetEpoch | None
+
+
+@frozen
+class StreamsGroupTargetAssignmentMember:
+    """A member's part of the target assignment."""
+
+    TYPE: ClassVar[int] = 21
+    group_id: str
+    member_id: str
+    value: StreamsTarget | None
+
+
+@frozen
+class StreamsGroupCurrentMemberAssignment:
+    """A member's epoch and current tasks."""
+
+    TYPE: ClassVar[int] = 22
+    group_id: str
+    member_id: str
+    value: StreamsAssignment | None
+
+
+@frozen
+class StreamsGroupTopology:
+    """The topology that the first member sent."""
+
+    TYPE: ClassVar[int] = 23
+    group_id: str
+    value: StreamsTopology | None
+
+
+StreamsGroupRecord = (
+    StreamsGroupMetadata
+    | StreamsGroupMemberMetadata
+    | StreamsGroupTargetAssignmentMetadata
+    | StreamsGroupTargetAssignmentMember
+    | StreamsGroupCurrentMemberAssignment
+    | StreamsGroupTopology
+)

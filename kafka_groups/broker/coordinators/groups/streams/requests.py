@@ -1,0 +1,131 @@
+"""Which heartbeats of streams groups are valid, as far as that does not depend on the group."""
+
+from collections.abc import Iterable, Mapping
+
+from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredSubtopology
+from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, TaskOffsets, task_set
+from kafka_groups.broker.coordinators.groups.streams.topology import check_topic_names, check_topology
+from kafka_groups.errors import InvalidRequestError
+from kafka_groups.protocol.messages.streams_group import TaskOffset
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    JOIN_GROUP_EPOCH,
+    LEAVE_STATIC_EPOCH,
+    StreamsGroupHeartbeatRequest,
+)
+
+__all__ = ["check_owned", "owned_tasks", "reported_offsets", "validate"]
+
+_NOT_SET = -1
+
+
+def validate(request: StreamsGroupHeartbeatRequest, *, is_4_4: bool = True) -> None:
+    """Check a heartbeat.
+
+    Args:
+        request: The heartbeat.
+        is_4_4: Whether static members and offsets of tasks are supported, as from Kafka 4.4 on.
+
+    Raises:
+        InvalidRequestError: A field is missing or has an invalid value.
+        StreamsInvalidTopologyError: The topology contradicts itself, or has an invalid topic.
+    """
+    if request.topology is not None:
+        check_topic_names(request.topology)
+    _check_names(request)
+    if not is_4_4:
+        _check_unsupported(request)
+    if request.member_epoch == JOIN_GROUP_EPOCH:
+        _check_joining(request)
+    elif request.topology is not None:
+        raise InvalidRequestError("Topology can only be provided when (re-)joining.")
+    elif request.member_epoch == LEAVE_STATIC_EPOCH and request.instance_id is None:
+        raise InvalidRequestError("InstanceId can't be null with member epoch -2.")
+    elif request.member_epoch < LEAVE_STATIC_EPOCH:
+        raise InvalidRequestError(f"MemberEpoch is {request.member_epoch}, but must be -2 or more.")
+    if request.topology is not None:
+        check_topology(request.topology)
+    owned_tasks(request)
+
+
+def owned_tasks(request: StreamsGroupHeartbeatRequest) -> OwnedTasks | None:
+    """Return what the member says that it owns, or None if it does not say.
+
+    Raises:
+        InvalidRequestError: Some of the lists are missing.
+    """
+    active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
+    if active is None and standby is None and warmup is None:
+        return None
+    if active is None or standby is None or warmup is None:
+        raise InvalidRequestError("ActiveTasks, StandbyTasks and WarmupTasks must be given together.")
+    return OwnedTasks(task_set(active), task_set(standby), task_set(warmup))
+
+
+def check_owned(owned: OwnedTasks | None, subtopologies: Mapping[str, ConfiguredSubtopology]) -> None:
+    """Check that the tasks exist that a member owns.
+
+    Raises:
+        InvalidRequestError: One does not.
+    """
+    if owned is None:
+        return
+    for subtopology_id, partition in sorted(owned.active | owned.standby | owned.warmup):
+        subtopology = subtopologies.get(subtopology_id)
+        if subtopology is None:
+            raise InvalidRequestError(f"The topology has no sub-topology {subtopology_id}.")
+        if not 0 <= partition < subtopology.number_of_tasks:
+            raise InvalidRequestError(
+                f"Sub-topology {subtopology_id} has {subtopology.number_of_tasks} tasks. Task {partition} is not one."
+            )
+
+
+def reported_offsets(listed: Iterable[TaskOffset]) -> TaskOffsets:
+    """Return the offsets of tasks that a member reports.
+
+    Raises:
+        InvalidRequestError: A task is listed twice.
+    """
+    offsets: dict[tuple[str, int], int] = {}
+    for each in listed:
+        task = (each.subtopology_id, each.partition)
+        if task in offsets:
+            raise InvalidRequestError(f"The offset of task {each.subtopology_id}_{each.partition} is given twice.")
+        offsets[task] = each.offset
+    return offsets
+
+
+# ----------------------------------------------------------------------------------------------- insides
+
+
+def _check_names(request: StreamsGroupHeartbeatRequest) -> None:
+    for name, value in (
+        ("MemberId", request.member_id),
+        ("GroupId", request.group_id),
+        ("InstanceId", request.instance_id),
+        ("RackId", request.rack_id),
+    ):
+        if value == "":
+            raise InvalidRequestError(f"{name} can't be empty.")
+
+
+def _check_unsupported(request: StreamsGroupHeartbeatRequest) -> None:
+    if request.instance_id is not None:
+        raise InvalidRequestError("Static members of streams groups need Kafka 4.4 or later.")
+    if request.task_offsets is not None or request.task_end_offsets is not None:
+        raise InvalidRequestError("Offsets of tasks need Kafka 4.4 or later.")
+    if request.warmup_tasks:
+        raise InvalidRequestError("Warm-up tasks are not supported.")
+
+
+def _check_joining(request: StreamsGroupHeartbeatRequest) -> None:
+    if request.rebalance_timeout_ms == _NOT_SET:
+        raise InvalidRequestError("RebalanceTimeoutMs must be provided in first request.")
+    for name, tasks in (
+        ("ActiveTasks", request.active_tasks),
+        ("StandbyTasks", request.standby_tasks),
+        ("WarmupTasks", request.warmup_tasks),
+    ):
+        if tasks:
+            raise InvalidRequestError(f"{name} must be empty when (re-)joining.")
+    if request.topology is None:
+        raise InvalidRequestError("Topology must be provided when (re-)joining.")

@@ -1,0 +1,168 @@
+"""Responses to requests about streams groups, created from the groups."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import evolve
+
+from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology
+from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsAssignment, StreamsMember, StreamsTarget
+from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets
+from kafka_groups.broker.coordinators.groups.streams.tasks import listed_offsets, listed_tasks
+from kafka_groups.protocol.messages.streams_group import KeyValue, StreamsSubtopology, StreamsTopicInfo
+from kafka_groups.protocol.messages.streams_group_describe import (
+    StreamsGroupDescribeAssignment,
+    StreamsGroupDescribeResponseGroup,
+    StreamsGroupDescribeResponseMember,
+    StreamsGroupDescribeSubtopology,
+    StreamsGroupDescribeTopology,
+)
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatResponse,
+    StreamsGroupHeartbeatStatus,
+    StreamsStatus,
+)
+
+__all__ = ["described_group", "leave_response", "missing_tags", "statuses", "with_tasks"]
+
+_FIRST_WITH_CLIENT_TAGS = 1
+"""Version of the heartbeat from which a member is told that it lacks tags."""
+_NONE_REPORTED = ReportedOffsets()
+
+
+def with_tasks(response: StreamsGroupHeartbeatResponse, current: StreamsAssignment) -> StreamsGroupHeartbeatResponse:
+    """Return a response with the tasks that the member may own. No release of Kafka assigns warm-up tasks."""
+    return evolve(
+        response,
+        active_tasks=listed_tasks(current.active.keys()),
+        standby_tasks=listed_tasks(current.standby),
+        warmup_tasks=(),
+    )
+
+
+def leave_response(member_id: str, epoch: int) -> StreamsGroupHeartbeatResponse:
+    """Return the response to a member that left, for good or for a while."""
+    return StreamsGroupHeartbeatResponse(member_id=member_id, member_epoch=epoch, status=())
+
+
+# ---------------------------------------------------------------------------------------------- statuses
+
+
+def statuses(
+    group: StreamsGroup,
+    member: StreamsMember,
+    configured: ConfiguredTopology,
+    delay: str | None,
+    shutdown_member: str | None,
+) -> Iterator[StreamsGroupHeartbeatStatus]:
+    """Return what keeps the group from working, or the member from having tasks.
+
+    Args:
+        group: The group.
+        member: The member.
+        configured: What the topology becomes with the topics of the cluster.
+        delay: Why the tasks are assigned later, if they are.
+        shutdown_member: The member that asked all to shut down.
+    """
+    if group.topology is not None and member.topology_epoch < group.topology.epoch:
+        detail = f"The member's topology epoch {member.topology_epoch} is behind the group's, {group.topology.epoch}."
+        yield _status(StreamsStatus.STALE_TOPOLOGY, detail)
+    if delay is not None:
+        yield _status(StreamsStatus.ASSIGNMENT_DELAYED, delay)
+    if configured.problem is not None:
+        yield _status(configured.problem.status, configured.problem.detail)
+    if shutdown_member is not None:
+        detail = f"Member {shutdown_member} requested that all members of the group shut down."
+        yield _status(StreamsStatus.SHUTDOWN_APPLICATION, detail)
+
+
+def missing_tags(member: StreamsMember, needed: Sequence[str], version: int) -> Iterator[StreamsGroupHeartbeatStatus]:
+    """Return the status of a member that lacks client tags, if its version of the heartbeat has that status."""
+    missing = [tag for tag in needed if tag not in member.client_tags]
+    if missing and version >= _FIRST_WITH_CLIENT_TAGS:
+        detail = f"The member lacks client tags of the group's rack-aware assignment: {', '.join(missing)}."
+        yield _status(StreamsStatus.MISSING_CLIENT_TAGS, detail)
+
+
+def _status(code: StreamsStatus, detail: str) -> StreamsGroupHeartbeatStatus:
+    return StreamsGroupHeartbeatStatus(status_code=code, status_detail=detail)
+
+
+# ------------------------------------------------------------------------------------------- descriptions
+
+
+def described_group(
+    group: StreamsGroup,
+    configured: ConfiguredTopology | None,
+    reported: Mapping[str, ReportedOffsets],
+    assignor: str,
+) -> StreamsGroupDescribeResponseGroup:
+    """Return a group as StreamsGroupDescribe shows it."""
+    return StreamsGroupDescribeResponseGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        topology=_described_topology(group, configured),
+        members=tuple(
+            _described_member(group, member_id, reported.get(member_id, _NONE_REPORTED))
+            for member_id in sorted(group.members)
+        ),
+        assignor_name=assignor,
+    )
+
+
+def _described_topology(
+    group: StreamsGroup, configured: ConfiguredTopology | None
+) -> StreamsGroupDescribeTopology | None:
+    """Return the topology with numbers of partitions, or as members sent it while it does not work."""
+    if group.topology is None:
+        return None
+    declared: Sequence[StreamsSubtopology] = group.topology.subtopologies
+    if configured is not None and configured.is_ready:
+        declared = [each.declared for each in configured.subtopologies.values()]
+    return StreamsGroupDescribeTopology(
+        epoch=group.topology.epoch, subtopologies=tuple(_described_subtopology(each) for each in declared)
+    )
+
+
+def _described_subtopology(subtopology: StreamsSubtopology) -> StreamsGroupDescribeSubtopology:
+    return StreamsGroupDescribeSubtopology(
+        subtopology_id=subtopology.subtopology_id,
+        source_topics=tuple(sorted(subtopology.source_topics)),
+        repartition_sink_topics=tuple(sorted(subtopology.repartition_sink_topics)),
+        state_changelog_topics=_by_name(subtopology.state_changelog_topics),
+        repartition_source_topics=_by_name(subtopology.repartition_source_topics),
+    )
+
+
+def _by_name(infos: Sequence[StreamsTopicInfo]) -> tuple[StreamsTopicInfo, ...]:
+    return tuple(sorted(infos, key=lambda info: info.name))
+
+
+def _described_member(
+    group: StreamsGroup, member_id: str, reported: ReportedOffsets
+) -> StreamsGroupDescribeResponseMember:
+    member, current = group.members[member_id], group.current_of(member_id)
+    return StreamsGroupDescribeResponseMember(
+        member_id=member_id,
+        member_epoch=current.member_epoch,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        user_endpoint=member.user_endpoint,
+        client_tags=tuple(KeyValue(key=key, value=value) for key, value in sorted(member.client_tags.items())),
+        task_offsets=listed_offsets(reported.offsets),
+        task_end_offsets=listed_offsets(reported.ends),
+        assignment=_described_tasks(StreamsTarget(frozenset(current.active), current.standby)),
+        target_assignment=_described_tasks(group.target_of(member_id)),
+    )
+
+
+def _described_tasks(tasks: StreamsTarget) -> StreamsGroupDescribeAssignment:
+    return StreamsGroupDescribeAssignment(
+        active_tasks=listed_tasks(tasks.active), standby_tasks=listed_tasks(tasks.standby)
+    )

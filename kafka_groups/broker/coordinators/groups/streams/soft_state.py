@@ -1,0 +1,58 @@
+"""What the coordinator keeps of a streams group outside of its records. It is lost when the coordinator moves."""
+
+from collections.abc import Mapping
+
+from attrs import define, field, frozen
+
+from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology, configured
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupEpoch
+from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets
+from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+
+__all__ = ["ReportedOffsets", "StreamsSoftState"]
+
+
+@frozen
+class ReportedOffsets:
+    """The offsets that a member has reported of its tasks, dormant ones included, and the ends of their changelogs."""
+
+    offsets: TaskOffsets = field(factory=dict)
+    ends: TaskOffsets = field(factory=dict)
+
+
+@define
+class StreamsSoftState:
+    """Soft state of one group.
+
+    Attributes:
+        configured: What the topology became with the topics of the cluster, when it was last looked at.
+        endpoints_epoch: How often endpoints, or what can be asked there, have changed.
+        shutdown_member: The member that asked all members to shut down, until the group is empty.
+        reported: Offsets of tasks by member.
+        hashed: The version of the topics and the group's record when the topics were last hashed.
+        configs: The configs of assignors at that time.
+    """
+
+    configured: ConfiguredTopology | None = None
+    endpoints_epoch: int = 0
+    shutdown_member: str | None = None
+    reported: dict[str, ReportedOffsets] = field(factory=dict)
+    hashed: tuple[int, StreamsGroupEpoch | None] | None = None
+    configs: Mapping[str, str] | None = None
+    _seen: tuple[int, StreamsTopology] | None = None
+
+    def configure(self, topology: StreamsTopology, topics: TopicsImage) -> ConfiguredTopology:
+        """Return what the topology becomes with the topics of the cluster. Nothing is computed if nothing changed.
+
+        Raises:
+            StreamsInvalidTopologyError: As for `configured`.
+        """
+        now = (topics.version, topology)
+        if self.configured is None or self._seen != now:
+            self.configured, self._seen = configured(topology, topics), now
+        return self.configured
+
+    def forget(self, member_id: str) -> None:
+        """Forget what a member has reported."""
+        self.reported.pop(member_id, None)

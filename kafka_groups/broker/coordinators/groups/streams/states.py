@@ -1,0 +1,120 @@
+"""The states of a streams group, as a transition table, and those of its members.
+
+The state of a group follows from its records: nobody sets it. The table says which changes may be seen.
+"""
+
+import enum
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kafka_groups.errors import IllegalStateError
+
+__all__ = [
+    "STREAMS_GROUP_TRANSITIONS",
+    "STREAMS_MEMBER_TRANSITIONS",
+    "StreamsGroupEvent",
+    "StreamsGroupState",
+    "StreamsMemberState",
+    "next_streams_group_state",
+]
+
+
+class StreamsMemberState(enum.IntEnum):
+    """How far a member has come on the way to its target assignment, with the numbers of Kafka's records."""
+
+    STABLE = 1
+    """It may own all of its target assignment that was free."""
+    UNREVOKED_TASKS = 2
+    """It has to revoke tasks. Until then it keeps its epoch."""
+    UNRELEASED_TASKS = 3
+    """It waits for tasks that other members have to revoke."""
+    UNKNOWN = 127
+    """Written by a release that has more states. The member has to join again without tasks."""
+
+
+class StreamsGroupState(enum.StrEnum):
+    """The state of a streams group, with the name that StreamsGroupDescribe and ListGroups use."""
+
+    EMPTY = "Empty"
+    """No members."""
+    NOT_READY = "NotReady"
+    """The topology does not work with the existing topics."""
+    ASSIGNING = "Assigning"
+    """The target assignment is older than the group epoch."""
+    RECONCILING = "Reconciling"
+    """Members have yet to revoke tasks, or to get some."""
+    STABLE = "Stable"
+    """Every member has its target assignment."""
+    DEAD = "Dead"
+    """Deleted, or a classic group now."""
+
+
+class StreamsGroupEvent(enum.Enum):
+    """An event that changes the state of a streams group."""
+
+    BROKEN = "broken"
+    """Members are there, but the topology does not work: topics are missing, or have wrong numbers of partitions."""
+    CHANGED = "changed"
+    """Members, topics or configs have changed, and with them the group epoch, and the topology works."""
+    ASSIGNED = "assigned"
+    """A target assignment was computed that members have yet to reach, or a static member is away."""
+    RECONCILED = "reconciled"
+    """The last member has reached its target assignment."""
+    EMPTIED = "emptied"
+    """The last member has left."""
+    DELETED = "deleted"
+    """The group was deleted, or became a classic group."""
+
+
+_S, _E = StreamsGroupState, StreamsGroupEvent
+
+STREAMS_GROUP_TRANSITIONS: Mapping[tuple[StreamsGroupState, StreamsGroupEvent], StreamsGroupState] = MappingProxyType({
+    (_S.EMPTY, _E.BROKEN): _S.NOT_READY,
+    (_S.EMPTY, _E.CHANGED): _S.ASSIGNING,
+    (_S.EMPTY, _E.ASSIGNED): _S.RECONCILING,
+    (_S.EMPTY, _E.RECONCILED): _S.STABLE,
+    (_S.EMPTY, _E.DELETED): _S.DEAD,
+    (_S.NOT_READY, _E.CHANGED): _S.ASSIGNING,
+    (_S.NOT_READY, _E.ASSIGNED): _S.RECONCILING,
+    (_S.NOT_READY, _E.RECONCILED): _S.STABLE,
+    (_S.NOT_READY, _E.EMPTIED): _S.EMPTY,
+    (_S.NOT_READY, _E.DELETED): _S.DEAD,
+    (_S.ASSIGNING, _E.BROKEN): _S.NOT_READY,
+    (_S.ASSIGNING, _E.ASSIGNED): _S.RECONCILING,
+    (_S.ASSIGNING, _E.RECONCILED): _S.STABLE,
+    (_S.ASSIGNING, _E.EMPTIED): _S.EMPTY,
+    (_S.ASSIGNING, _E.DELETED): _S.DEAD,
+    (_S.RECONCILING, _E.BROKEN): _S.NOT_READY,
+    (_S.RECONCILING, _E.CHANGED): _S.ASSIGNING,
+    (_S.RECONCILING, _E.RECONCILED): _S.STABLE,
+    (_S.RECONCILING, _E.EMPTIED): _S.EMPTY,
+    (_S.RECONCILING, _E.DELETED): _S.DEAD,
+    (_S.STABLE, _E.BROKEN): _S.NOT_READY,
+    (_S.STABLE, _E.CHANGED): _S.ASSIGNING,
+    (_S.STABLE, _E.ASSIGNED): _S.RECONCILING,
+    (_S.STABLE, _E.EMPTIED): _S.EMPTY,
+    (_S.STABLE, _E.DELETED): _S.DEAD,
+})  # fmt: skip
+"""(state, event) → state. A missing pair cannot happen."""
+
+_M = StreamsMemberState
+
+STREAMS_MEMBER_TRANSITIONS: Mapping[StreamsMemberState, frozenset[StreamsMemberState]] = MappingProxyType({
+    _M.STABLE: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
+    _M.UNREVOKED_TASKS: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
+    _M.UNRELEASED_TASKS: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
+    _M.UNKNOWN: frozenset({_M.STABLE, _M.UNRELEASED_TASKS, _M.UNREVOKED_TASKS}),
+})  # fmt: skip
+"""Which states a member may have after one step (`reconciliation.py`). UNKNOWN is only read from records."""
+
+
+def next_streams_group_state(state: StreamsGroupState, event: StreamsGroupEvent) -> StreamsGroupState:
+    """Return the state after the event.
+
+    Raises:
+        IllegalStateError: The event cannot happen in this state.
+    """
+    try:
+        return STREAMS_GROUP_TRANSITIONS[state, event]
+    except KeyError:
+        raise IllegalStateError(f"The event '{event.value}' is not possible in the group state '{state}'.") from None

@@ -1,0 +1,230 @@
+"""A streams group's records as Kafka stores them in `__consumer_offsets`, and back."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kafka_groups.broker.coordinators.groups.streams.records import (
+    StreamsAssignment,
+    StreamsGroupCurrentMemberAssignment,
+    StreamsGroupEpoch,
+    StreamsGroupMemberMetadata,
+    StreamsGroupMetadata,
+    StreamsGroupRecord,
+    StreamsGroupTargetAssignmentMember,
+    StreamsGroupTargetAssignmentMetadata,
+    StreamsGroupTopology,
+    StreamsMember,
+    StreamsTarget,
+    StreamsTargetEpoch,
+)
+from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
+from kafka_groups.broker.coordinators.groups.streams.tasks import (
+    TaskId,
+    Tasks,
+    by_subtopology,
+    listed_tasks,
+    task_set,
+)
+from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.protocol.coordinator_records import streams_group as stored
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from kafka_groups.protocol.messages.streams_group import KeyValue
+
+__all__ = ["from_stored", "to_stored"]
+
+_KNOWN_STATES = frozenset(StreamsMemberState)
+_NOT_KNOWN = 0
+"""The epoch of tasks in old records, which may have been assigned in any."""
+
+
+def to_stored(record: StreamsGroupRecord) -> CoordinatorRecord:
+    """Return the record as Kafka stores it."""
+    return CoordinatorRecord(_stored_key(record), _stored_value(record))
+
+
+def from_stored(record: CoordinatorRecord) -> StreamsGroupRecord | None:
+    """Return a record that Kafka or `to_stored` made, or None if it is of another type."""
+    return _read(record.key, record.value)
+
+
+# ---------------------------------------------------------------------------------------------- to Kafka's
+
+
+def _stored_key(record: StreamsGroupRecord) -> object:
+    match record:
+        case StreamsGroupCurrentMemberAssignment(group_id, member_id):
+            return stored.StreamsGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
+        case StreamsGroupTargetAssignmentMember(group_id, member_id):
+            return stored.StreamsGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+        case StreamsGroupMemberMetadata(group_id, member_id):
+            return stored.StreamsGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
+        case StreamsGroupMetadata(group_id):
+            return stored.StreamsGroupMetadataKey(group_id=group_id)
+        case StreamsGroupTargetAssignmentMetadata(group_id):
+            return stored.StreamsGroupTargetAssignmentMetadataKey(group_id=group_id)
+        case StreamsGroupTopology(group_id):
+            return stored.StreamsGroupTopologyKey(group_id=group_id)
+
+
+def _stored_value(record: StreamsGroupRecord) -> object | None:
+    match record:
+        case StreamsGroupCurrentMemberAssignment(value=StreamsAssignment() as current):
+            return _stored_current(current)
+        case StreamsGroupTargetAssignmentMember(value=StreamsTarget() as target):
+            return stored.StreamsGroupTargetAssignmentMemberValue(
+                active_tasks=listed_tasks(target.active), standby_tasks=listed_tasks(target.standby)
+            )
+        case StreamsGroupMemberMetadata(value=StreamsMember() as member):
+            return _stored_member(member)
+        case StreamsGroupMetadata(value=StreamsGroupEpoch() as group):
+            return _stored_group(group)
+        case StreamsGroupTargetAssignmentMetadata(value=StreamsTargetEpoch() as known):
+            return stored.StreamsGroupTargetAssignmentMetadataValue(
+                assignment_epoch=known.epoch, assignment_timestamp_ms=known.timestamp_ms
+            )
+        case StreamsGroupTopology(value=StreamsTopology() as topology):
+            return stored.StreamsGroupTopologyValue(epoch=topology.epoch, subtopologies=topology.subtopologies)
+    return None
+
+
+def _stored_group(group: StreamsGroupEpoch) -> stored.StreamsGroupMetadataValue:
+    return stored.StreamsGroupMetadataValue(
+        epoch=group.epoch,
+        metadata_hash=group.metadata_hash,
+        validated_topology_epoch=group.validated_topology_epoch,
+        last_assignment_configs=_pairs(group.assignment_configs),
+        stored_description_topology_epoch=group.stored_description_epoch,
+        failed_description_topology_epoch=group.failed_description_epoch,
+    )
+
+
+def _stored_member(member: StreamsMember) -> stored.StreamsGroupMemberMetadataValue:
+    return stored.StreamsGroupMemberMetadataValue(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        user_endpoint=member.user_endpoint,
+        client_tags=_pairs(member.client_tags),
+    )
+
+
+def _stored_current(current: StreamsAssignment) -> stored.StreamsGroupCurrentMemberAssignmentValue:
+    return stored.StreamsGroupCurrentMemberAssignmentValue(
+        member_epoch=current.member_epoch,
+        previous_member_epoch=current.previous_member_epoch,
+        state=current.state,
+        active_tasks=_stored_active(current.active),
+        standby_tasks=_stored_standby(current.standby),
+        active_tasks_pending_revocation=_stored_active(current.revoking_active),
+        standby_tasks_pending_revocation=_stored_standby(current.revoking_standby),
+    )
+
+
+def _stored_active(tasks: Mapping[TaskId, int]) -> tuple[stored.CurrentTaskIds, ...]:
+    return tuple(
+        stored.CurrentTaskIds(
+            subtopology_id=subtopology_id,
+            partitions=tuple(partitions),
+            assignment_epochs=tuple(tasks[subtopology_id, partition] for partition in partitions),
+        )
+        for subtopology_id, partitions in by_subtopology(tasks).items()
+    )
+
+
+def _stored_standby(tasks: Tasks) -> tuple[stored.CurrentTaskIds, ...]:
+    return tuple(
+        stored.CurrentTaskIds(subtopology_id=subtopology_id, partitions=tuple(partitions))
+        for subtopology_id, partitions in by_subtopology(tasks).items()
+    )
+
+
+def _pairs(values: Mapping[str, str]) -> tuple[KeyValue, ...]:
+    return tuple(KeyValue(key=key, value=value) for key, value in values.items())
+
+
+# -------------------------------------------------------------------------------------------- from Kafka's
+
+
+def _read(key: Any, value: Any) -> StreamsGroupRecord | None:
+    match key:
+        case stored.StreamsGroupCurrentMemberAssignmentKey():
+            return StreamsGroupCurrentMemberAssignment(key.group_id, key.member_id, value and _current(value))
+        case stored.StreamsGroupTargetAssignmentMemberKey():
+            return StreamsGroupTargetAssignmentMember(key.group_id, key.member_id, value and _target(value))
+        case stored.StreamsGroupMemberMetadataKey():
+            return StreamsGroupMemberMetadata(key.group_id, key.member_id, value and _member(value))
+        case stored.StreamsGroupMetadataKey():
+            return StreamsGroupMetadata(key.group_id, value and _group(value))
+        case stored.StreamsGroupTargetAssignmentMetadataKey():
+            epoch = value and StreamsTargetEpoch(value.assignment_epoch, value.assignment_timestamp_ms)
+            return StreamsGroupTargetAssignmentMetadata(key.group_id, epoch)
+        case stored.StreamsGroupTopologyKey():
+            return StreamsGroupTopology(key.group_id, value and StreamsTopology(value.epoch, value.subtopologies))
+    return None
+
+
+def _group(value: stored.StreamsGroupMetadataValue) -> StreamsGroupEpoch:
+    return StreamsGroupEpoch(
+        value.epoch,
+        value.metadata_hash,
+        value.validated_topology_epoch,
+        _values(value.last_assignment_configs or ()),
+        value.stored_description_topology_epoch,
+        value.failed_description_topology_epoch,
+    )
+
+
+def _member(value: stored.StreamsGroupMemberMetadataValue) -> StreamsMember:
+    return StreamsMember(
+        client_id=value.client_id,
+        client_host=value.client_host,
+        rebalance_timeout_ms=value.rebalance_timeout_ms,
+        topology_epoch=value.topology_epoch,
+        process_id=value.process_id,
+        instance_id=value.instance_id,
+        rack_id=value.rack_id,
+        user_endpoint=value.user_endpoint,
+        client_tags=_values(value.client_tags),
+    )
+
+
+def _target(value: stored.StreamsGroupTargetAssignmentMemberValue) -> StreamsTarget:
+    return StreamsTarget(task_set(value.active_tasks), task_set(value.standby_tasks))
+
+
+def _current(value: stored.StreamsGroupCurrentMemberAssignmentValue) -> StreamsAssignment:
+    """Warm-up tasks are left out, because no release of Kafka assigns any."""
+    return StreamsAssignment(
+        member_epoch=value.member_epoch,
+        previous_member_epoch=value.previous_member_epoch,
+        state=StreamsMemberState(value.state) if value.state in _KNOWN_STATES else StreamsMemberState.UNKNOWN,
+        active=_with_epochs(value.active_tasks),
+        standby=_without_epochs(value.standby_tasks),
+        revoking_active=_with_epochs(value.active_tasks_pending_revocation),
+        revoking_standby=_without_epochs(value.standby_tasks_pending_revocation),
+    )
+
+
+def _with_epochs(listed: Iterable[stored.CurrentTaskIds]) -> Mapping[TaskId, int]:
+    return {
+        (each.subtopology_id, partition): epoch
+        for each in listed
+        for partition, epoch in zip(each.partitions, _epochs(each), strict=True)
+    }
+
+
+def _epochs(listed: stored.CurrentTaskIds) -> tuple[int, ...]:
+    epochs, count = listed.assignment_epochs, len(listed.partitions)
+    return epochs if epochs is not None and len(epochs) == count else (_NOT_KNOWN,) * count
+
+
+def _without_epochs(listed: Iterable[stored.CurrentTaskIds]) -> Tasks:
+    return frozenset((each.subtopology_id, partition) for each in listed for partition in each.partitions)
+
+
+def _values(pairs: Iterable[KeyValue]) -> Mapping[str, str]:
+    return {pair.key: pair.value for pair in pairs}

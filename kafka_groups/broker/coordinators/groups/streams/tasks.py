@@ -1,0 +1,55 @@
+"""Tasks of streams groups, as the coordinator keeps them and as requests and records list them."""
+
+from collections.abc import Iterable, Mapping, Set
+from itertools import groupby
+from operator import itemgetter
+
+from attrs import frozen
+
+from kafka_groups.protocol.messages.streams_group import TaskIds, TaskOffset
+
+__all__ = [
+    "OwnedTasks",
+    "TaskId",
+    "TaskOffsets",
+    "Tasks",
+    "by_subtopology",
+    "listed_offsets",
+    "listed_tasks",
+    "task_set",
+]
+
+TaskId = tuple[str, int]
+"""A task: the id of its sub-topology, and the number of its partition."""
+Tasks = frozenset[TaskId]
+TaskOffsets = Mapping[TaskId, int]
+
+
+@frozen
+class OwnedTasks:
+    """What a member says that it owns: everything that it has not revoked yet."""
+
+    active: Tasks = frozenset()
+    standby: Tasks = frozenset()
+    warmup: Tasks = frozenset()
+
+
+def task_set(listed: Iterable[TaskIds]) -> Tasks:
+    """Return listed tasks as a set."""
+    return frozenset((each.subtopology_id, partition) for each in listed for partition in each.partitions)
+
+
+def by_subtopology(tasks: Iterable[TaskId]) -> dict[str, list[int]]:
+    """Return tasks by sub-topology, all sorted."""
+    grouped = groupby(sorted(tasks), key=itemgetter(0))
+    return {subtopology_id: [partition for _, partition in each] for subtopology_id, each in grouped}
+
+
+def listed_tasks(tasks: Set[TaskId]) -> tuple[TaskIds, ...]:
+    """Return tasks as messages list them."""
+    return tuple(TaskIds(subtopology_id=s, partitions=tuple(p)) for s, p in by_subtopology(tasks).items())
+
+
+def listed_offsets(offsets: TaskOffsets) -> tuple[TaskOffset, ...]:
+    """Return offsets of tasks as messages list them."""
+    return tuple(TaskOffset(subtopology_id=s, partition=p, offset=offset) for (s, p), offset in sorted(offsets.items()))
