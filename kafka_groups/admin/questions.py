@@ -15,7 +15,6 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import (
     FIRST_WITH_MANY_KEYS,
-    Coordinator,
     CoordinatorType,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -159,22 +158,11 @@ class _Coordinators:
     def read(
         self, keys: Sequence[str], response: FindCoordinatorResponse, metadata: Metadata
     ) -> Mapping[str, int | KafkaGroupsError]:
-        found = response.coordinators or (_only(response, keys[0]),)
+        found = response.found(keys[0])
         for each in found:
             if each.error_code is ErrorCode.NONE:
                 metadata.nodes[each.node_id] = Node(each.node_id, each.host, each.port)
         return {each.key: told(each.error_code, each.error_message, each.node_id) for each in found}
-
-
-def _only(response: FindCoordinatorResponse, group_id: str) -> Coordinator:
-    return Coordinator(
-        key=group_id,
-        node_id=response.node_id,
-        host=response.host,
-        port=response.port,
-        error_code=response.error_code,
-        error_message=response.error_message,
-    )
 
 
 COORDINATORS: Lookup[str] = _Coordinators()

@@ -65,7 +65,7 @@ class CoordinatorManager:
         """Store the coordinator, or retry after the back-off."""
         self._in_flight = False
         response: FindCoordinatorResponse = answer.message
-        found = response.coordinators[0] if response.coordinators else _single(response, self._group_id)
+        found = response.found(self._group_id)[0]
         if found.error_code is ErrorCode.NONE:
             self._found(found)
         else:
@@ -88,14 +88,3 @@ class CoordinatorManager:
         """Retry after the back-off."""
         self._in_flight = False
         self._backoff.failed(now_ms)
-
-
-def _single(response: FindCoordinatorResponse, group_id: str) -> Coordinator:
-    return Coordinator(
-        key=group_id,
-        node_id=response.node_id,
-        host=response.host,
-        port=response.port,
-        error_code=response.error_code,
-        error_message=response.error_message,
-    )

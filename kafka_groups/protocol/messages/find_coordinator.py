@@ -54,3 +54,20 @@ class FindCoordinatorResponse:
     node_id: int = 0  # v0-v3
     host: str = ""  # v0-v3
     port: int = 0  # v0-v3
+
+    def found(self, key: str) -> tuple[Coordinator, ...]:
+        """Return the coordinators in either form.
+
+        Args:
+            key: The key that was asked for, if there was only one.
+        """
+        return self.coordinators or (
+            Coordinator(
+                key=key,
+                node_id=self.node_id,
+                host=self.host,
+                port=self.port,
+                error_code=self.error_code,
+                error_message=self.error_message,
+            ),
+        )
