@@ -9,8 +9,9 @@ from kafka_groups.admin.call import Call, CallSettings
 from kafka_groups.admin.manager import CallManager
 from kafka_groups.admin.questions import Asking, Question
 from kafka_groups.admin.results import Results
-from kafka_groups.client.assembly import Assembly, ClientConfig, Environment
+from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.config.connection import ClientConfig
 from kafka_groups.errors import (
     BootstrapError,
     ClosedError,

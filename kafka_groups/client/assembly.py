@@ -5,7 +5,6 @@ A client adds its own request managers. Building an `Assembly` opens nothing and
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from attrs import field, frozen
 
@@ -15,9 +14,10 @@ from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.engine import Engine
 from kafka_groups.client.logbook import Logbook
 from kafka_groups.client.metadata import Metadata, MetadataManager
-from kafka_groups.client.reachability import Address, Reachability
+from kafka_groups.client.reachability import Reachability
 from kafka_groups.client.requests import RequestManager
 from kafka_groups.client.router import ConnectionSettings, Router
+from kafka_groups.config.connection import ClientConfig
 from kafka_groups.config.sasl import sasl_settings
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.login import Login, login_with
@@ -25,48 +25,7 @@ from kafka_groups.net.network import Network
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import TlsSettings, client_tls_context
 
-__all__ = ["Assembly", "ClientConfig", "Environment"]
-
-
-class ClientConfig(Protocol):
-    """The configuration that all clients have; the keys of TLS and SASL, which are not listed, belong to it."""
-
-    @property
-    def bootstrap_servers(self) -> tuple[Address, ...]: ...  # noqa: D102
-    @property
-    def client_id(self) -> str: ...  # noqa: D102
-    @property
-    def default_api_timeout_ms(self) -> int: ...  # noqa: D102
-    @property
-    def request_timeout_ms(self) -> int: ...  # noqa: D102
-    @property
-    def retry_backoff_ms(self) -> int: ...  # noqa: D102
-    @property
-    def retry_backoff_max_ms(self) -> int: ...  # noqa: D102
-    @property
-    def reconnect_backoff_ms(self) -> int: ...  # noqa: D102
-    @property
-    def reconnect_backoff_max_ms(self) -> int: ...  # noqa: D102
-    @property
-    def socket_connection_setup_timeout_ms(self) -> int: ...  # noqa: D102
-    @property
-    def security_protocol(self) -> str: ...  # noqa: D102
-    @property
-    def ssl_ca_location(self) -> str | None: ...  # noqa: D102
-    @property
-    def ssl_ca_pem(self) -> str | None: ...  # noqa: D102
-    @property
-    def ssl_certificate_location(self) -> str | None: ...  # noqa: D102
-    @property
-    def ssl_certificate_pem(self) -> str | None: ...  # noqa: D102
-    @property
-    def ssl_key_location(self) -> str | None: ...  # noqa: D102
-    @property
-    def ssl_key_pem(self) -> str | None: ...  # noqa: D102
-    @property
-    def ssl_key_password(self) -> str | None: ...  # noqa: D102
-    @property
-    def ssl_endpoint_identification_algorithm(self) -> str: ...  # noqa: D102
+__all__ = ["Assembly", "Environment"]
 
 
 @frozen

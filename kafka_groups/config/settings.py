@@ -63,13 +63,15 @@ _MOST_UNKNOWN = 20
 class KeyTable:
     """The keys of a settings class, by attribute name, and by every spelling that users may write.
 
+    Those that must be given come first, and those of a base class last.
+
     With `dotted_only` Kafka's own names are the only spelling, as in a request.
     """
 
     def __init__(self, settings_class: type[Any], *, dotted_only: bool = False) -> None:
-        self._keys: dict[str, Key] = {
-            field.name: field.metadata[_KEY] for field in attrs.fields(settings_class) if _KEY in field.metadata
-        }
+        fields = [field for field in attrs.fields(settings_class) if _KEY in field.metadata]
+        fields.sort(key=lambda field: not field.metadata[_KEY].required and 1 + field.inherited)
+        self._keys: dict[str, Key] = {field.name: field.metadata[_KEY] for field in fields}
         self._by_spelling = (
             {key.name: name for name, key in self._keys.items()} if dotted_only else dict(self._spellings())
         )

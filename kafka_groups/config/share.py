@@ -5,26 +5,25 @@ instead. One error names everything that is wrong.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
 
 from kafka_groups.config import client, security
+from kafka_groups.config.connection import ClientConfig
 from kafka_groups.config.foreign import advice
 from kafka_groups.config.keys import INT_MAX, Key, KeyType
 from kafka_groups.config.readers import ADAPTIVE, read_callable, read_fetch_records
-from kafka_groups.config.sasl import sasl_settings
 from kafka_groups.config.settings import (
     KeyTable,
-    collected,
     gather,
     raise_together,
     setting,
     shown_value,
     unknown_key,
 )
-from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+from kafka_groups.errors import ConfigurationError
 
 __all__ = ["ShareConsumerConfig", "share_consumer_config", "share_consumer_keys"]
 
@@ -49,16 +48,12 @@ def _deserializer(name: str, doc: str) -> Key:
 
 
 @frozen(kw_only=True)
-class ShareConsumerConfig:
-    """The configuration of a share consumer; `share_consumer_config` builds it.
+class ShareConsumerConfig(ClientConfig):
+    """The configuration of a share consumer; `share_consumer_config` builds it."""
 
-    Every attribute can be given by its own name or by Kafka's dotted one. Values are checked whichever way the
-    object is built. The repr hides secrets.
-    """
+    whose = "a share consumer"
 
-    bootstrap_servers: tuple[tuple[str, int], ...] = setting(client.BOOTSTRAP_SERVERS)
     group_id: str = setting(client.GROUP_ID)
-    client_id: str = setting(client.CLIENT_ID)
     client_rack: str = setting(client.CLIENT_RACK)
     acknowledgement_mode: str = _choice(
         "share.acknowledgement.mode",
@@ -120,39 +115,9 @@ class ShareConsumerConfig:
         unit="ms",
         minimum=1,
     )
-    default_api_timeout_ms: int = setting(client.DEFAULT_API_TIMEOUT_MS)
-    request_timeout_ms: int = setting(client.REQUEST_TIMEOUT_MS)
     check_crcs: bool = setting(client.CHECK_CRCS)
     allow_auto_create_topics: bool = setting(client.ALLOW_AUTO_CREATE_TOPICS)
     metadata_max_age_ms: int = setting(client.METADATA_MAX_AGE_MS)
-    retry_backoff_ms: int = setting(client.RETRY_BACKOFF_MS)
-    retry_backoff_max_ms: int = setting(client.RETRY_BACKOFF_MAX_MS)
-    reconnect_backoff_ms: int = setting(client.RECONNECT_BACKOFF_MS)
-    reconnect_backoff_max_ms: int = setting(client.RECONNECT_BACKOFF_MAX_MS)
-    socket_connection_setup_timeout_ms: int = setting(client.SOCKET_CONNECTION_SETUP_TIMEOUT_MS)
-    security_protocol: str = setting(security.SECURITY_PROTOCOL)
-    ssl_ca_location: str | None = setting(security.SSL_CA_LOCATION)
-    ssl_ca_pem: str | None = setting(security.SSL_CA_PEM)
-    ssl_certificate_location: str | None = setting(security.SSL_CERTIFICATE_LOCATION)
-    ssl_certificate_pem: str | None = setting(security.SSL_CERTIFICATE_PEM)
-    ssl_key_location: str | None = setting(security.SSL_KEY_LOCATION)
-    ssl_key_pem: str | None = setting(security.SSL_KEY_PEM)
-    ssl_key_password: str | None = setting(security.SSL_KEY_PASSWORD)
-    ssl_endpoint_identification_algorithm: str = setting(security.SSL_ENDPOINT_IDENTIFICATION_ALGORITHM)
-    sasl_mechanism: str | None = setting(security.SASL_MECHANISM)
-    sasl_username: str | None = setting(security.SASL_USERNAME)
-    sasl_password: str | None = setting(security.SASL_PASSWORD)
-    sasl_jaas_config: str | None = setting(security.SASL_JAAS_CONFIG)
-    oauth_cb: Callable[[str], Any] | None = setting(security.OAUTH_CB)
-    sasl_oauthbearer_config: str = setting(security.SASL_OAUTHBEARER_CONFIG)
-    sasl_oauthbearer_method: str = setting(security.SASL_OAUTHBEARER_METHOD)
-    sasl_oauthbearer_client_id: str | None = setting(security.SASL_OAUTHBEARER_CLIENT_ID)
-    sasl_oauthbearer_client_secret: str | None = setting(security.SASL_OAUTHBEARER_CLIENT_SECRET)
-    sasl_oauthbearer_scope: str | None = setting(security.SASL_OAUTHBEARER_SCOPE)
-    sasl_oauthbearer_extensions: tuple[tuple[str, str], ...] = setting(security.SASL_OAUTHBEARER_EXTENSIONS)
-    sasl_oauthbearer_token_endpoint_url: str | None = setting(security.SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL)
-    sasl_oauthbearer_header_urlencode: bool = setting(security.SASL_OAUTHBEARER_HEADER_URLENCODE)
-    https_ca_location: str | None = setting(security.HTTPS_CA_LOCATION)
     prefetch_batches: int = _int(
         "prefetch.batches",
         1,
@@ -189,20 +154,9 @@ class ShareConsumerConfig:
         "client.",
     )
 
-    def __attrs_post_init__(self) -> None:
-        """Check the keys against each other."""
-        problems: list[KafkaGroupsError] = []
-        with collected(problems):
-            client.check_backoff(client.RETRY_BACKOFF_MS, "retry_backoff_ms", self)
-        with collected(problems):
-            client.check_backoff(client.RECONNECT_BACKOFF_MS, "reconnect_backoff_ms", self)
-        with collected(problems):
-            security.check_tls(self)
-        with collected(problems):
-            sasl_settings(self)
-        with collected(problems):
-            self._check_renewal()
-        raise_together(problems, _WHOSE)
+    def _checks(self) -> Iterator[Callable[[], object]]:
+        yield from super()._checks()
+        yield self._check_renewal
 
     def _check_renewal(self) -> None:
         if self.auto_renew and self.acknowledgement_mode != "explicit":
@@ -216,7 +170,6 @@ class ShareConsumerConfig:
 
 
 _TABLE = KeyTable(ShareConsumerConfig)
-_WHOSE = "a share consumer"
 
 
 def share_consumer_keys() -> dict[str, Key]:
@@ -244,14 +197,14 @@ def share_consumer_config(mapping: Mapping[str, object] | None = None, **keyword
         refused = []
     named = {_TABLE.attribute(name) for name, _ in given}
     missing = [_missing(attribute, key) for attribute, key in _TABLE if key.required and attribute not in named]
-    raise_together([*refused, *found.problems, *missing], _WHOSE)
+    raise_together([*refused, *found.problems, *missing], ShareConsumerConfig.whose)
     return ShareConsumerConfig(**found.values)
 
 
 def _refusal(name: str, value: object) -> ConfigurationError:
     told = advice(name)
     if told is None:
-        return ConfigurationError(unknown_key(_TABLE, name, value, _WHOSE))
+        return ConfigurationError(unknown_key(_TABLE, name, value, ShareConsumerConfig.whose))
     why, remedy = told
     shown = shown_value(name, value)
     return ConfigurationError(

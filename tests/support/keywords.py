@@ -12,6 +12,7 @@ from typing import Any, Final
 import attrs
 
 from kafka_groups.config.admin import admin_keys
+from kafka_groups.config.connection import client_keys
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.share import share_consumer_keys
 from kafka_groups.spark.drain_options import DrainOptions
@@ -37,20 +38,22 @@ _IMPORTED = (("collections.abc", ("Callable", "Mapping", "Sequence")), ("typing"
 
 def generated() -> Mapping[Path, str]:
     """The modules: path and text."""
-    keys = "The keyword arguments of a share consumer."
+    of_all = "The keyword arguments that all clients have."
+    clients = _typed_dict("ClientKeywords", "TypedDict", of_all, _key_entries(client_keys()))
+    of_consumer = "The keyword arguments of a share consumer."
     of_workers = "The keyword arguments of `ShareWorkers`: the attributes of `WorkerOptions`, and a consumer's."
     of_drain = "The keyword arguments of `drain`: the attributes of `DrainOptions`, and a consumer's."
-    consumer = _typed_dict("ShareConsumerKeywords", "TypedDict", keys, _key_entries(share_consumer_keys()))
+    consumer = _typed_dict("ShareConsumerKeywords", "ClientKeywords", of_consumer, _own_entries(share_consumer_keys()))
     of_admin = "The keyword arguments of an admin client."
-    admin = _typed_dict("AdminKeywords", "TypedDict", of_admin, _key_entries(admin_keys())).rstrip("\n") + "\n"
+    admin = _typed_dict("AdminKeywords", "ClientKeywords", of_admin, _own_entries(admin_keys())).rstrip("\n") + "\n"
     workers = _typed_dict("WorkersKeywords", "ShareConsumerKeywords", of_workers, _option_entries(WorkerOptions))
     drain = _typed_dict("DrainKeywords", "ShareConsumerKeywords", of_drain, _option_entries(DrainOptions))
     return {
         ROOT / "kafka_groups" / "config" / "keywords.py": _module(
             "The keys of clients as keyword arguments, so that editors complete them and type checkers check them.",
-            ["AdminKeywords", "ShareConsumerKeywords"],
-            "kafka_groups/config/share.py and admin.py",
-            f"{consumer}\n{admin}",
+            ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords"],
+            "kafka_groups/config/connection.py, share.py and admin.py",
+            f"{clients}\n{consumer}\n{admin}",
         ),
         ROOT / "kafka_groups" / "spark" / "keywords.py": _module(
             "The keyword arguments of workers and drains, so that editors complete them and type checkers check them.",
@@ -82,6 +85,11 @@ def _key_entries(keys: Mapping[str, Key]) -> Iterable[str]:
     for name, key in keys.items():
         if name not in DECLARED_BY_CONSTRUCTORS:
             yield f"    {name}: {annotation(key)}\n" + _documented(f"`{key.name}`: {key.doc}") + "\n"
+
+
+def _own_entries(keys: Mapping[str, Key]) -> Iterable[str]:
+    """Those that not all clients have."""
+    return _key_entries({name: key for name, key in keys.items() if name not in client_keys()})
 
 
 def _option_entries(options: type[Any]) -> Iterable[str]:
