@@ -1,4 +1,4 @@
-"""The command: `share`, `end-to-end`, `memory`, or `all` of them; `arrow`; and `spark`."""
+"""The command: `share`, `end-to-end`, `memory`, or `all` of them; `arrow`; `assignors`; and `spark`."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +10,7 @@ import click
 
 from tests.benchmarks import measures, pauses, report, sharing, versions
 from tests.benchmarks.arrow_command import arrow
+from tests.benchmarks.assignors_command import assignors
 from tests.benchmarks.brokers import SECURED, TARGETS, running
 from tests.benchmarks.classic import CLASSIC
 from tests.benchmarks.consumers import MODES
@@ -46,6 +47,7 @@ def main() -> None:
 
 
 main.add_command(arrow)
+main.add_command(assignors)
 main.add_command(spark)
 
 

@@ -72,6 +72,16 @@ def test_records_become_tables_of_the_same_size_whatever_the_columns(tmp_path: P
     assert min(rates.values()) > 10_000
 
 
+def test_the_task_assignor_is_measured_with_groups_that_double(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["assignors", "--members=160", "--doublings=1", "--rounds=1", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    measured = json.loads(written.read_text())["assignors"]
+    assert [(each["members"], each["tasks"]) for each in measured] == [(80, 800), (160, 1600)]
+    assert all(seconds > 0 for each in measured for seconds in each["seconds"].values())
+
+
 class _AllAtOnce:
     """A contender whose first poll brings every record."""
 

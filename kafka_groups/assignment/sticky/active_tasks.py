@@ -1,6 +1,6 @@
 """The first part of `sticky`: one member for each task."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kafka_groups.assignment.sticky.loads import Loads
 from kafka_groups.assignment.sticky.numbering import NumberedMembers, NumberedTasks
@@ -13,6 +13,7 @@ def assign_active(tasks: NumberedTasks, members: NumberedMembers, past: Past) ->
     """Return the member that runs each task. The numbers of tasks of any two members differ by at most one."""
     placing = _ActivePlacing(tasks, members, past)
     placing.keep()
+    placing.stay_in_process()
     placing.follow_copies()
     placing.fill()
     return placing.owners
@@ -76,21 +77,20 @@ class _ActivePlacing:
 
         return sorted(had, key=rank)[:limit]
 
-    def follow_copies(self) -> None:
-        """Give tasks to processes that have their state, as far as these have room."""
-        for task in sorted(self._without_owner(), key=lambda task: (self._partitions[task], task)):
-            member = next(filter(self._has_room, self._with_state(task)), None)
-            if member is not None:
-                self._give([task], member)
+    def stay_in_process(self) -> None:
+        """Give tasks to other members of their former owners' processes, as far as these have room."""
+        for task in self._without_owner():
+            former = self._past.active[task]
+            if former != NOBODY:
+                self._offer(task, self._loads.least_in(self._members.process_of[former]))
 
-    def _with_state(self, task: int) -> Iterator[int]:
-        """Yield members of processes with the task's state: the former owner's, then other copies, best first."""
-        former = self._past.active[task]
-        if former != NOBODY:
-            yield self._loads.least_in(self._members.process_of[former])
-        for *_, member in self._past.copies.get(task, ()):
-            yield member
-            yield self._loads.least_in(self._members.process_of[member])
+    def follow_copies(self) -> None:
+        """Give tasks to processes that have copies of their state, best first, as far as these have room."""
+        for task in self._without_owner():
+            for *_, member in self._past.copies.get(task, ()):
+                least = self._loads.least_in(self._members.process_of[member])
+                if self._offer(task, member) or self._offer(task, least):
+                    break
 
     def fill(self) -> None:
         """Give the rest to the least loaded members."""
@@ -100,8 +100,12 @@ class _ActivePlacing:
     def _without_owner(self) -> Sequence[int]:
         return [task for task, owner in enumerate(self.owners) if owner == NOBODY]
 
-    def _has_room(self, member: int) -> bool:
-        return self._loads.counts[member] < self._share + (1 if self._left else 0)
+    def _offer(self, task: int, member: int) -> bool:
+        """Give a task to a member if it has room, and return whether it has."""
+        has_room = self._loads.counts[member] < self._share + (1 if self._left else 0)
+        if has_room:
+            self._give([task], member)
+        return has_room
 
     def _give(self, tasks: Sequence[int], member: int) -> None:
         for task in tasks:

@@ -29,6 +29,7 @@ class Loads:
         self._members = [[(0, member) for member in numbers] for numbers in members.of_process]
         self._standings = [(0, 0.0, process) for process in range(len(self._sizes))]
         self._processes = list(self._standings)
+        self._queued = set(self._standings)
 
     def change(self, member: int, by: int) -> None:
         """Add to a member's number of tasks."""
@@ -38,13 +39,15 @@ class Loads:
         heappush(self._members[process], (self.counts[member], member))
         fewest = self.counts[self.least_in(process)]
         standing = self._standings[process] = (fewest, self._sums[process] / self._sizes[process], process)
-        heappush(self._processes, standing)
+        if standing not in self._queued:  # or many equal entries would have to be passed over again and again
+            self._queued.add(standing)
+            heappush(self._processes, standing)
 
     def least(self) -> int:
         """Return the least loaded member."""
         queue = self._processes
         while queue[0] != self._standings[queue[0][2]]:
-            heappop(queue)
+            self._queued.remove(heappop(queue))
         return self.least_in(queue[0][2])
 
     def least_outside(self, barred: Container[int]) -> int | None:
@@ -54,10 +57,12 @@ class Loads:
         while queue and found is None:
             standing = heappop(queue)
             process = standing[2]
-            if standing == self._standings[process]:
-                passed.append(standing)
-                if process not in barred:
-                    found = self.least_in(process)
+            if standing != self._standings[process]:
+                self._queued.remove(standing)
+                continue
+            passed.append(standing)
+            if process not in barred:
+                found = self.least_in(process)
         for standing in passed:
             heappush(queue, standing)
         return found
