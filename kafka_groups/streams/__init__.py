@@ -1,0 +1,1 @@
+"""Streams groups: the protocol of a group member (KIP-1071)."""

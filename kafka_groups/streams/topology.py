@@ -1,0 +1,155 @@
+"""The topology of an application as the members of its streams group send it (KIP-1071).
+
+These are plain values. `TopologyBuilder` checks what you give it and builds them. All members of a group have to send
+the same topology in the same order, or the coordinator refuses the join. Everything is therefore sorted, as in Kafka's
+Java client: sub-topologies by id, topics by name, configs by key. The order in which the Java client sends several
+copartition groups is not known; they are sorted by their positions.
+"""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from kafka_groups.protocol.messages.streams_group import (
+    CopartitionGroup,
+    KeyValue,
+    StreamsSubtopology,
+    StreamsTopicInfo,
+)
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+
+__all__ = ["ChangelogTopic", "RepartitionTopic", "Subtopology", "Topology"]
+
+_BROKERS_DEFAULT = -1
+_DERIVED = 0
+
+
+def _configs(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(given.items()))
+
+
+@frozen
+class ChangelogTopic:
+    """The changelog of a state store. The coordinator creates it with as many partitions as there are tasks.
+
+    Attributes:
+        name: The topic's name.
+        configs: The topic's configs as pairs, sorted by key; give a mapping.
+        replication_factor: -1 for the brokers' default.
+    """
+
+    name: str
+    configs: tuple[tuple[str, str], ...] = field(factory=dict, converter=_configs)
+    replication_factor: int = _BROKERS_DEFAULT
+
+    def to_wire(self) -> StreamsTopicInfo:
+        """Return the topic as a heartbeat has it."""
+        return _topic_info(self, _DERIVED)
+
+
+@frozen
+class RepartitionTopic:
+    """A topic through which one sub-topology sends records to another. The coordinator creates it.
+
+    Attributes:
+        name: The topic's name.
+        partitions: The number of partitions, or None to derive it from the topics that flow into it.
+        configs: The topic's configs as pairs, sorted by key; give a mapping.
+        replication_factor: -1 for the brokers' default.
+    """
+
+    name: str
+    partitions: int | None = None
+    configs: tuple[tuple[str, str], ...] = field(factory=dict, converter=_configs)
+    replication_factor: int = _BROKERS_DEFAULT
+
+    def to_wire(self) -> StreamsTopicInfo:
+        """Return the topic as a heartbeat has it."""
+        return _topic_info(self, self.partitions or _DERIVED)
+
+
+@frozen(kw_only=True)
+class Subtopology:
+    """A part of a topology that exchanges records with other parts only through repartition topics.
+
+    Attributes:
+        subtopology_id: The first half of the ids of its tasks; Kafka Streams counts from "0".
+        source_topics: Topics that it reads, without repartition topics.
+        repartition_sources: Repartition topics that it reads.
+        repartition_sinks: Names of the repartition topics that it writes to.
+        changelogs: The changelogs of its stores.
+        copartition_groups: Sets of topics that it reads and that need equally many partitions.
+    """
+
+    subtopology_id: str
+    source_topics: tuple[str, ...] = ()
+    repartition_sources: tuple[RepartitionTopic, ...] = ()
+    repartition_sinks: tuple[str, ...] = ()
+    changelogs: tuple[ChangelogTopic, ...] = ()
+    copartition_groups: tuple[frozenset[str], ...] = ()
+
+    @property
+    def read_topics(self) -> frozenset[str]:
+        """Names of all topics that it reads."""
+        return frozenset(self.source_topics) | {topic.name for topic in self.repartition_sources}
+
+    def to_wire(self) -> StreamsSubtopology:
+        """Return the sub-topology as a heartbeat has it."""
+        sources = tuple(sorted(self.source_topics))
+        repartition = sorted(self.repartition_sources, key=lambda topic: topic.name)
+        names = [topic.name for topic in repartition]
+        groups = [_positions(group, sources, names) for group in self.copartition_groups]
+        return StreamsSubtopology(
+            subtopology_id=self.subtopology_id,
+            source_topics=sources,
+            state_changelog_topics=tuple(
+                topic.to_wire() for topic in sorted(self.changelogs, key=lambda topic: topic.name)
+            ),
+            repartition_sink_topics=tuple(sorted(self.repartition_sinks)),
+            repartition_source_topics=tuple(topic.to_wire() for topic in repartition),
+            copartition_groups=tuple(sorted(groups, key=_order_of_group)),
+        )
+
+
+@frozen
+class Topology:
+    """The topology of an application.
+
+    Attributes:
+        subtopologies: Its parts.
+        epoch: Its number. No release of Kafka lets a group change its topology, so this is 0.
+    """
+
+    subtopologies: tuple[Subtopology, ...]
+    epoch: int = 0
+
+    @property
+    def source_topics(self) -> frozenset[str]:
+        """Names of the topics that have to exist before the group assigns tasks."""
+        return frozenset(name for each in self.subtopologies for name in each.source_topics)
+
+    def to_wire(self) -> StreamsGroupHeartbeatTopology:
+        """Return the topology as a heartbeat that joins has it."""
+        # The ids are sorted as text, so "10" comes before "2".
+        ordered = sorted(self.subtopologies, key=lambda each: each.subtopology_id)
+        return StreamsGroupHeartbeatTopology(epoch=self.epoch, subtopologies=tuple(each.to_wire() for each in ordered))
+
+
+def _topic_info(topic: ChangelogTopic | RepartitionTopic, partitions: int) -> StreamsTopicInfo:
+    return StreamsTopicInfo(
+        name=topic.name,
+        partitions=partitions,
+        replication_factor=topic.replication_factor,
+        topic_configs=tuple(KeyValue(key=key, value=value) for key, value in topic.configs),
+    )
+
+
+def _positions(group: frozenset[str], sources: tuple[str, ...], repartition: list[str]) -> CopartitionGroup:
+    return CopartitionGroup(
+        source_topics=tuple(sources.index(name) for name in sources if name in group),
+        repartition_source_topics=tuple(repartition.index(name) for name in repartition if name in group),
+    )
+
+
+def _order_of_group(group: CopartitionGroup) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return group.source_topics, group.repartition_source_topics
