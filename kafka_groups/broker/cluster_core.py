@@ -29,6 +29,7 @@ from kafka_groups.config.broker import (
     check_group_config,
     consumer_group_config,
     share_group_config,
+    streams_group_config,
 )
 from kafka_groups.config.sasl import Password, SaslSettings
 from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
@@ -215,6 +216,7 @@ def cluster_parts(
         internal_topics=internal_topics(settings, metadata),
         share_configs=GroupConfigs(settings, metadata, share_group_config),
         consumer_configs=GroupConfigs(settings, metadata, consumer_group_config),
+        streams_configs=GroupConfigs(settings, metadata, streams_group_config),
         faults=Faults(),
         failures=[],
         security=security,

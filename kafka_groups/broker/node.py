@@ -32,7 +32,7 @@ from kafka_groups.broker.server import BrokerServer
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
 from kafka_groups.protocol.apis import ApiKey
@@ -70,6 +70,7 @@ class ClusterParts:
     internal_topics: Mapping[str, InternalTopic]
     share_configs: GroupConfigs[ShareGroupConfig]
     consumer_configs: GroupConfigs[ConsumerGroupConfig]
+    streams_configs: GroupConfigs[StreamsGroupConfig]
     faults: Faults
     failures: list[BaseException]
     security: BrokerSecurity
@@ -237,6 +238,7 @@ def _coordinators_parts(parts: ClusterParts) -> CoordinatorsParts:
         parts.profile,
         parts.share_configs,
         parts.consumer_configs,
+        parts.streams_configs,
         parts.internal_topics,
         parts.directory,
         parts.history,

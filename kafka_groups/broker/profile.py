@@ -52,6 +52,7 @@ class Profile:
         describes_broker_defaults: Whether the configs of a group say which config of the broker they fall back to.
         first_share_group_epoch: The group epoch after the first member of a share group joined.
         settles_empty_share_groups: Whether the assignment epoch follows when the last member of a share group leaves.
+        has_static_streams_members: Whether members of streams groups may be static and report offsets of tasks.
     """
 
     name: str
@@ -59,11 +60,12 @@ class Profile:
     versions: Mapping[ApiKey, VersionRange]
     features: Mapping[str, Feature]
     lowest_metadata_level: int
-    missing_broker_keys: Mapping[str, int] = field(factory=dict)
+    missing_broker_keys: Mapping[str, Any] = field(factory=dict)
     missing_group_keys: frozenset[str] = frozenset()
     describes_broker_defaults: bool = True
     first_share_group_epoch: int = 2
     settles_empty_share_groups: bool = True
+    has_static_streams_members: bool = True
 
     def __str__(self) -> str:
         return f"Kafka {self.name}"
@@ -215,6 +217,8 @@ _4_4 = Profile(
         WRITE_SHARE_GROUP_STATE=(0, 1),
         DELETE_SHARE_GROUP_STATE=(0, 0),
         READ_SHARE_GROUP_STATE_SUMMARY=(0, 1),
+        STREAMS_GROUP_HEARTBEAT=(0, 1),
+        STREAMS_GROUP_DESCRIBE=(0, 1),
         DESCRIBE_SHARE_GROUP_OFFSETS=(0, 1),
         ALTER_SHARE_GROUP_OFFSETS=(0, 0),
         DELETE_SHARE_GROUP_OFFSETS=(0, 0),
@@ -230,14 +234,26 @@ _4_4 = Profile(
     ),
     lowest_metadata_level=33,
 )
+_NEW_IN_4_4: Mapping[str, Any] = MappingProxyType({
+    "group.streams.assignors": ("sticky",),
+    "group.streams.rack.aware.assignment.tags": (),
+})  # fmt: skip
 _4_3 = evolve(
     _4_4,
     name="4.3",
     release="4.3.1",
-    versions={**_4_4.versions, **_versions(API_VERSIONS=(0, 4), DELETE_GROUPS=(0, 2))},
+    versions={
+        **_4_4.versions,
+        **_versions(
+            API_VERSIONS=(0, 4), DELETE_GROUPS=(0, 2), STREAMS_GROUP_HEARTBEAT=(0, 0), STREAMS_GROUP_DESCRIBE=(0, 0)
+        ),
+    },
     features={**_4_4.features, **_features(metadata_version=(7, 30, 30), share_version=(0, 1, 1))},
     lowest_metadata_level=30,
     settles_empty_share_groups=False,
+    has_static_streams_members=False,
+    missing_broker_keys=_NEW_IN_4_4,
+    missing_group_keys=frozenset({"streams.assignor.name", "streams.rack.aware.assignment.tags"}),
 )
 _4_2 = evolve(
     _4_3,
@@ -246,6 +262,10 @@ _4_2 = evolve(
     features={**_4_3.features, **_features(metadata_version=(7, 29, 29))},
     lowest_metadata_level=23,
     missing_broker_keys={
+        **_NEW_IN_4_4,
+        "group.streams.assignment.interval.ms": 0,
+        "group.streams.min.assignment.interval.ms": 0,
+        "group.streams.max.assignment.interval.ms": 15_000,
         "group.consumer.assignment.interval.ms": 0,
         "group.consumer.min.assignment.interval.ms": 0,
         "group.consumer.max.assignment.interval.ms": 15_000,
@@ -259,6 +279,8 @@ _4_2 = evolve(
     },
     missing_group_keys=frozenset(
         {
+            *_4_3.missing_group_keys,
+            "streams.assignment.interval.ms",
             "consumer.assignment.interval.ms",
             "share.assignment.interval.ms",
             "share.delivery.count.limit",

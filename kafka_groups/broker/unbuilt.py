@@ -53,7 +53,7 @@ def _apis(why: str, **keys: int) -> Iterator[Unbuilt]:
     return (Unbuilt(UnbuiltKind.API, name, why, key=key) for name, key in keys.items())
 
 
-_STREAMS_GROUPS = "Streams groups"
+_TOPOLOGY_DESCRIPTIONS = "Descriptions of the topologies of streams groups (KIP-1331)"
 _TRANSACTIONS = "Transactions"
 _DEAD_LETTERS = "Dead-letter queues (KIP-1191)"
 _SHARE_STATE = "Buffers, threads and replicas of the share coordinator, whose records are in memory"
@@ -64,28 +64,8 @@ _OLD = "Replaced by IncrementalAlterConfigs and SaslHandshake v1, which all curr
 _INNER = "Buffers, threads and delays that the embedded broker has no counterpart of"
 
 UNBUILT: tuple[Unbuilt, ...] = (
-    *_apis(
-        _STREAMS_GROUPS, StreamsGroupHeartbeat=88, StreamsGroupDescribe=89, StreamsGroupTopologyDescriptionUpdate=93
-    ),
-    Unbuilt(UnbuiltKind.FEATURE, "streams.version", _STREAMS_GROUPS, built=0),
-    *_configs(
-        UnbuiltKind.GROUP_CONFIG,
-        _STREAMS_GROUPS,
-        "streams.assignment.interval.ms streams.assignor.name streams.assignor.offload.enable "
-        "streams.heartbeat.interval.ms streams.initial.rebalance.delay.ms streams.num.standby.replicas "
-        "streams.rack.aware.assignment.tags streams.session.timeout.ms",
-    ),
-    *_configs(
-        UnbuiltKind.BROKER_CONFIG,
-        _STREAMS_GROUPS,
-        "group.streams.assignment.interval.ms group.streams.assignors group.streams.heartbeat.interval.ms "
-        "group.streams.initial.rebalance.delay.ms group.streams.max.assignment.interval.ms "
-        "group.streams.max.heartbeat.interval.ms group.streams.max.session.timeout.ms group.streams.max.size "
-        "group.streams.max.standby.replicas group.streams.min.assignment.interval.ms "
-        "group.streams.min.heartbeat.interval.ms group.streams.min.session.timeout.ms "
-        "group.streams.num.standby.replicas group.streams.rack.aware.assignment.tags group.streams.session.timeout.ms "
-        "group.streams.topology.description.plugin.class",
-    ),
+    *_apis(_TOPOLOGY_DESCRIPTIONS, StreamsGroupTopologyDescriptionUpdate=93),
+    *_configs(UnbuiltKind.BROKER_CONFIG, _TOPOLOGY_DESCRIPTIONS, "group.streams.topology.description.plugin.class"),
     *_apis(
         _TRANSACTIONS,
         AddPartitionsToTxn=24,
@@ -151,7 +131,11 @@ UNBUILT: tuple[Unbuilt, ...] = (
         "group.coordinator.cached.buffer.max.bytes group.coordinator.threads "
         "share.fetch.purgatory.purge.interval.requests",
     ),
-    *_configs(UnbuiltKind.GROUP_CONFIG, _INNER, "consumer.assignor.offload.enable share.assignor.offload.enable"),
+    *_configs(
+        UnbuiltKind.GROUP_CONFIG,
+        _INNER,
+        "consumer.assignor.offload.enable share.assignor.offload.enable streams.assignor.offload.enable",
+    ),
 )
 """The table."""
 

@@ -11,17 +11,19 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from kafka_groups.config.consumer_group import ConsumerGroupConfig, ConsumerGroupSettings
+from kafka_groups.config.consumer_group import ConsumerGroupConfig
 from kafka_groups.config.group_limits import LIMITED, check_limits
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.settings import KeyTable, read_keys, setting
 from kafka_groups.config.share_group import ShareGroupConfig, flag, integer, long_integer, milliseconds, short_integer
+from kafka_groups.config.streams_group import StreamsGroupConfig, StreamsGroupSettings
 from kafka_groups.errors import InvalidConfigError
 
 __all__ = [
     "BrokerSettings",
     "ConsumerGroupConfig",
     "ShareGroupConfig",
+    "StreamsGroupConfig",
     "broker_keys",
     "broker_settings",
     "changed_settings",
@@ -29,13 +31,14 @@ __all__ = [
     "consumer_group_config",
     "group_keys",
     "share_group_config",
+    "streams_group_config",
     "validate_broker_config",
     "validate_group_config",
 ]
 
 
 @frozen(kw_only=True)
-class BrokerSettings(ConsumerGroupSettings):
+class BrokerSettings(StreamsGroupSettings):
     """The settings of an embedded broker, with Kafka's defaults; `broker_settings` builds it from dotted names.
 
     Attributes are named like Kafka's keys, with underscores.
@@ -278,6 +281,7 @@ class BrokerSettings(ConsumerGroupSettings):
         """Check the settings against each other."""
         for kind in LIMITED:
             check_limits(kind, self, _BROKER)
+        _check_standby_replicas(self, _BROKER.key("streams_num_standby_replicas"), self.streams_num_standby_replicas)
         if self.max_share_sessions < self.group_max_size:
             raise _BROKER.key("max_share_sessions").problem(
                 self.max_share_sessions,
@@ -288,13 +292,14 @@ class BrokerSettings(ConsumerGroupSettings):
 
 _SHARE_GROUP = KeyTable(ShareGroupConfig, dotted_only=True)
 _CONSUMER_GROUP = KeyTable(ConsumerGroupConfig, dotted_only=True)
+_STREAMS_GROUP = KeyTable(StreamsGroupConfig, dotted_only=True)
 _BROKER = KeyTable(BrokerSettings)
 _BROKER_DOTTED = KeyTable(BrokerSettings, dotted_only=True)
 
 
 def group_keys() -> dict[str, Key]:
     """The keys of groups of all types by dotted name (resource type GROUP)."""
-    return {**_CONSUMER_GROUP.by_name(), **_SHARE_GROUP.by_name()}
+    return {**_CONSUMER_GROUP.by_name(), **_SHARE_GROUP.by_name(), **_STREAMS_GROUP.by_name()}
 
 
 def broker_keys() -> dict[str, Key]:
@@ -338,12 +343,13 @@ def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> N
 def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ShareGroupConfig:
     """The configuration in effect for a share group: its overrides, and the broker's defaults for the rest.
 
-    The overrides may contain keys of a consumer group, because one id has the configs of groups of all types.
+    The overrides may contain keys of other types of groups, because one id has the configs of groups of all types.
 
     Raises:
         InvalidConfigError: A key is unknown, a value does not fit or is outside the broker's bounds.
     """
-    own = {name: value for name, value in overrides.items() if _CONSUMER_GROUP.attribute(name) is None}
+    others = (_CONSUMER_GROUP, _STREAMS_GROUP)
+    own = {name: value for name, value in overrides.items() if all(each.attribute(name) is None for each in others)}
     values = _defaults("share", settings) | _read(_SHARE_GROUP, own, "a group")
     config = ShareGroupConfig(**values)
     check_limits("share", settings, _BROKER, config, _SHARE_GROUP)
@@ -363,6 +369,36 @@ def consumer_group_config(settings: BrokerSettings, overrides: Mapping[str, str]
     return config
 
 
+def streams_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> StreamsGroupConfig:
+    """The configuration in effect for a streams group. Keys of other types of groups are ignored.
+
+    Raises:
+        InvalidConfigError: A value does not fit or is outside the broker's bounds.
+    """
+    own = {name: value for name, value in overrides.items() if _STREAMS_GROUP.attribute(name) is not None}
+    defaults = {
+        **_defaults("streams", settings),
+        "num_standby_replicas": settings.streams_num_standby_replicas,
+        "initial_rebalance_delay_ms": settings.streams_initial_rebalance_delay_ms,
+        "assignor_name": settings.streams_assignors[0],
+        "rack_aware_assignment_tags": settings.streams_rack_aware_assignment_tags,
+    }
+    config = StreamsGroupConfig(**defaults | _read(_STREAMS_GROUP, own, "a group"))
+    check_limits("streams", settings, _BROKER, config, _STREAMS_GROUP)
+    _check_standby_replicas(settings, _STREAMS_GROUP.key("num_standby_replicas"), config.num_standby_replicas)
+    return config
+
+
+def _check_standby_replicas(settings: BrokerSettings, key: Key, count: int) -> None:
+    most = settings.streams_max_standby_replicas
+    if count > most:
+        raise key.problem(
+            count,
+            f"above {most}, the group.streams.max.standby.replicas of the broker",
+            remedy=f"Use 0 to {most}, or change the broker's limit",
+        )
+
+
 def check_group_config(settings: BrokerSettings, values: Mapping[str, str]) -> None:
     """Check the configs of a group.
 
@@ -371,6 +407,7 @@ def check_group_config(settings: BrokerSettings, values: Mapping[str, str]) -> N
     """
     share_group_config(settings, values)
     consumer_group_config(settings, values)
+    streams_group_config(settings, values)
 
 
 def validate_group_config(

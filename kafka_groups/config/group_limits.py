@@ -19,6 +19,7 @@ LIMITED: Mapping[str, tuple[str, ...]] = MappingProxyType({
         "assignment_interval_ms",
     ),
     "consumer": ("session_timeout_ms", "heartbeat_interval_ms", "assignment_interval_ms"),
+    "streams": ("session_timeout_ms", "heartbeat_interval_ms", "assignment_interval_ms"),
 })  # fmt: skip
 """Type of group → attributes of its configs that have a default and limits among the settings of a broker."""
 

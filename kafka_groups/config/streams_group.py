@@ -1,18 +1,21 @@
-"""The configuration of streams groups, under Kafka's names (KIP-1071, KIP-1263, KIP-1357)."""
+"""The configuration of streams groups, under Kafka's names (KIP-1071, KIP-1263): of a group, and of brokers."""
 
 from attrs import frozen
 
+from kafka_groups.config.consumer_group import ConsumerGroupSettings
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.settings import setting
 from kafka_groups.config.share_group import integer, milliseconds
 from kafka_groups.errors import InvalidConfigError
 
-__all__ = ["StreamsGroupConfig"]
+__all__ = ["StreamsGroupConfig", "StreamsGroupSettings"]
+
+_ASSIGNORS = ("sticky",)
 
 
 @frozen(kw_only=True)
 class StreamsGroupConfig:
-    """The effective configuration of a streams group."""
+    """The effective configuration of a streams group. `config.broker.streams_group_config` builds it."""
 
     session_timeout_ms: int = milliseconds(
         "streams.session.timeout.ms",
@@ -43,8 +46,9 @@ class StreamsGroupConfig:
         Key(
             name="streams.assignor.name",
             type=KeyType.STRING,
-            default="",
-            doc="The task assignor of the group. Without it, the group has the first one of the brokers.",
+            default="sticky",
+            choices=_ASSIGNORS,
+            doc="The task assignor of the group. It is used from the next assignment of tasks on.",
             error=InvalidConfigError,
         )
     )
@@ -54,6 +58,79 @@ class StreamsGroupConfig:
             type=KeyType.LIST,
             default=(),
             doc="Client tags that members must have, for assignors that place standby tasks by them.",
+            error=InvalidConfigError,
+        )
+    )
+
+
+@frozen(kw_only=True)
+class StreamsGroupSettings(ConsumerGroupSettings):
+    """The settings of a broker that streams groups fall back to, or that limit them. Those of consumer groups, too."""
+
+    streams_session_timeout_ms: int = milliseconds(
+        "group.streams.session.timeout.ms", 45_000, "Default of streams.session.timeout.ms.", minimum=1
+    )
+    streams_min_session_timeout_ms: int = milliseconds(
+        "group.streams.min.session.timeout.ms", 45_000, "The smallest streams.session.timeout.ms allowed.", minimum=1
+    )
+    streams_max_session_timeout_ms: int = milliseconds(
+        "group.streams.max.session.timeout.ms", 60_000, "The largest streams.session.timeout.ms allowed.", minimum=1
+    )
+    streams_heartbeat_interval_ms: int = milliseconds(
+        "group.streams.heartbeat.interval.ms", 5_000, "Default of streams.heartbeat.interval.ms.", minimum=1
+    )
+    streams_min_heartbeat_interval_ms: int = milliseconds(
+        "group.streams.min.heartbeat.interval.ms",
+        5_000,
+        "The smallest streams.heartbeat.interval.ms allowed.",
+        minimum=1,
+    )
+    streams_max_heartbeat_interval_ms: int = milliseconds(
+        "group.streams.max.heartbeat.interval.ms",
+        15_000,
+        "The largest streams.heartbeat.interval.ms allowed.",
+        minimum=1,
+    )
+    streams_assignment_interval_ms: int = milliseconds(
+        "group.streams.assignment.interval.ms", 1_000, "Default of streams.assignment.interval.ms.", minimum=0
+    )
+    streams_min_assignment_interval_ms: int = milliseconds(
+        "group.streams.min.assignment.interval.ms", 0, "The smallest streams.assignment.interval.ms allowed.", minimum=0
+    )
+    streams_max_assignment_interval_ms: int = milliseconds(
+        "group.streams.max.assignment.interval.ms",
+        15_000,
+        "The largest streams.assignment.interval.ms allowed.",
+        minimum=0,
+    )
+    streams_num_standby_replicas: int = integer(
+        "group.streams.num.standby.replicas", 0, "Default of streams.num.standby.replicas.", minimum=0
+    )
+    streams_max_standby_replicas: int = integer(
+        "group.streams.max.standby.replicas", 2, "The largest streams.num.standby.replicas allowed.", minimum=0
+    )
+    streams_initial_rebalance_delay_ms: int = milliseconds(
+        "group.streams.initial.rebalance.delay.ms", 3_000, "Default of streams.initial.rebalance.delay.ms.", minimum=0
+    )
+    streams_group_max_size: int = integer(
+        "group.streams.max.size", 2_147_483_647, "The maximum number of members in a streams group.", minimum=1
+    )
+    streams_assignors: tuple[str, ...] = setting(
+        Key(
+            name="group.streams.assignors",
+            type=KeyType.LIST,
+            default=_ASSIGNORS,
+            choices=_ASSIGNORS,
+            doc="The task assignors of streams groups. The first one is the default of streams.assignor.name.",
+            error=InvalidConfigError,
+        )
+    )
+    streams_rack_aware_assignment_tags: tuple[str, ...] = setting(
+        Key(
+            name="group.streams.rack.aware.assignment.tags",
+            type=KeyType.LIST,
+            default=(),
+            doc="Default of streams.rack.aware.assignment.tags.",
             error=InvalidConfigError,
         )
     )

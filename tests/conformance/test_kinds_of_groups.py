@@ -25,6 +25,7 @@ _CHANGES = (
     "Delete",
     "ConsumerGroupHeartbeat",
     "ShareGroupHeartbeat",
+    "StreamsGroupHeartbeat",
     "Alter",
 )
 """How the requests begin that change a group unless they are refused."""
@@ -33,7 +34,7 @@ ANSWERS: Table = MappingProxyType({
     "JoinGroup": {
         "NONE": OTHERS,
         "waits": ("classic",),
-        "INCONSISTENT_GROUP_PROTOCOL": ("connect", "share, empty", "share"),
+        "INCONSISTENT_GROUP_PROTOCOL": ("connect", "share, empty", "share", "streams"),
     },
     "SyncGroup": {
         "UNKNOWN_MEMBER_ID": OTHERS,
@@ -49,8 +50,8 @@ ANSWERS: Table = MappingProxyType({
         "UNKNOWN_MEMBER_ID": OTHERS,
     },
     "OffsetCommit, outside": {
-        "NONE": ("missing", "offsets", "classic, empty", "consumer, empty"),
-        "UNKNOWN_MEMBER_ID": ("classic", "connect", "consumer"),
+        "NONE": ("missing", "offsets", "classic, empty", "consumer, empty", "streams, empty"),
+        "UNKNOWN_MEMBER_ID": ("classic", "connect", "consumer", "streams"),
         "GROUP_ID_NOT_FOUND": ("share, empty", "share"),
     },
     "OffsetCommit, member": {
@@ -64,12 +65,12 @@ ANSWERS: Table = MappingProxyType({
     "OffsetFetch, member": {
         "NONE [-1]": OTHERS,
         "NONE [7]": ("offsets", "classic, empty"),
-        "UNKNOWN_MEMBER_ID []": ("consumer, empty", "consumer"),
+        "UNKNOWN_MEMBER_ID []": ("consumer, empty", "consumer", "streams, empty", "streams"),
     },
     "OffsetDelete": {
         "GROUP_ID_NOT_FOUND []": ("missing", "share, empty", "share"),
-        "NONE ['NONE']": ("offsets", "classic, empty", "consumer, empty"),
-        "NONE ['GROUP_SUBSCRIBED_TO_TOPIC']": ("classic", "consumer"),
+        "NONE ['NONE']": ("offsets", "classic, empty", "consumer, empty", "streams, empty"),
+        "NONE ['GROUP_SUBSCRIBED_TO_TOPIC']": ("classic", "consumer", "streams"),
         "NON_EMPTY_GROUP []": ("connect",),
     },
     "DescribeGroups": {
@@ -79,8 +80,8 @@ ANSWERS: Table = MappingProxyType({
     },
     "DeleteGroups": {
         "GROUP_ID_NOT_FOUND": ("missing",),
-        "NONE": ("offsets", "classic, empty", "consumer, empty", "share, empty"),
-        "NON_EMPTY_GROUP": ("classic", "connect", "consumer", "share"),
+        "NONE": ("offsets", "classic, empty", "consumer, empty", "share, empty", "streams, empty"),
+        "NON_EMPTY_GROUP": ("classic", "connect", "consumer", "share", "streams"),
     },
     "ListGroups": {
         "": ("missing",),
@@ -92,10 +93,12 @@ ANSWERS: Table = MappingProxyType({
         "consumer, consumer, with members": ("consumer",),
         "share, share, empty": ("share, empty",),
         "share, share, with members": ("share",),
+        "streams, streams, empty": ("streams, empty",),
+        "streams, streams, with members": ("streams",),
     },
     "ConsumerGroupHeartbeat, joins": {
         "NONE": OTHERS,
-        "GROUP_ID_NOT_FOUND": ("connect", "share, empty", "share"),
+        "GROUP_ID_NOT_FOUND": ("connect", "share, empty", "share", "streams, empty", "streams"),
     },
     "ConsumerGroupHeartbeat": {
         "GROUP_ID_NOT_FOUND": OTHERS,
@@ -109,6 +112,23 @@ ANSWERS: Table = MappingProxyType({
         "GROUP_ID_NOT_FOUND ": OTHERS,
         "NONE Empty": ("consumer, empty",),
         "NONE Stable": ("consumer",),
+    },
+    "StreamsGroupHeartbeat, joins": {
+        "NONE": ("missing", "offsets", "classic, empty", "streams, empty", "streams"),
+        "GROUP_ID_NOT_FOUND": OTHERS,
+    },
+    "StreamsGroupHeartbeat": {
+        "GROUP_ID_NOT_FOUND": OTHERS,
+        "UNKNOWN_MEMBER_ID": ("streams, empty", "streams"),
+    },
+    "StreamsGroupHeartbeat, leaves": {
+        "GROUP_ID_NOT_FOUND": OTHERS,
+        "UNKNOWN_MEMBER_ID": ("streams, empty", "streams"),
+    },
+    "StreamsGroupDescribe": {
+        "GROUP_ID_NOT_FOUND ": OTHERS,
+        "NONE empty": ("streams, empty",),
+        "NONE with members": ("streams",),
     },
     "ShareGroupHeartbeat, joins": {
         "NONE": ("missing", "share, empty", "share"),
@@ -145,7 +165,9 @@ ANSWERS: Table = MappingProxyType({
 
 BECOMES: Table = MappingProxyType({
     "JoinGroup": {
-        "classic, consumer, with members": ("missing", "offsets", "classic, empty", "consumer, empty"),
+        "classic, consumer, with members": (
+            "missing", "offsets", "classic, empty", "consumer, empty", "streams, empty",
+        ),
     },
     "LeaveGroup, instance": {
         "classic, consumer, empty": ("classic",),
@@ -156,10 +178,13 @@ BECOMES: Table = MappingProxyType({
         "classic, , empty": ("missing",),
     },
     "DeleteGroups": {
-        "": ("offsets", "classic, empty", "consumer, empty", "share, empty"),
+        "": ("offsets", "classic, empty", "consumer, empty", "share, empty", "streams, empty"),
     },
     "ConsumerGroupHeartbeat, joins": {
         "consumer, consumer, with members": ("missing", "offsets", "classic, empty", "classic", "consumer, empty"),
+    },
+    "StreamsGroupHeartbeat, joins": {
+        "streams, streams, with members": ("missing", "offsets", "classic, empty", "streams, empty"),
     },
     "ShareGroupHeartbeat, joins": {
         "share, share, with members": ("missing", "share, empty"),

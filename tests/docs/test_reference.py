@@ -71,8 +71,10 @@ def test_keys_of_later_releases_say_since_when_they_are_there(hook: ModuleType) 
     made = page(hook, "configuration.md")
     facts = dict(re.findall(r"^#### `(\S+)` .*\n\n.*\n\n(.*)$", made, re.MULTILINE))
     since = {name: text.rpartition("**Since:** ")[2] for name, text in facts.items() if "**Since:**" in text}
-    later = {**PROFILES["4.2"].missing_broker_keys, **dict.fromkeys(PROFILES["4.2"].missing_group_keys)}
-    assert since == dict.fromkeys(later, "Kafka 4.3")
+    of_4_3, of_4_4 = (
+        {*PROFILES[name].missing_broker_keys, *PROFILES[name].missing_group_keys} for name in ("4.2", "4.3")
+    )
+    assert since == dict.fromkeys(of_4_3, "Kafka 4.3") | dict.fromkeys(of_4_4, "Kafka 4.4")
 
 
 def test_every_key_can_be_linked_to(hook: ModuleType) -> None:

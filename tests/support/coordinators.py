@@ -14,6 +14,7 @@ from kafka_groups.broker.runtime.directory import CoordinatorDirectory
 from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, broker_settings
+from kafka_groups.config.streams_group import StreamsGroupConfig
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.session import Access
@@ -75,6 +76,7 @@ class Cluster:
             DEFAULT_PROFILE,
             lambda _group_id: ShareGroupConfig(assignment_interval_ms=0),
             lambda _group_id: ConsumerGroupConfig(assignment_interval_ms=0),
+            lambda _group_id: StreamsGroupConfig(assignment_interval_ms=0),
             internal_topics(settings or broker_settings(), metadata),
             CoordinatorDirectory(),
             DeliveryHistory(),

@@ -43,10 +43,13 @@ from kafka_groups.protocol.messages.offset_fetch import (
 )
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kafka_groups.types import member_id_of
 from tests.support.classic_member import ClassicMember, subscription
 from tests.support.cluster_client import Topic
 from tests.support.raw_client import RawClient
+from tests.support.streams_topologies import sent, subtopology
 from tests.support.targets import Target
 
 __all__ = ["KINDS", "REQUESTS", "Subject", "listed"]
@@ -152,6 +155,16 @@ async def _empty_share(subject: Subject) -> None:
     await member.leave()
 
 
+async def _streams(subject: Subject) -> None:
+    assert (await _ask(subject, _streams_join(subject, _MEMBER, INSTANCE))).error_code.name == "NONE"
+
+
+async def _empty_streams(subject: Subject) -> None:
+    await _streams(subject)
+    leave = StreamsGroupHeartbeatRequest(group_id=subject.group_id, member_id=_MEMBER, member_epoch=LEAVE_GROUP_EPOCH)
+    assert (await _ask(subject, leave)).error_code.name == "NONE"
+
+
 KINDS: Mapping[str, Callable[[Subject], Awaitable[None]]] = MappingProxyType({
     "missing": _missing,
     "offsets": _committed,
@@ -162,6 +175,8 @@ KINDS: Mapping[str, Callable[[Subject], Awaitable[None]]] = MappingProxyType({
     "consumer": _consumer,
     "share, empty": _empty_share,
     "share": _share,
+    "streams, empty": _empty_streams,
+    "streams": _streams,
 })  # fmt: skip
 """How each kind of group is made.
 
@@ -294,6 +309,41 @@ async def _consumer_describe(subject: Subject) -> str:
     return f"{group.error_code.name} {group.group_state}"
 
 
+def _streams_join(subject: Subject, member_id: str, instance: str | None = None) -> StreamsGroupHeartbeatRequest:
+    return StreamsGroupHeartbeatRequest(
+        group_id=subject.group_id,
+        member_id=member_id,
+        member_epoch=JOIN_GROUP_EPOCH,
+        instance_id=instance,
+        rebalance_timeout_ms=_REBALANCE_MS,
+        topology=sent(subtopology("0", sources=(subject.topic.name,))),
+        active_tasks=(),
+        standby_tasks=(),
+        warmup_tasks=(),
+        process_id="process",
+        client_tags=(),
+    )
+
+
+async def _streams_heartbeat_joins(subject: Subject) -> str:
+    return str((await _ask(subject, _streams_join(subject, _NEWCOMER))).error_code.name)
+
+
+async def _streams_heartbeat(subject: Subject, epoch: int = 1) -> str:
+    request = StreamsGroupHeartbeatRequest(group_id=subject.group_id, member_id=_NEWCOMER, member_epoch=epoch)
+    return str((await _ask(subject, request)).error_code.name)
+
+
+async def _streams_heartbeat_leaves(subject: Subject) -> str:
+    return await _streams_heartbeat(subject, LEAVE_GROUP_EPOCH)
+
+
+async def _streams_describe(subject: Subject) -> str:
+    request = StreamsGroupDescribeRequest(group_ids=(subject.group_id,), include_authorized_operations=False)
+    [group] = (await _ask(subject, request)).groups
+    return f"{group.error_code.name} {group.group_state and _members(group.group_state)}"
+
+
 async def _share_heartbeat(subject: Subject, epoch: int = 1) -> str:
     request = ShareGroupHeartbeatRequest(group_id=subject.group_id, member_id=_NEWCOMER, member_epoch=epoch)
     return str((await _ask(subject, request)).error_code.name)
@@ -354,6 +404,10 @@ REQUESTS: Mapping[str, Callable[[Subject], Awaitable[str]]] = MappingProxyType({
     "ConsumerGroupHeartbeat": _consumer_heartbeat,
     "ConsumerGroupHeartbeat, leaves": _consumer_heartbeat_leaves,
     "ConsumerGroupDescribe": _consumer_describe,
+    "StreamsGroupHeartbeat, joins": _streams_heartbeat_joins,
+    "StreamsGroupHeartbeat": _streams_heartbeat,
+    "StreamsGroupHeartbeat, leaves": _streams_heartbeat_leaves,
+    "StreamsGroupDescribe": _streams_describe,
     "ShareGroupHeartbeat, joins": _share_heartbeat_joins,
     "ShareGroupHeartbeat": _share_heartbeat,
     "ShareGroupHeartbeat, leaves": _share_heartbeat_leaves,

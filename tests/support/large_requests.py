@@ -193,6 +193,8 @@ def _group_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:
     )
     consumers: Any = CASES[ApiKey.CONSUMER_GROUP_DESCRIBE].request(place)
     yield "ConsumerGroupDescribe", evolve(consumers, group_ids=consumers.group_ids * items)
+    streams: Any = CASES[ApiKey.STREAMS_GROUP_DESCRIBE].request(place)
+    yield "StreamsGroupDescribe", evolve(streams, group_ids=streams.group_ids * items)
     yield "DeleteGroups", DeleteGroupsRequest(groups_names=tuple(names))
     offsets: Any = CASES[ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS].request(place)
     yield "DescribeShareGroupOffsets, one partition", _described_offsets(offsets, (0,) * items)

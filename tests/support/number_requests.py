@@ -123,6 +123,19 @@ from kafka_groups.protocol.messages.share_fetch import ShareFetchPartition, Shar
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.streams_group import (
+    CopartitionGroup,
+    KeyValue,
+    StreamsSubtopology,
+    StreamsTopicInfo,
+    TaskOffset,
+    UserEndpoint,
+)
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatTopology,
+)
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from kafka_groups.protocol.messages.update_features import UPGRADE, FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_groups.protocol.messages.write_share_group_state import (
@@ -307,6 +320,25 @@ def _consumer_heartbeat(place: Place) -> ConsumerGroupHeartbeatRequest:
     )  # fmt: skip
 
 
+def _streams_heartbeat(place: Place) -> StreamsGroupHeartbeatRequest:
+    part = StreamsSubtopology(
+        subtopology_id="0",
+        source_topics=(place.topic,),
+        state_changelog_topics=(StreamsTopicInfo(name=f"{place.group_id}-changelog", topic_configs=(_A_CONFIG,)),),
+        copartition_groups=(CopartitionGroup(source_topics=(0,)),),
+    )
+    return StreamsGroupHeartbeatRequest(
+        group_id=f"{place.group_id}-streams", member_id="new", member_epoch=0, rebalance_timeout_ms=1_000,
+        topology=StreamsGroupHeartbeatTopology(epoch=0, subtopologies=(part,)), active_tasks=(), standby_tasks=(),
+        warmup_tasks=(), process_id="process", user_endpoint=UserEndpoint(host="host", port=1),
+        client_tags=(_A_CONFIG,), task_offsets=(TaskOffset(subtopology_id="0", partition=0, offset=0),),
+        task_end_offsets=(TaskOffset(subtopology_id="0", partition=0, offset=0),),
+    )  # fmt: skip
+
+
+_A_CONFIG = KeyValue(key="cleanup.policy", value="compact")
+
+
 def _alter_offsets(place: Place) -> AlterShareGroupOffsetsRequest:
     partition = AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)
     topic = AlterShareGroupOffsetsRequestTopic(topic_name=place.topic, partitions=(partition,))
@@ -392,6 +424,13 @@ CASES: dict[ApiKey, Case] = {
             group_ids=(f"{place.group_id}-consumers",), include_authorized_operations=True
         ),
         lambda place: (_consumer_heartbeat(place),),
+    ),
+    ApiKey.STREAMS_GROUP_HEARTBEAT: Case(_streams_heartbeat),
+    ApiKey.STREAMS_GROUP_DESCRIBE: Case(
+        lambda place: StreamsGroupDescribeRequest(
+            group_ids=(f"{place.group_id}-streams",), include_authorized_operations=True
+        ),
+        lambda place: (_streams_heartbeat(place),),
     ),
     ApiKey.SHARE_GROUP_HEARTBEAT: Case(_heartbeat),
     ApiKey.SHARE_GROUP_DESCRIBE: Case(

@@ -7,16 +7,15 @@ from kafka_groups.assignment.sticky.numbering import NumberedMembers
 
 __all__ = ["Loads"]
 
-_MEAN_BITS = 64
-_FRACTION_BITS = 32
+_Standing = tuple[int, float, int]
+"""A process: the tasks of its least loaded member, its tasks per member, and its number."""
 
 
 class Loads:
     """Counts tasks, and finds the least loaded member of all processes or of one.
 
     Ties go to the process with the fewest tasks per member. Each change adds an entry to two heaps. Entries that are no
-    longer true are dropped when they reach the top. Each entry is one number, because Python's garbage collector would
-    look at tuples: of a member, its number of tasks and its own number; of a process, its standing.
+    longer true are dropped when they reach the top.
 
     Args:
         members: The members of the group. They begin without tasks.
@@ -27,8 +26,8 @@ class Loads:
         self._process_of = members.process_of
         self._sizes = [len(numbers) for numbers in members.of_process]
         self._sums = [0] * len(self._sizes)
-        self._members = [list(numbers) for numbers in members.of_process]
-        self._standings = list(range(len(self._sizes)))
+        self._members = [[(0, member) for member in numbers] for numbers in members.of_process]
+        self._standings = [(0, 0.0, process) for process in range(len(self._sizes))]
         self._processes = list(self._standings)
         self._queued = set(self._standings)
 
@@ -37,26 +36,27 @@ class Loads:
         process = self._process_of[member]
         self.counts[member] += by
         self._sums[process] += by
-        heappush(self._members[process], self.counts[member] * len(self.counts) + member)
-        standing = self._standings[process] = self._standing(process)
+        heappush(self._members[process], (self.counts[member], member))
+        fewest = self.counts[self.least_in(process)]
+        standing = self._standings[process] = (fewest, self._sums[process] / self._sizes[process], process)
         if standing not in self._queued:  # or many equal entries would have to be passed over again and again
             self._queued.add(standing)
             heappush(self._processes, standing)
 
     def least(self) -> int:
         """Return the least loaded member."""
-        queue, processes = self._processes, len(self._sizes)
-        while queue[0] != self._standings[queue[0] % processes]:
+        queue = self._processes
+        while queue[0] != self._standings[queue[0][2]]:
             self._queued.remove(heappop(queue))
-        return self.least_in(queue[0] % processes)
+        return self.least_in(queue[0][2])
 
     def least_outside(self, barred: Container[int]) -> int | None:
         """Return the least loaded member that is not in a barred process, or None if all processes are barred."""
-        passed: list[int] = []
+        passed: list[_Standing] = []
         queue, found = self._processes, None
         while queue and found is None:
             standing = heappop(queue)
-            process = standing % len(self._sizes)
+            process = standing[2]
             if standing != self._standings[process]:
                 self._queued.remove(standing)
                 continue
@@ -69,15 +69,7 @@ class Loads:
 
     def least_in(self, process: int) -> int:
         """Return the least loaded member of a process."""
-        queue, members = self._members[process], len(self.counts)
-        while True:
-            count, member = divmod(queue[0], members)
-            if self.counts[member] == count:
-                return member
+        queue = self._members[process]
+        while queue[0][0] != self.counts[queue[0][1]]:
             heappop(queue)
-
-    def _standing(self, process: int) -> int:
-        """Return a number that compares as the tasks of the least loaded member, tasks per member, and the process."""
-        fewest = self.counts[self.least_in(process)]
-        mean = (self._sums[process] << _FRACTION_BITS) // self._sizes[process]
-        return ((fewest << _MEAN_BITS) + mean) * len(self._sizes) + process
+        return queue[0][1]

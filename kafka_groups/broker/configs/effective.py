@@ -17,6 +17,7 @@ ALL_BROKERS = ""
 DYNAMIC_BROKER_KEYS = frozenset({
     "group.consumer.assignment.interval.ms",
     "group.share.assignment.interval.ms",
+    "group.streams.assignment.interval.ms",
     "message.max.bytes",
     "producer.id.expiration.ms",
 })  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS, BrokerConfigs
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
 from kafka_groups.config.client_metrics import ClientMetricsConfig
 from kafka_groups.config.keys import Key
 from kafka_groups.config.settings import KeyTable
@@ -109,7 +109,7 @@ def group_entries(configs: BrokerConfigs, group_id: str) -> list[ConfigEntry]:
     overrides = configs.dynamic.overrides(GROUP_RESOURCE, group_id)
     known = [
         entry
-        for config_class in (ConsumerGroupConfig, ShareGroupConfig)
+        for config_class in (ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig)
         for entry in _resource_entries(configs, config_class, overrides, GROUP_CONFIG, _broker_name_of_group_key)
         if configs.profile.has_group_key(entry.name)
     ]
@@ -158,8 +158,11 @@ def _shown(key: Key, value: str) -> str | None:
         return value
 
 
+_ASSIGNOR, _ASSIGNORS = "streams.assignor.name", "group.streams.assignors"
+
+
 def _broker_name_of_group_key(name: str) -> str:
-    broker_name = f"group.{name}"
+    broker_name = _ASSIGNORS if name == _ASSIGNOR else f"group.{name}"
     return name if _BROKER_KEYS.attribute(broker_name) is None else broker_name
 
 

@@ -3,9 +3,15 @@
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import UnsupportedVersionError
 
-__all__ = ["check_consumer_groups_enabled", "check_coordinator", "check_share_groups_enabled"]
+__all__ = [
+    "check_consumer_groups_enabled",
+    "check_coordinator",
+    "check_share_groups_enabled",
+    "check_streams_groups_enabled",
+]
 
 _CONSUMER_FEATURE, _CONSUMER_PROTOCOL = "group.version", "consumer"
+_STREAMS_FEATURE, _STREAMS_PROTOCOL = "streams.version", "streams"
 
 
 def check_coordinator(services: BrokerServices, group_id: str) -> None:
@@ -34,6 +40,19 @@ def check_consumer_groups_enabled(services: BrokerServices) -> None:
     Raises:
         UnsupportedVersionError: The feature group.version is at level 0, or the broker does not allow the protocol.
     """
-    is_allowed = _CONSUMER_PROTOCOL in services.settings.rebalance_protocols
-    if not is_allowed or services.metadata.features.get(_CONSUMER_FEATURE, 0) < 1:
+    if not _are_enabled(services, _CONSUMER_FEATURE, _CONSUMER_PROTOCOL):
         raise UnsupportedVersionError("Consumer groups are disabled.")
+
+
+def check_streams_groups_enabled(services: BrokerServices) -> None:
+    """Raise an error if streams groups are disabled.
+
+    Raises:
+        UnsupportedVersionError: The feature streams.version is at level 0, or the broker does not allow the protocol.
+    """
+    if not _are_enabled(services, _STREAMS_FEATURE, _STREAMS_PROTOCOL):
+        raise UnsupportedVersionError("Streams groups are disabled.")
+
+
+def _are_enabled(services: BrokerServices, feature: str, protocol: str) -> bool:
+    return protocol in services.settings.rebalance_protocols and services.metadata.features.get(feature, 0) > 0

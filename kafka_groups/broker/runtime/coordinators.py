@@ -13,6 +13,7 @@ from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.effects import ShareStateEffect
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
+from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.result import Effect
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
@@ -26,12 +27,13 @@ from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, 
 from kafka_groups.broker.runtime.directory import CoordinatorDirectory
 from kafka_groups.broker.runtime.effects import ShareStateEffects
 from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
+from kafka_groups.broker.runtime.internal_topics import InternalTopicCreation
 from kafka_groups.broker.runtime.led_shard import ShardAddress
 from kafka_groups.broker.runtime.peers import PeerNetwork, Peers
 from kafka_groups.broker.runtime.persister import Later, SharePersister
 from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
 from kafka_groups.errors import BrokerError
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
@@ -50,6 +52,7 @@ class CoordinatorsParts:
     profile: Profile
     share_configs: Callable[[str], ShareGroupConfig]
     consumer_configs: Callable[[str], ConsumerGroupConfig]
+    streams_configs: Callable[[str], StreamsGroupConfig]
     internal_topics: Mapping[str, InternalTopic]
     directory: CoordinatorDirectory
     history: DeliveryHistory
@@ -98,8 +101,9 @@ class Coordinators:
             node_id, parts.internal_topics[SHARE_STATE_TOPIC], self.share, self.peers, parts.history, later
         )
         self._effects = ShareStateEffects(self.persister, self._settle)
+        self._topics = InternalTopicCreation(parts.metadata, parts.settings, clock, self._soon)
         group_runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(node_id, self._group_parts(parts))
-        self.groups = GroupCoordinator(group_runtime, parts.metadata, clock)
+        self.groups = GroupCoordinator(group_runtime, parts.metadata, clock, self._topics)
 
     def __repr__(self) -> str:
         return f"<Coordinators of broker {self._node_id}: {self.groups!r}, {self.share!r}>"
@@ -140,6 +144,12 @@ class Coordinators:
             address.index, lambda shard: shard.share.share_state_settled(effect, error), _ignore, epoch=address.epoch
         )
 
+    def _perform(self, effect: Effect, address: ShardAddress) -> None:
+        if isinstance(effect, CreateInternalTopics):
+            self._topics.perform(effect)
+        else:
+            self._effects.perform(effect, address)
+
     def _soon(self, call: Callable[[], None]) -> None:
         self._later(self._logs.storage.next_slice_ms(), call)
 
@@ -173,12 +183,12 @@ class Coordinators:
         codec = StoredGroupRecords()
         rng = parts.new_rng(self._node_id)
         sources = ClassicSources(count(1).__next__, partial(random_uuid, rng), parts.clock.wall_ms)
-        configs = GroupConfigSources(parts.share_configs, parts.consumer_configs)
+        configs = GroupConfigSources(parts.share_configs, parts.consumer_configs, parts.streams_configs)
         return RuntimeParts(
             topic=GROUP_TOPIC,
             open_log=lambda topic_id, index: parts.logs.internal(topic_id, index, codec),
             new_shard=lambda: GroupShard(parts.metadata, configs, parts.settings, sources, parts.profile),
-            perform=self._effects.perform,
+            perform=self._perform,
             clock=parts.clock,
             max_batch_bytes=self._max_batch_bytes(GROUP_TOPIC),
             grown=self._grown,

@@ -14,10 +14,13 @@ from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.members import validate
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
+from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
+from kafka_groups.broker.coordinators.groups.streams.responses import with_creation_failures
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
 from kafka_groups.broker.runtime.group_figures import GroupFigures
+from kafka_groups.broker.runtime.internal_topics import InternalTopicCreation
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import Clock
@@ -34,6 +37,11 @@ from kafka_groups.protocol.messages.share_group_describe import DescribedGroup
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
+)
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
 )
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_groups.types import TopicPartition
@@ -54,17 +62,25 @@ class GroupCoordinator:
         runtime: Has the shards.
         topics: The topics of the cluster.
         clock: The clock of the broker.
+        internal_topics: Creates the internal topics of streams groups.
 
     Attributes:
         runtime: Has the shards.
         figures: What was done so far.
     """
 
-    def __init__(self, runtime: CoordinatorRuntime[GroupShard], topics: TopicsImage, clock: Clock) -> None:
+    def __init__(
+        self,
+        runtime: CoordinatorRuntime[GroupShard],
+        topics: TopicsImage,
+        clock: Clock,
+        internal_topics: InternalTopicCreation,
+    ) -> None:
         self.runtime = runtime
         self.figures = GroupFigures()
         self._topics = topics
         self._clock = clock
+        self._internal_topics = internal_topics
 
     def __repr__(self) -> str:
         return f"<GroupCoordinator on {self.runtime!r}>"
@@ -119,6 +135,38 @@ class GroupCoordinator:
             GroupIdNotFoundError: The group does not exist, or is of another type.
         """
         return await self._run(group_id, lambda shard: shard.describe_consumer(group_id))
+
+    async def streams_heartbeat(
+        self, request: StreamsGroupHeartbeatRequest, client: MemberClient, version: int
+    ) -> StreamsGroupHeartbeatResponse:
+        """Handle a heartbeat of a streams group: a member joins, stays or leaves.
+
+        Internal topics that are missing are created after the response is made. If that has failed before, the response
+        says why.
+
+        Raises:
+            BrokerError: As for `GroupShard.streams_heartbeat`.
+        """
+        now_ms = self._clock.now_ms()
+        wanted: list[str] = []
+
+        def beat(shard: GroupShard) -> Result[StreamsGroupHeartbeatResponse, GroupRecord]:
+            result = shard.streams_heartbeat(request, client, version, now_ms)
+            creations = (effect for effect in result.effects if isinstance(effect, CreateInternalTopics))
+            wanted.extend(info.name for effect in creations for info in effect.topics)
+            return result
+
+        note = self.figures.heard if request.member_epoch >= 0 else None
+        response = await self._run(request.group_id, beat, note)
+        return with_creation_failures(response, self._internal_topics.failures_of(wanted))
+
+    async def describe_streams(self, group_id: str) -> StreamsGroupDescribeResponseGroup:
+        """Return a group as StreamsGroupDescribe shows it.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist, or is of another type.
+        """
+        return await self._run(group_id, lambda shard: shard.describe_streams(group_id))
 
     async def initialized_partitions(self, group_id: str) -> Mapping[UUID, frozenset[int]]:
         """Return the share-partitions of a group that have state, by topic id. Empty if the group does not exist."""

@@ -5,6 +5,7 @@ from attrs import define
 from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupMetadata
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupMetadata
 from kafka_groups.broker.coordinators.result import Result
 
 __all__ = ["GroupFigures"]
@@ -21,6 +22,7 @@ class GroupFigures:
         consumer_rebalances: Heartbeats of consumer groups that began a new epoch of the group. As in Kafka, those of
             members that leave do not count.
         share_rebalances: The same of share groups.
+        streams_rebalances: The same of streams groups.
     """
 
     offset_commits: int = 0
@@ -28,12 +30,14 @@ class GroupFigures:
     classic_rebalances: int = 0
     consumer_rebalances: int = 0
     share_rebalances: int = 0
+    streams_rebalances: int = 0
 
     def heard(self, result: Result[object, GroupRecord]) -> None:
         """Note a heartbeat of a member that stays."""
         for record in result.records:
             self.share_rebalances += isinstance(record, ShareGroupMetadata)
             self.consumer_rebalances += isinstance(record, ConsumerGroupMetadata)
+            self.streams_rebalances += isinstance(record, StreamsGroupMetadata)
 
     def synced(self, result: Result[object, GroupRecord]) -> None:
         """Note a SyncGroup request. It has records if it is the leader's."""

@@ -99,7 +99,7 @@ def test_the_numbers_of_all_requests_are_found() -> None:
     assert {api for api in HANDLERS if not found[api]} == {
         ApiKey.METADATA, ApiKey.LIST_GROUPS, ApiKey.DELETE_GROUPS,
         ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
-        ApiKey.SHARE_GROUP_DESCRIBE, ApiKey.CONSUMER_GROUP_DESCRIBE,
+        ApiKey.SHARE_GROUP_DESCRIBE, ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.STREAMS_GROUP_DESCRIBE,
         ApiKey.DELETE_SHARE_GROUP_OFFSETS, ApiKey.LEAVE_GROUP, ApiKey.DESCRIBE_GROUPS,
     }  # fmt: skip
     create = with_all_numbers_huge(CASES[ApiKey.CREATE_TOPICS].request(Place("t", UUID(int=1), "g", "ann", BATCH)))

@@ -20,6 +20,7 @@ from tests.support.golden_consumer_groups import FILE as CONSUMER_GROUPS
 from tests.support.golden_group_migration import FILE as GROUP_MIGRATION
 from tests.support.golden_records import FILE as RECORDS
 from tests.support.golden_state import NEWEST, OLDEST, STATE_MEANINGS, STATE_RESPONSES
+from tests.support.golden_streams_groups import FILE as STREAMS_GROUPS
 from tests.support.group_messages import FILE as GROUP_MESSAGES
 from tests.support.profile_capture import DIRECTORY as PROFILES
 
@@ -61,6 +62,7 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         RECORDS,
         CONSUMER_GROUPS,
         GROUP_MIGRATION,
+        STREAMS_GROUPS,
         COORDINATOR_KEYS,
         GROUP_MESSAGES,
         *(frame.path for frame in FRAMES),

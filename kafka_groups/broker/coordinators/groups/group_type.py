@@ -13,6 +13,7 @@ class GroupType(enum.StrEnum):
     CLASSIC = "classic"
     CONSUMER = "consumer"
     SHARE = "share"
+    STREAMS = "streams"
 
 
 @frozen

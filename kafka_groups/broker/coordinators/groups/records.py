@@ -4,7 +4,8 @@ from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroup
 from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
 from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
 
 __all__ = ["GroupRecord"]
 
-GroupRecord = ShareGroupRecord | ConsumerGroupRecord | OffsetCommitted | ClassicGroupMetadata
+GroupRecord = ShareGroupRecord | ConsumerGroupRecord | StreamsGroupRecord | OffsetCommitted | ClassicGroupMetadata

@@ -4,11 +4,14 @@ from collections.abc import Callable
 
 from attrs import frozen
 
+from kafka_groups.assignment import TaskAssignors
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
+from kafka_groups.broker.profile import Profile
+from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
 
-__all__ = ["GroupConfigSources", "classic_settings", "consumer_rules"]
+__all__ = ["GroupConfigSources", "classic_settings", "consumer_rules", "streams_rules"]
 
 
 @frozen
@@ -17,6 +20,7 @@ class GroupConfigSources:
 
     share: Callable[[str], ShareGroupConfig]
     consumer: Callable[[str], ConsumerGroupConfig]
+    streams: Callable[[str], StreamsGroupConfig]
 
 
 def consumer_rules(configs: GroupConfigSources, settings: BrokerSettings) -> ConsumerRules:
@@ -27,6 +31,19 @@ def consumer_rules(configs: GroupConfigSources, settings: BrokerSettings) -> Con
         settings.consumer_assignors,
         settings.consumer_migration_policy,
         settings.classic_group_max_size,
+    )
+
+
+def streams_rules(
+    configs: GroupConfigSources, settings: BrokerSettings, wall_ms: Callable[[], int], profile: Profile
+) -> StreamsRules:
+    """Return the settings of streams groups."""
+    return StreamsRules(
+        configs.streams,
+        wall_ms,
+        settings.streams_group_max_size,
+        TaskAssignors.of(settings.streams_assignors),
+        is_4_4=profile.has_static_streams_members,
     )
 
 

@@ -6,8 +6,9 @@ when the coordinator moves, such as session deadlines.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 
+from kafka_groups.broker.coordinators.groups.by_type import GroupsByType
 from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
@@ -24,15 +25,22 @@ from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOff
 from kafka_groups.broker.coordinators.groups.offsets.retention import Expired, OffsetRetention, RetentionPolicy
 from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
-from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources, classic_settings, consumer_rules
+from kafka_groups.broker.coordinators.groups.settings import (
+    GroupConfigSources,
+    classic_settings,
+    consumer_rules,
+    streams_rules,
+)
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
+from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.shard import LogUpkeep, NoTransactions
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.broker import BrokerSettings
-from kafka_groups.errors import GroupIdNotFoundError, GroupSubscribedToTopicError, IllegalGenerationError
+from kafka_groups.errors import GroupSubscribedToTopicError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
@@ -44,14 +52,20 @@ from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRespons
 from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    JOIN_GROUP_EPOCH as JOIN_STREAMS_EPOCH,
+)
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupShard"]
 
 _MINUTE_MS = 60_000
-_GROUP_ID_NOT_FOUND_SINCE = 9
-"""Version of OffsetCommit from which a group that does not exist has an error of its own."""
 _GROUPS_AT_ONCE = _TOPICS_AT_ONCE = 200
 """How many groups begin together after loading, and how many topics are looked for."""
 
@@ -69,6 +83,7 @@ class GroupShard(NoTransactions):
     Attributes:
         share: The share groups.
         consumer: The consumer groups.
+        streams: The streams groups.
         classic: The classic groups. A commit of offsets from outside of any group makes one.
         offsets: The committed offsets.
     """
@@ -85,34 +100,28 @@ class GroupShard(NoTransactions):
         self.share = ShareGroups(topics, configs.share, settings.group_max_size, profile, sources.new_token)
         rules = consumer_rules(configs, settings)
         self.consumer = ConsumerGroups(topics, rules, ConsumerSources(sources.new_id, sources.wall_ms))
+        self.streams = StreamsGroups(topics, streams_rules(configs, settings, sources.wall_ms, profile))
         self.classic = ClassicGroups(classic_settings(settings), sources)
+        self._by_type = GroupsByType(self.share, self.consumer, self.streams, self.classic)
         members = ClassicConsumers(self.consumer, topics, rules)
         self._migration = GroupMigration(self.classic, self.consumer, members, rules, topics)
         self.offsets = CommittedOffsets()
         policy = RetentionPolicy(
             settings.offsets_retention_minutes * _MINUTE_MS, settings.offsets_retention_check_interval_ms
         )
-        self._retention = OffsetRetention(self.offsets, policy, self._expiry_base)
+        self._retention = OffsetRetention(self.offsets, policy, self._by_type.expiry_base)
 
     def __repr__(self) -> str:
-        return f"<GroupShard: {self.share!r}, {self.consumer!r}, {self.classic!r}, {self.offsets!r}>"
+        parts = (self.share, self.consumer, self.streams, self.classic, self.offsets)
+        return f"<GroupShard: {', '.join(map(repr, parts))}>"
 
     def type_of(self, group_id: str) -> GroupType | None:
         """Return the type of a group, or None if it does not exist."""
-        if group_id in self.share.groups:
-            return GroupType.SHARE
-        if group_id in self.consumer.groups:
-            return GroupType.CONSUMER
-        return GroupType.CLASSIC if group_id in self.classic.groups else None
+        return self._by_type.type_of(group_id)
 
     def listed(self) -> Iterator[GroupListing]:
         """Return what ListGroups shows of the groups."""
-        for group in self.share.groups.values():
-            yield GroupListing(group.group_id, GroupType.SHARE, GroupType.SHARE, group.state)
-        for consumers in self.consumer.groups.values():
-            yield GroupListing(consumers.group_id, GroupType.CONSUMER, GroupType.CONSUMER, consumers.state)
-        for classic in self.classic.groups.values():
-            yield GroupListing(classic.group_id, GroupType.CLASSIC, classic.protocol_type or "", classic.state)
+        return self._by_type.listed()
 
     # --------------------------------------------------------------------------------------- hard state
 
@@ -124,8 +133,8 @@ class GroupShard(NoTransactions):
             self._replay_offset(record)
         elif isinstance(record, ClassicGroupMetadata):
             self.classic.replay(record)
-        elif isinstance(record, ConsumerGroupRecord):
-            self._replay_consumer(record)
+        elif isinstance(record, ConsumerGroupRecord | StreamsGroupRecord):
+            self._replay_replacing(record)
         else:
             self.share.replay(record)
 
@@ -134,6 +143,7 @@ class GroupShard(NoTransactions):
         self._retention.start(now_ms)
         yield from self.share.loaded(now_ms)
         yield from self.consumer.loaded(now_ms)
+        yield from self.streams.loaded(now_ms)
         group_ids = iter(tuple(self.classic.groups))
         while some := tuple(islice(group_ids, _GROUPS_AT_ONCE)):
             self.classic.loaded(now_ms, some)
@@ -149,17 +159,18 @@ class GroupShard(NoTransactions):
 
     def next_deadline_ms(self) -> int | None:
         """Return the time at which `expire` has something to do, or None."""
-        check_ms = self._retention.next_ms if self.classic.groups or self.consumer.groups else None
-        others = (self.share.next_deadline_ms(), self.consumer.next_deadline_ms(), self.classic.next_deadline_ms())
-        return min((each for each in (check_ms, *others) if each is not None), default=None)
+        has_offsets = next(self._by_type.with_offsets(), None) is not None
+        groups = (self.share, self.consumer, self.streams, self.classic)
+        deadlines = (self._retention.next_ms if has_offsets else None, *(each.next_deadline_ms() for each in groups))
+        return min((each for each in deadlines if each is not None), default=None)
 
     def expire(self, now_ms: int, wall_ms: int) -> Result[None, GroupRecord]:
         """Remove members whose session timed out, offsets that have expired, and groups that had no others."""
         shares, consumers = self.share.expire(now_ms), self._migration.settled(self.consumer.expire(now_ms), now_ms)
-        classic = self.classic.expire(now_ms)
-        expired = self._retention.look(chain(self.classic.groups, self.consumer.groups), now_ms, wall_ms)
+        streams, classic = self.streams.expire(now_ms), self.classic.expire(now_ms)
+        expired = self._retention.look(self._by_type.with_offsets(), now_ms, wall_ms)
         forgotten = [record for group in expired for record in self._forgotten(group)]
-        records = (*shares.records, *consumers.records, *classic.records, *forgotten)
+        records = (*shares.records, *consumers.records, *streams.records, *classic.records, *forgotten)
         return Result(None, records, classic.effects)
 
     def tidy(self, log: LogUpkeep, wall_ms: int) -> tuple[GroupRecord, ...]:
@@ -173,8 +184,7 @@ class GroupShard(NoTransactions):
         Raises:
             GroupIdNotFoundError: The group is of another type.
         """
-        if self.type_of(group_id) not in {None, GroupType.SHARE}:
-            raise GroupIdNotFoundError(f"Group {group_id} is not a share group.")
+        self._by_type.check_type(group_id, GroupType.SHARE)
         return self.share
 
     # ---------------------------------------------------------------------------------- consumer groups
@@ -190,7 +200,7 @@ class GroupShard(NoTransactions):
         type_ = self.type_of(request.group_id)
         if type_ is GroupType.CLASSIC and request.member_epoch == JOIN_GROUP_EPOCH:
             return self._migration.upgrade_and_beat(request, client, version, now_ms)
-        self._check_consumers(request.group_id)
+        self._by_type.check_type(request.group_id, GroupType.CONSUMER)
         return self._migration.settled(self.consumer.heartbeat(request, client, version, now_ms), now_ms)
 
     def describe_consumer(self, group_id: str) -> Result[ConsumerGroupDescribeResponseGroup, GroupRecord]:
@@ -199,12 +209,37 @@ class GroupShard(NoTransactions):
         Raises:
             GroupIdNotFoundError: The group does not exist, or is of another type.
         """
-        self._check_consumers(group_id)
+        self._by_type.check_type(group_id, GroupType.CONSUMER)
         return Result(self.consumer.describe(group_id))
 
-    def _check_consumers(self, group_id: str) -> None:
-        if self.type_of(group_id) not in {None, GroupType.CONSUMER}:
-            raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
+    # ---------------------------------------------------------------------------------- streams groups
+
+    def streams_heartbeat(
+        self, request: StreamsGroupHeartbeatRequest, client: MemberClient, version: int, now_ms: int
+    ) -> Result[StreamsGroupHeartbeatResponse, GroupRecord]:
+        """Handle a heartbeat of a member of a streams group. An empty classic group becomes one.
+
+        Raises:
+            BrokerError: As for `StreamsGroups.heartbeat`.
+        """
+        becomes_streams = self._is_empty_classic(request.group_id) and request.member_epoch == JOIN_STREAMS_EPOCH
+        if not becomes_streams:
+            self._by_type.check_type(request.group_id, GroupType.STREAMS)
+        beaten = self.streams.heartbeat(request, client, version, now_ms)
+        replaced = (ClassicGroupMetadata(request.group_id, None),) if becomes_streams else ()
+        return Result(beaten.response, (*replaced, *beaten.records), beaten.effects)
+
+    def describe_streams(self, group_id: str) -> Result[StreamsGroupDescribeResponseGroup, GroupRecord]:
+        """Return what StreamsGroupDescribe shows of a group.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist, or is of another type.
+        """
+        self._by_type.check_type(group_id, GroupType.STREAMS)
+        return Result(self.streams.describe(group_id))
+
+    def _is_empty_classic(self, group_id: str) -> bool:
+        return self.type_of(group_id) is GroupType.CLASSIC and self.classic.group(group_id).is_empty
 
     # ----------------------------------------------------------------------------------- classic groups
 
@@ -217,8 +252,20 @@ class GroupShard(NoTransactions):
                 return Result(join_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, version))
             case GroupType.CONSUMER:
                 return self._migration.join(request, client, version, now_ms)
+            case GroupType.STREAMS:
+                return self._join_streams(request, client, version, now_ms)
         joined = self.classic.join(request, client, version, now_ms)
         return Result(joined.response, joined.records, joined.effects, joined.parked)
+
+    def _join_streams(
+        self, request: JoinGroupRequest, client: MemberClient, version: int, now_ms: int
+    ) -> Result[JoinGroupResponse | None, GroupRecord]:
+        """Let a member join a streams group by the classic protocol: only an empty one becomes a classic group."""
+        if not self._by_type.is_empty(request.group_id):
+            return Result(join_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, version))
+        joined = self.classic.join(request, client, version, now_ms)
+        deleted = self.streams.delete(request.group_id) if request.group_id in self.classic.groups else ()
+        return Result(joined.response, (*deleted, *joined.records), joined.effects, joined.parked)
 
     def sync(self, request: SyncGroupRequest, now_ms: int) -> Result[SyncGroupResponse | None, GroupRecord]:
         """Give a member that speaks the classic protocol its assignment. Errors are in the response."""
@@ -247,8 +294,7 @@ class GroupShard(NoTransactions):
         Raises:
             GroupIdNotFoundError: The group does not exist, or is of another type.
         """
-        if self.type_of(group_id) not in {None, GroupType.CLASSIC}:
-            raise GroupIdNotFoundError(f"Group {group_id} is not a classic group.")
+        self._by_type.check_type(group_id, GroupType.CLASSIC)
         return Result(self.classic.describe(group_id))
 
     # ------------------------------------------------------------------------------------------ offsets
@@ -264,22 +310,19 @@ class GroupShard(NoTransactions):
         """Store offsets of a group. If they do not come from a member, a group that does not exist is made.
 
         Raises:
-            GroupIdNotFoundError: The group is of another type; or it does not exist, from version 9 on.
-            IllegalGenerationError: The group does not exist, before version 9.
-            BrokerError: As for `ClassicGroups.check_commit`.
+            BrokerError: As for `GroupsByType.check_commit`.
         """
-        self._check_commit(group_id, committer, version, offsets, now_ms)
+        self._by_type.check_commit(group_id, committer, version, offsets, now_ms)
         records = (OffsetCommitted(group_id, each.topic, each.partition, value) for each, value in offsets.items())
         return Result(None, tuple(records))
 
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> Result[None, GroupRecord]:
-        """Check whether offsets may be fetched. Only members of consumer groups say who they are.
+        """Check whether offsets may be fetched.
 
         Raises:
-            BrokerError: As for `ConsumerGroups.check_fetch`.
+            BrokerError: As for `GroupsByType.check_fetch`.
         """
-        if self.type_of(group_id) is GroupType.CONSUMER:
-            self.consumer.check_fetch(group_id, member_id, epoch)
+        self._by_type.check_fetch(group_id, member_id, epoch)
         return Result(None)
 
     def fetch_offsets(
@@ -303,12 +346,10 @@ class GroupShard(NoTransactions):
             NonEmptyGroupError: The group has members whose topics are not known.
             GroupSubscribedToTopicError: Members subscribe to a topic.
         """
-        groups: ClassicGroups | ConsumerGroups = self.consumer
-        if self.type_of(group_id) is not GroupType.CONSUMER:
-            groups = self.classic
+        if self.type_of(group_id) not in {GroupType.CONSUMER, GroupType.STREAMS}:
             self.classic.check_offset_delete(group_id)
         for topic in {each.topic for each in partitions}:
-            if groups.is_subscribed(group_id, topic):
+            if self._by_type.is_subscribed(group_id, topic):
                 raise GroupSubscribedToTopicError
         known = [each for each in partitions if self.offsets.get(group_id, each) is not None]
         return Result(None, tuple(OffsetCommitted(group_id, each.topic, each.partition, None) for each in known))
@@ -322,66 +363,34 @@ class GroupShard(NoTransactions):
         """
         if self.type_of(group_id) in {None, GroupType.SHARE}:
             return self.share.delete_group(group_id)
-        deleted = self._deleted(group_id)
+        deleted = self._by_type.deleted(group_id)
         return Result(None, (*self.offsets.tombstones_of_group(group_id), *deleted))
 
     # ------------------------------------------------------------------------------------------ insides
 
-    def _check_commit(
-        self,
-        group_id: str,
-        committer: OffsetCommitter,
-        version: int,
-        offsets: Mapping[TopicPartition, CommittedOffset],
-        now_ms: int,
-    ) -> None:
-        member_id, instance_id, epoch = committer.member_id, committer.group_instance_id, committer.generation
-        match self.type_of(group_id):
-            case GroupType.SHARE:
-                raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
-            case GroupType.CONSUMER:
-                partitions = [(of.topic_id, each.partition) for each, of in offsets.items() if of.topic_id is not None]
-                self.consumer.check_commit(group_id, member_id, epoch, version, partitions)
-            case GroupType.CLASSIC:
-                self.classic.check_commit(group_id, member_id, instance_id, epoch, now_ms)
-            case None if epoch >= 0:
-                if version >= _GROUP_ID_NOT_FOUND_SINCE:
-                    raise GroupIdNotFoundError(f"Group {group_id} not found.")
-                raise IllegalGenerationError
-
     def _replay_offset(self, record: OffsetCommitted) -> None:
-        if record.value is not None and record.group_id not in self.consumer.groups:
+        if record.value is not None and self.type_of(record.group_id) not in {GroupType.CONSUMER, GroupType.STREAMS}:
             self.classic.ensure(record.group_id)
         self.offsets.replay(record)
 
-    def _replay_consumer(self, record: ConsumerGroupRecord) -> None:
-        """Apply a record of a consumer group. A group with offsets is a classic one before it, and after its end."""
+    def _replay_replacing(self, record: ConsumerGroupRecord | StreamsGroupRecord) -> None:
+        """Apply a record of a group that is a classic one before it exists and after its end, if it has offsets."""
         group_id = record.group_id
-        self.consumer.replay(record)
-        if group_id in self.consumer.groups:
+        groups: ConsumerGroups | StreamsGroups = self.consumer
+        if isinstance(record, StreamsGroupRecord):
+            groups = self.streams
+            self.streams.replay(record)
+        else:
+            self.consumer.replay(record)
+        if group_id in groups.groups:
             if record.value is not None:
                 self.classic.replay(ClassicGroupMetadata(group_id, None))
         elif self.offsets.of_group(group_id):
             self.classic.ensure(group_id)
 
-    def _expiry_base(self, group_id: str, topic: str, committed: CommittedOffset) -> int | None:
-        if self.type_of(group_id) is GroupType.CONSUMER:
-            return None if self.consumer.is_subscribed(group_id, topic) else committed.commit_timestamp_ms
-        return self.classic.expiry_timestamp_base(group_id, topic, committed.commit_timestamp_ms)
-
     def _forgotten(self, expired: Expired) -> tuple[GroupRecord, ...]:
-        is_over = expired.is_all and self._is_empty(expired.group_id)
-        return (*expired.records, *(self._deleted(expired.group_id) if is_over else ()))
-
-    def _is_empty(self, group_id: str) -> bool:
-        if self.type_of(group_id) is GroupType.CONSUMER:
-            return not self.consumer.group(group_id).members
-        return self.classic.group(group_id).is_empty
-
-    def _deleted(self, group_id: str) -> tuple[GroupRecord, ...]:
-        if self.type_of(group_id) is GroupType.CONSUMER:
-            return self.consumer.delete(group_id)
-        return self.classic.delete(group_id)
+        is_over = expired.is_all and self._by_type.is_empty(expired.group_id)
+        return (*expired.records, *(self._by_type.deleted(expired.group_id) if is_over else ()))
 
     def _offsets_of_deleted(self, topics: Collection[str]) -> tuple[OffsetCommitted, ...]:
         deleted = [topic for topic in topics if self._topics.topic(topic) is None]

@@ -8,6 +8,8 @@ from kafka_groups.broker.coordinators.groups.offsets import stored_records as of
 from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.share import stored_records as share
+from kafka_groups.broker.coordinators.groups.streams import stored_records as streams
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
 from kafka_groups.errors import UnknownRecordTypeError
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
@@ -37,7 +39,9 @@ class StoredGroupRecords:
             MalformedRecordError: The bytes are not a record of their type and version.
         """
         record = CONSUMER_OFFSETS.decode(key, value)
-        readers = (share.from_stored, consumer.from_stored, offsets.from_stored, classic.from_stored)
+        readers = (
+            share.from_stored, consumer.from_stored, offsets.from_stored, classic.from_stored, streams.from_stored,
+        )  # fmt: skip
         found = next((found for read in readers if (found := read(record)) is not None), None)
         if found is None:
             raise UnknownRecordTypeError(self.topic, int.from_bytes(key[:2], "big"))
@@ -49,4 +53,6 @@ def _to_stored(record: GroupRecord) -> CoordinatorRecord:
         return offsets.to_stored(record)
     if isinstance(record, ClassicGroupMetadata):
         return classic.to_stored(record)
+    if isinstance(record, StreamsGroupRecord):
+        return streams.to_stored(record)
     return consumer.to_stored(record) if isinstance(record, ConsumerGroupRecord) else share.to_stored(record)

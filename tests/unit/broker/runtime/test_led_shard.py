@@ -15,6 +15,7 @@ from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
 from kafka_groups.broker.log.entries import LogEntry, Producer, TransactionEnd
 from kafka_groups.broker.runtime.outcome import Outcome
 from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+from kafka_groups.config.streams_group import StreamsGroupConfig
 from kafka_groups.errors import CoordinatorNotAvailableError, IllegalStateError, NotCoordinatorError
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshotKey
@@ -24,7 +25,9 @@ from tests.unit.broker.runtime.scenes import Brokers, Number, SlowLog, error_of,
 
 COMMITTING, ABORTING, OPEN = Producer(1, 0), Producer(2, 3), Producer(3, 0)
 LARGE = 1_000_000
-CONFIGS = GroupConfigSources(lambda _: ShareGroupConfig(), lambda _: ConsumerGroupConfig())
+CONFIGS = GroupConfigSources(
+    lambda _: ShareGroupConfig(), lambda _: ConsumerGroupConfig(), lambda _: StreamsGroupConfig()
+)
 SOURCES = ClassicSources(lambda: 1, lambda: UUID(int=1), lambda: 0)
 
 

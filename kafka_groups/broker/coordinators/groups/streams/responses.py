@@ -23,7 +23,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsStatus,
 )
 
-__all__ = ["described_group", "leave_response", "missing_tags", "statuses", "with_tasks"]
+__all__ = ["described_group", "leave_response", "missing_tags", "statuses", "with_creation_failures", "with_tasks"]
 
 _FIRST_WITH_CLIENT_TAGS = 1
 """Version of the heartbeat from which a member is told that it lacks tags."""
@@ -82,6 +82,22 @@ def missing_tags(member: StreamsMember, needed: Sequence[str], version: int) -> 
     if missing and version >= _FIRST_WITH_CLIENT_TAGS:
         detail = f"The member lacks client tags of the group's rack-aware assignment: {', '.join(missing)}."
         yield _status(StreamsStatus.MISSING_CLIENT_TAGS, detail)
+
+
+def with_creation_failures(
+    response: StreamsGroupHeartbeatResponse, failures: Mapping[str, str]
+) -> StreamsGroupHeartbeatResponse:
+    """Return a response whose status about missing internal topics says why they could not be created."""
+    if not failures or response.status is None:
+        return response
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+    told = tuple(
+        evolve(each, status_detail=f"{each.status_detail} Creation failed: {reasons}.")
+        if each.status_code == StreamsStatus.MISSING_INTERNAL_TOPICS
+        else each
+        for each in response.status
+    )
+    return evolve(response, status=told)
 
 
 def _status(code: StreamsStatus, detail: str) -> StreamsGroupHeartbeatStatus:

@@ -14,6 +14,7 @@ from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+from kafka_groups.config.streams_group import StreamsGroupConfig
 from kafka_groups.types import TopicPartition, random_uuid
 from tests.support.share_groups import Topics
 
@@ -34,7 +35,9 @@ class Groups:
         self._begin()
 
     def _new_shard(self) -> GroupShard:
-        configs = GroupConfigSources(lambda _: ShareGroupConfig(), lambda _: ConsumerGroupConfig())
+        configs = GroupConfigSources(
+            lambda _: ShareGroupConfig(), lambda _: ConsumerGroupConfig(), lambda _: StreamsGroupConfig()
+        )
         return GroupShard(self.topics, configs, self._settings, self._sources)
 
     def reload(self) -> None:

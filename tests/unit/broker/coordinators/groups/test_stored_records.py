@@ -56,6 +56,6 @@ def test_an_offset_with_a_time_to_live_keeps_it() -> None:
 
 
 def test_records_of_types_that_are_not_built_are_told_apart() -> None:
-    streams_group_metadata = 17
+    of_a_later_release = 24
     with pytest.raises(UnknownRecordTypeError):
-        CODEC.decode(streams_group_metadata.to_bytes(2, "big") + b"\x00\x01g", b"\x00\x00")
+        CODEC.decode(of_a_later_release.to_bytes(2, "big") + b"\x00\x01g", b"\x00\x00")

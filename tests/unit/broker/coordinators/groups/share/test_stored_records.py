@@ -13,6 +13,7 @@ from kafka_groups.broker.coordinators.groups.share.records import (
     StatePartitions,
 )
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
 from kafka_groups.config.broker import ShareGroupConfig
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
 from kafka_groups.types import TopicIdPartition
@@ -44,7 +45,7 @@ def of_share_groups(golden: GoldenRecords) -> list[GoldenRecord]:
 
 def decoded(record: GoldenRecord) -> ShareGroupRecord:
     found = CODEC.decode(record.stored.key, record.stored.value)
-    assert not isinstance(found, OffsetCommitted | ClassicGroupMetadata | ConsumerGroupRecord)
+    assert not isinstance(found, OffsetCommitted | ClassicGroupMetadata | ConsumerGroupRecord | StreamsGroupRecord)
     return found
 
 
