@@ -69,10 +69,10 @@ class _ActivePlacing:
         """Return the tasks that a member keeps. It gives up those whose state is elsewhere, then high partitions."""
         if len(had) <= limit:
             return had
-        process_of, copies = self._members.process_of, self._past.copies
+        process_of, copies_of = self._members.process_of, self._past.copies_of
 
         def rank(task: int) -> tuple[bool, int, int]:
-            is_elsewhere = any(process_of[member] in receivers for *_, member in copies.get(task, ()))
+            is_elsewhere = any(process_of[member] in receivers for *_, member in copies_of(task))
             return is_elsewhere, self._partitions[task], task
 
         return sorted(had, key=rank)[:limit]
@@ -87,7 +87,7 @@ class _ActivePlacing:
     def follow_copies(self) -> None:
         """Give tasks to processes that have copies of their state, best first, as far as these have room."""
         for task in self._without_owner():
-            for *_, member in self._past.copies.get(task, ()):
+            for *_, member in self._past.copies_of(task):
                 least = self._loads.least_in(self._members.process_of[member])
                 if self._offer(task, member) or self._offer(task, least):
                     break

@@ -7,15 +7,16 @@ from kafka_groups.assignment.sticky.numbering import NumberedMembers
 
 __all__ = ["Loads"]
 
-_Standing = tuple[int, float, int]
-"""A process: the tasks of its least loaded member, its tasks per member, and its number."""
+_MEAN_BITS = 64
+_FRACTION_BITS = 32
 
 
 class Loads:
     """Counts tasks, and finds the least loaded member of all processes or of one.
 
     Ties go to the process with the fewest tasks per member. Each change adds an entry to two heaps. Entries that are no
-    longer true are dropped when they reach the top.
+    longer true are dropped when they reach the top. Each entry is one number, because Python's garbage collector would
+    look at tuples: of a member, its number of tasks and its own number; of a process, its standing.
 
     Args:
         members: The members of the group. They begin without tasks.
@@ -26,8 +27,8 @@ class Loads:
         self._process_of = members.process_of
         self._sizes = [len(numbers) for numbers in members.of_process]
         self._sums = [0] * len(self._sizes)
-        self._members = [[(0, member) for member in numbers] for numbers in members.of_process]
-        self._standings = [(0, 0.0, process) for process in range(len(self._sizes))]
+        self._members = [list(numbers) for numbers in members.of_process]
+        self._standings = list(range(len(self._sizes)))
         self._processes = list(self._standings)
         self._queued = set(self._standings)
 
@@ -36,27 +37,26 @@ class Loads:
         process = self._process_of[member]
         self.counts[member] += by
         self._sums[process] += by
-        heappush(self._members[process], (self.counts[member], member))
-        fewest = self.counts[self.least_in(process)]
-        standing = self._standings[process] = (fewest, self._sums[process] / self._sizes[process], process)
+        heappush(self._members[process], self.counts[member] * len(self.counts) + member)
+        standing = self._standings[process] = self._standing(process)
         if standing not in self._queued:  # or many equal entries would have to be passed over again and again
             self._queued.add(standing)
             heappush(self._processes, standing)
 
     def least(self) -> int:
         """Return the least loaded member."""
-        queue = self._processes
-        while queue[0] != self._standings[queue[0][2]]:
+        queue, processes = self._processes, len(self._sizes)
+        while queue[0] != self._standings[queue[0] % processes]:
             self._queued.remove(heappop(queue))
-        return self.least_in(queue[0][2])
+        return self.least_in(queue[0] % processes)
 
     def least_outside(self, barred: Container[int]) -> int | None:
         """Return the least loaded member that is not in a barred process, or None if all processes are barred."""
-        passed: list[_Standing] = []
+        passed: list[int] = []
         queue, found = self._processes, None
         while queue and found is None:
             standing = heappop(queue)
-            process = standing[2]
+            process = standing % len(self._sizes)
             if standing != self._standings[process]:
                 self._queued.remove(standing)
                 continue
@@ -69,7 +69,15 @@ class Loads:
 
     def least_in(self, process: int) -> int:
         """Return the least loaded member of a process."""
-        queue = self._members[process]
-        while queue[0][0] != self.counts[queue[0][1]]:
+        queue, members = self._members[process], len(self.counts)
+        while True:
+            count, member = divmod(queue[0], members)
+            if self.counts[member] == count:
+                return member
             heappop(queue)
-        return queue[0][1]
+
+    def _standing(self, process: int) -> int:
+        """Return a number that compares as the tasks of the least loaded member, tasks per member, and the process."""
+        fewest = self.counts[self.least_in(process)]
+        mean = (self._sums[process] << _FRACTION_BITS) // self._sizes[process]
+        return ((fewest << _MEAN_BITS) + mean) * len(self._sizes) + process

@@ -1,5 +1,6 @@
 """Tasks and members as small numbers: an assignment of 100,000 tasks is computed with lists instead of tables."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Self
@@ -76,13 +77,15 @@ class NumberedTasks:
     def by_subtopology(self, numbers: Iterable[int]) -> dict[str, frozenset[int]]:
         """Return numbered tasks as partition numbers by subtopology id."""
         ascending = sorted(numbers)
-        grouped: dict[str, list[int]] = {}
-        place = 0
-        for number in ascending:
-            while number >= self.firsts[place + 1]:
-                place += 1
-            grouped.setdefault(self.subtopology_ids[place], []).append(number - self.firsts[place])
-        return {subtopology_id: frozenset(partitions) for subtopology_id, partitions in grouped.items()}
+        found: dict[str, frozenset[int]] = {}
+        begin = 0
+        while begin < len(ascending):
+            place = bisect_right(self.firsts, ascending[begin]) - 1
+            first = self.firsts[place]
+            end = bisect_left(ascending, self.firsts[place + 1], begin)
+            found[self.subtopology_ids[place]] = frozenset([number - first for number in ascending[begin:end]])
+            begin = end
+        return found
 
     def _ranges(self) -> Iterable[tuple[int, int]]:
         return zip(self.firsts, self.firsts[1:], strict=False)

@@ -1,6 +1,7 @@
 """What the group remembers of each task: who ran it, and where copies of its state are."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Self
 
 from attrs import frozen
@@ -13,10 +14,11 @@ __all__ = ["NOBODY", "Past", "StateCopy"]
 NOBODY = -1
 """Stands for the number of a member where there is none."""
 
-StateCopy = tuple[bool, int, int]
-"""A copy of a task's state: whether it is dormant, its offset negated, and its member. The best copy is the smallest.
+StateCopy = tuple[int, bool, int, int]
+"""A copy of a task's state: the task, whether the copy is dormant, its offset negated, and its member.
 
-A copy that is not dormant is a former standby task. A plain tuple, as there may be some 100,000 of them.
+A copy that is not dormant is a former standby task. The best copy sorts first. A plain tuple, as there may be some
+100,000 of them.
 """
 
 
@@ -26,27 +28,33 @@ class Past:
 
     Attributes:
         active: The member that had each task as an active task, or `NOBODY`.
-        copies: Copies of each task's state, best first: former standby tasks and then dormant state, each by descending
-            offset.
+        copies: Copies of the tasks' state in order, in one list.
+        ends: Where the copies of each task end in that list.
     """
 
     active: Sequence[int]
-    copies: Mapping[int, Sequence[StateCopy]]
+    copies: Sequence[StateCopy]
+    ends: Sequence[int]
 
     @classmethod
     def of(cls, group: StreamsGroupSpec, tasks: NumberedTasks, members: NumberedMembers) -> Self:
         """Collect what is known of each task."""
         active = [NOBODY] * tasks.count
-        copies: dict[int, list[StateCopy]] = {}
+        copies: list[StateCopy] = []
+        counts = [0] * tasks.count
         for member, member_id in enumerate(members.member_ids):
             spec = group.members[member_id]
             for task in tasks.numbers(spec.active_tasks):
                 active[task] = member
-            for task, dormant, offset in _copies_of(spec, tasks):
-                copies.setdefault(task, []).append((dormant, -offset, member))
-        for found in copies.values():
-            found.sort()
-        return cls(active, copies)
+            for task, is_dormant, offset in _copies_of(spec, tasks):
+                copies.append((task, is_dormant, -offset, member))
+                counts[task] += 1
+        copies.sort()
+        return cls(active, copies, list(accumulate(counts)))
+
+    def copies_of(self, task: int) -> Sequence[StateCopy]:
+        """Return the copies of a task's state: former standby tasks, then dormant state, each by descending offset."""
+        return self.copies[self.ends[task - 1] if task else 0 : self.ends[task]]
 
 
 def _copies_of(spec: StreamsMemberSpec, tasks: NumberedTasks) -> Iterator[tuple[int, bool, int]]:

@@ -43,7 +43,8 @@ class _StandbyPlacing:
         self.standbys: list[dict[int, None]] = [{} for _ in members.member_ids]
         self._process_of = members.process_of
         self._copies = replicas + 1
-        self._holders = {task: {members.process_of[owners[task]]} for task in stateful}
+        # Tuples and not sets: Python's garbage collector does not look at tuples of numbers again and again.
+        self._holders: dict[int, tuple[int, ...]] = {task: (members.process_of[owners[task]],) for task in stateful}
         self._quota = -(-(len(owners) + replicas * len(stateful)) // members.count)
         self._loads = Loads(members)
         for member, count in Counter(owners).items():
@@ -58,7 +59,7 @@ class _StandbyPlacing:
             former = past.active[task]
             if former != NOBODY:
                 self._use_state(task, former)
-            for is_dormant, _, member in past.copies.get(task, ()):
+            for _, is_dormant, _, member in past.copies_of(task):
                 if is_dormant:
                     self._use_state(task, member)
                 elif self._may_go_to(self._process_of[member], task):
@@ -76,8 +77,11 @@ class _StandbyPlacing:
 
     def fill(self) -> None:
         """Give missing standby tasks to the least loaded members."""
-        for task, holders in self._holders.items():
-            while len(holders) < self._copies and (member := self._loads.least_outside(holders)) is not None:
+        for task in self._holders:
+            while len(self._holders[task]) < self._copies:
+                member = self._loads.least_outside(self._holders[task])
+                if member is None:
+                    return
                 self._add(task, member)
 
     def even_out(self) -> None:
@@ -119,10 +123,11 @@ class _StandbyPlacing:
 
     def _add(self, task: int, member: int) -> None:
         self.standbys[member][task] = None
-        self._holders[task].add(self._process_of[member])
+        self._holders[task] += (self._process_of[member],)
         self._loads.change(member, 1)
 
     def _remove(self, task: int, member: int) -> None:
         del self.standbys[member][task]
-        self._holders[task].remove(self._process_of[member])
+        gone = self._process_of[member]
+        self._holders[task] = tuple(process for process in self._holders[task] if process != gone)
         self._loads.change(member, -1)
