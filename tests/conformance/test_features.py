@@ -20,6 +20,9 @@ from kafka_groups.protocol.messages.update_features import (
 from tests.support.conditions import until
 from tests.support.raw_client import RawClient
 from tests.support.raw_member import accept
+from tests.support.real_kafka import unique
+from tests.support.streams_member import StreamsMember, described_streams
+from tests.support.streams_topologies import sent, subtopology
 from tests.support.targets import Target, everywhere
 
 SHARE = "share.version"
@@ -147,3 +150,18 @@ async def described(target: Target, group_id: str) -> Any:
         ShareGroupDescribeRequest(group_ids=(group_id,), include_authorized_operations=False)
     )
     return response.groups[0].error_code
+
+
+@everywhere
+async def test_streams_groups_stand_still_without_their_feature(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    group_id = unique("app")
+    await target.cluster.coordinator_of(group_id)
+    member = StreamsMember(target.client(), group_id, "A" * 22)
+    topology = sent(subtopology("0", sources=(topic.name,)))
+    assert (await member.join(topology)).error == "NONE"
+    async with without("streams.version", target.client()):
+        assert (await member.beat()).error == "UNSUPPORTED_VERSION"
+        assert (await described_streams(target.client(), group_id)).error_code is ErrorCode.UNSUPPORTED_VERSION
+    assert (await member.beat()).error == "NONE"
+    assert (await described_streams(target.client(), group_id)).error_code is ErrorCode.NONE

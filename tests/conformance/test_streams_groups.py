@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kafka_groups.protocol.messages.streams_group import StreamsSubtopology, TaskIds, TaskOffset, UserEndpoint
+from kafka_groups.protocol.messages.streams_group import (
+    KeyValue,
+    StreamsSubtopology,
+    TaskIds,
+    TaskOffset,
+    UserEndpoint,
+)
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology, StreamsStatus
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
@@ -26,6 +32,8 @@ at_once = everywhere_with({
     "group.streams.initial.rebalance.delay.ms": "0",
     "group.streams.assignment.interval.ms": "0",
     "group.streams.max.size": "3",
+    "group.streams.min.session.timeout.ms": "1000",
+    "group.streams.min.heartbeat.interval.ms": "100",
 })  # fmt: skip
 """With brokers that assign tasks as soon as something has changed."""
 
@@ -321,6 +329,53 @@ async def test_configs_of_a_group(target: Target) -> None:
     assert (await group.state())[1:] == (4, 4), "the number of standby tasks is a new epoch"
 
 
+@at_once
+async def test_members_must_have_the_tags_of_the_group(target: Target) -> None:
+    group = await new_group(target)
+    first = await group.joined(A)
+    await target.cluster.set_group_config(group.group_id, {"streams.rack.aware.assignment.tags": "zone,cluster"})
+    await until(first.beat, partial(has_status, StreamsStatus.MISSING_CLIENT_TAGS))
+    assert (await first.beat(version=0)).statuses == ()
+    zone, cluster = (KeyValue(key=key, value="x") for key in ("zone", "cluster"))
+    told = await first.beat(client_tags=(zone,))
+    assert told.statuses == (StreamsStatus.MISSING_CLIENT_TAGS,)
+    assert "cluster" in told.response.status[0].status_detail
+    assert (await first.beat(client_tags=(zone, cluster))).statuses == ()
+
+
+# --------------------------------------------------------------------------------- sessions and timeouts
+
+
+@pytest.mark.slow
+@at_once
+async def test_a_session_ends(target: Target) -> None:
+    group = await new_group(target)
+    configs = {"streams.session.timeout.ms": "1000", "streams.heartbeat.interval.ms": "100"}
+    await target.cluster.set_group_config(group.group_id, configs)
+    first = await group.joined(A, "i")
+
+    async def interval_ms() -> int:
+        return int((await first.beat()).response.heartbeat_interval_ms)
+
+    await until(interval_ms, lambda found: found == 100)
+    assert (await group.member(B, "i").join(group.simple)).error == UNRELEASED
+    await until(group.state, lambda found: found[0] == "Empty")
+    assert (await first.beat()).error == UNKNOWN
+    assert (await group.member(B, "i").join(group.simple)).error == NONE
+
+
+@at_once
+async def test_who_does_not_revoke_in_time_is_removed(target: Target) -> None:
+    group = await new_group(target)
+    first, second = group.member(A), group.member(B)
+    await first.join(group.simple, rebalance_timeout_ms=300)
+    await second.join(group.simple)
+    assert (await first.beat()).active != tasks(0, 1, 2, 3)
+    beat = await until(second.beat, lambda beat: beat.active is not None)
+    assert beat.active == tasks(0, 1, 2, 3)
+    assert (await first.beat()).error == UNKNOWN
+
+
 # ---------------------------------------------------------------------------------------------- offsets
 
 
@@ -340,3 +395,26 @@ async def test_offsets_are_fenced_by_task(target: Target) -> None:
     assert await second.commit(topic, theirs, epoch=2) == STALE
     assert await first.commit(topic, mine, version=8) == "UNSUPPORTED_VERSION"
     assert await group.member(C).commit(topic, mine, epoch=3) == UNKNOWN
+
+
+# ------------------------------------------------------------------------------------------------ delays
+
+with_delay = everywhere_with({
+    "group.streams.initial.rebalance.delay.ms": "1000",
+    "group.streams.assignment.interval.ms": "0",
+})  # fmt: skip
+
+
+@pytest.mark.slow
+@with_delay
+async def test_the_first_members_wait_for_more(target: Target) -> None:
+    group = Group(target, await target.cluster.create_topic(PARTITIONS))
+    await target.cluster.coordinator_of(group.group_id)
+    first, second = group.member(A), group.member(B)
+    joined = await first.join(group.simple)
+    assert (joined.epoch, joined.active) == (1, frozenset())
+    assert StreamsStatus.ASSIGNMENT_DELAYED in joined.statuses
+    assert (await second.join(group.simple)).epoch == 1
+    assert (await group.state())[2] == 1
+    given = [(await until(member.beat, lambda beat: bool(beat.active))).active for member in (first, second)]
+    assert [len(each or ()) for each in given] == [2, 2]

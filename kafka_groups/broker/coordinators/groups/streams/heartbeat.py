@@ -160,6 +160,8 @@ class StreamsHeartbeat:
     def _reported(self) -> Mapping[str, ReportedOffsets]:
         """Return the offsets of all members' tasks, with those of this heartbeat."""
         offsets, ends = self.request.task_offsets, self.request.task_end_offsets
+        if offsets is None and ends is None:
+            return self._soft.reported
         known = self._soft.reported.get(self.request.member_id, ReportedOffsets())
         if offsets is not None:
             known = evolve(known, offsets=reported_offsets(offsets))
