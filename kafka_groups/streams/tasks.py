@@ -55,6 +55,15 @@ class TaskAssignment:
     def __bool__(self) -> bool:
         return bool(self.active or self.standby or self.warmup)
 
+    @property
+    def ids(self) -> frozenset[TaskId]:
+        """All tasks, whatever their role."""
+        return self.active | self.standby | self.warmup
+
+    def only(self, ids: frozenset[TaskId]) -> "TaskAssignment":
+        """Return these tasks in the roles that they have here."""
+        return TaskAssignment(active=self.active & ids, standby=self.standby & ids, warmup=self.warmup & ids)
+
     def __sub__(self, other: "TaskAssignment") -> "TaskAssignment":
         """Return the tasks that the other one does not have in the same role."""
         return TaskAssignment(
@@ -62,10 +71,6 @@ class TaskAssignment:
             standby=self.standby - other.standby,
             warmup=self.warmup - other.warmup,
         )
-
-    def __and__(self, other: "TaskAssignment") -> "TaskAssignment":
-        """Return the tasks that both have in the same role."""
-        return self - (self - other)
 
     def __str__(self) -> str:
         roles = {"active": self.active, "standby": self.standby, "warm-up": self.warmup}

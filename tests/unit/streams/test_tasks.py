@@ -31,7 +31,8 @@ def test_a_task_in_another_role_is_another_task() -> None:
     before = TaskAssignment(active=[A, B], standby=[C])
     after = TaskAssignment(active=[A, C], warmup=[B])
     assert before - after == TaskAssignment(active=[B], standby=[C])
-    assert before & after == TaskAssignment(active=[A])
+    assert before.ids == {A, B, C}
+    assert after.only(before.ids - {A}) == TaskAssignment(active=[C], warmup=[B])
 
 
 def test_an_assignment_shows_its_tasks() -> None:

@@ -1,0 +1,400 @@
+"""A member of a streams group: it joins, heartbeats, reconciles its tasks and leaves (KIP-1071)."""
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
+from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    JOIN_GROUP_EPOCH,
+    LEAVE_GROUP_EPOCH,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
+from kafka_groups.streams.heartbeat import MemberDescription, SentHeartbeat, assigned_tasks, with_tasks
+from kafka_groups.streams.known_group import KnownGroup
+from kafka_groups.streams.member_events import (
+    GroupMembershipOperation,
+    StatusesChanged,
+    StreamsMembershipEvent,
+    TasksLost,
+    TasksRevoked,
+)
+from kafka_groups.streams.membership_log import MembershipLog
+from kafka_groups.streams.owned_tasks import TaskOwnership
+from kafka_groups.streams.pace import HeartbeatPace
+from kafka_groups.streams.states import IN_GROUP, MembershipEvent, MembershipState, next_membership_state
+from kafka_groups.streams.task_offsets import FIRST_WITH_TASK_OFFSETS, TaskOffsetReporter
+from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment
+
+__all__ = ["StreamsMembership"]
+
+_SETTLING_MS = 2_000
+_WITH_HEARTBEATS = IN_GROUP | {MembershipState.STALE, MembershipState.LEAVING}
+
+
+class StreamsMembership:
+    """The request manager that sends StreamsGroupHeartbeat.
+
+    Args:
+        description: What the member tells its group about itself.
+        coordinator: Finds the broker to send heartbeats to.
+        errors: Receives errors and events for the log.
+        pace: Decides when to heartbeat.
+        offsets: Decides what heartbeats say about the offsets of tasks.
+        timeout_ms: How long to wait for a response (`request.timeout.ms`).
+
+    Attributes:
+        state: The member's state.
+        epoch: Its epoch; commits are fenced by it.
+        group: What the member knows of its group: statuses, endpoints.
+    """
+
+    def __init__(
+        self,
+        description: MemberDescription,
+        *,
+        coordinator: CoordinatorManager,
+        errors: BackgroundErrors,
+        pace: HeartbeatPace,
+        offsets: TaskOffsetReporter,
+        timeout_ms: int,
+    ) -> None:
+        self.description = description
+        self._coordinator = coordinator
+        self._errors = errors
+        self._log = MembershipLog(errors.events, f"{description.group_id}/{description.member_id}")
+        self._pace = pace
+        self._offsets = offsets
+        self._timeout_ms = timeout_ms
+        self._tasks = TaskOwnership()
+        self._full = True
+        self._answer_lost = False
+        self._shutdown = False
+        self._may_be_member = False
+        self._leave_epoch = LEAVE_GROUP_EPOCH
+        self._call_deadline_ms: int | None = None
+        self._settling_until_ms = 0
+        self.state = MembershipState.UNJOINED
+        self.epoch = JOIN_GROUP_EPOCH
+        self.group = KnownGroup()
+
+    def __repr__(self) -> str:
+        member = f"{self.description.group_id}/{self.description.member_id}"
+        return f"<StreamsMembership {member} {self.state.value} epoch {self.epoch}>"
+
+    @property
+    def owned(self) -> TaskAssignment:
+        """The tasks that the member owns, with those that it still has to give up."""
+        return self._tasks.owned
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the member is not in the group and has no heartbeat in flight."""
+        return self.state is MembershipState.UNJOINED and not self._pace.in_flight
+
+    # ------------------------------------------------------------------ what the application does
+
+    def join(self, now_ms: int) -> None:
+        """Join the group.
+
+        Raises:
+            IllegalStateError: The member has joined already.
+        """
+        self._handle(MembershipEvent.JOIN)
+        self._coordinator.wanted = True
+        self._call_deadline_ms = now_ms + self.description.rebalance_timeout_ms
+        self._start_over()
+
+    def leave(self, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT) -> None:
+        """Leave the group. Commit and close the tasks first: they are given up at once, without an event."""
+        self._prepare_leaving(operation)
+        self._handle(MembershipEvent.LEAVE)
+        self._tasks.drop()
+        if self.state is MembershipState.LEAVING and not self._may_be_member:
+            self._handle(MembershipEvent.LEFT)
+
+    def _prepare_leaving(self, operation: GroupMembershipOperation) -> None:
+        epoch = self.description.leave_epoch(operation)
+        if epoch is None:
+            self._may_be_member = False  # as far as this process is concerned: nothing will be sent
+        else:
+            self._leave_epoch = epoch
+        self._pace.now()
+
+    def give_up_leaving(self) -> None:
+        """Stop trying to notify the coordinator. It removes the member when its session times out."""
+        if self.state is MembershipState.LEAVING:
+            self._handle(MembershipEvent.LEFT)
+            self._log.not_told()
+        self._pace.dropped()
+
+    def request_shutdown(self) -> None:
+        """Ask all members of the group to shut down. The next heartbeat says so."""
+        self._shutdown = True
+        self._pace.now()
+
+    def application_called(self, now_ms: int) -> None:
+        """Note that the application is alive, which restarts `max.poll.interval.ms`. A stale member rejoins."""
+        self._call_deadline_ms = now_ms + self.description.rebalance_timeout_ms
+        if self.state is MembershipState.STALE and not self._tasks.awaits_confirmation:
+            self._rejoin()
+
+    def confirm(self, event: TasksRevoked | TasksLost, now_ms: int) -> None:
+        """Note that the application has closed the tasks of an event. If they were lost since, nothing happens."""
+        if not self._tasks.confirm(event):
+            return
+        if self.state is MembershipState.FENCED:
+            self._rejoin()
+        elif self.state is MembershipState.RECONCILING:
+            self._tasks.advance()
+            self._follow(now_ms)
+
+    def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
+        """Remove and return what the application has to hear."""
+        return self._tasks.take_events()
+
+    # ------------------------------------------------------------------------------ the heartbeat
+
+    def poll(self, now_ms: int) -> PollResult:
+        """Return a heartbeat if one is due, the coordinator is known and none is in flight."""
+        if self.state not in _WITH_HEARTBEATS or self._pace.in_flight:
+            return PollResult()
+        self._check_calls(now_ms)
+        stays_out = self.state is MembershipState.STALE and not self._may_be_member
+        if self._coordinator.node_id is None or stays_out:
+            return PollResult(wait_ms=self._until_overdue(now_ms))
+        wait_ms = self._pace.remaining_ms(now_ms)
+        if wait_ms > 0:
+            return PollResult(wait_ms=min(wait_ms, self._until_overdue(now_ms)))
+        return PollResult((self._outgoing(self._heartbeat(now_ms), now_ms),))
+
+    def _until_overdue(self, now_ms: int) -> int:
+        if self._call_deadline_ms is None or self.state not in IN_GROUP:
+            return NEVER_MS
+        return max(0, self._call_deadline_ms - now_ms)
+
+    def _check_calls(self, now_ms: int) -> None:
+        if self._until_overdue(now_ms) > 0:
+            return
+        self._log.overdue(self.description.rebalance_timeout_ms)
+        self._step_out()
+
+    def _step_out(self) -> None:
+        """Leave, to rejoin when the application comes back."""
+        self._handle(MembershipEvent.OVERDUE)
+        self._prepare_leaving(GroupMembershipOperation.DEFAULT)
+        self._lose_tasks()
+
+    def _heartbeat(self, now_ms: int) -> SentHeartbeat:
+        description, owned = self.description, self.owned
+        if self.state not in IN_GROUP:
+            return SentHeartbeat(description.brief(self._leave_epoch), owned)
+        report = self._offsets.report(owned, now_ms)
+        if self.state is MembershipState.JOINING:
+            return SentHeartbeat(self._with_news(description.joining()), owned, offsets=report)
+        request = description.full(self.epoch) if self._full else description.brief(self.epoch)
+        lists_tasks = self._full or not self._tasks.is_told
+        request = with_tasks(request, owned) if lists_tasks else request
+        return SentHeartbeat(self._with_news(request), owned, lists_tasks=lists_tasks, offsets=report)
+
+    def _with_news(self, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatRequest:
+        return evolve(
+            request, endpoint_information_epoch=self.group.endpoints_epoch, shutdown_application=self._shutdown
+        )
+
+    def _outgoing(self, sent: SentHeartbeat, now_ms: int) -> OutgoingRequest:
+        self._may_be_member = True
+        self._pace.sent(now_ms)
+        return OutgoingRequest(
+            ApiKey.STREAMS_GROUP_HEARTBEAT,
+            sent.build,
+            node_id=self._coordinator.node_id,
+            timeout_ms=self._timeout_ms,
+            context=sent,
+        )
+
+    def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
+        """Follow what the coordinator says, or react to the error."""
+        sent: SentHeartbeat = request.context
+        response: StreamsGroupHeartbeatResponse = answer.message
+        if sent.leaves:
+            self._left()
+        elif self.state not in IN_GROUP or (self.state is MembershipState.JOINING and not sent.joins):
+            self._pace.dropped()  # it has left, become stale or rejoined since: the response is outdated
+        elif response.error_code is ErrorCode.NONE:
+            self._accepted(sent, answer, now_ms)
+        else:
+            _REACTIONS.get(response.error_code, StreamsMembership._refused)(self, response, now_ms)
+
+    def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
+        """Look the coordinator up again, and send a full heartbeat after the back-off.
+
+        If the broker does not support streams groups, the error ends the client.
+        """
+        if isinstance(error, UnsupportedVersionError) and self.state in IN_GROUP:
+            self._refuse(error)
+            return
+        self._answer_lost = True
+        self._coordinator.mark_unknown()
+        self._again_in_full()
+        self._pace.failed(now_ms)
+
+    # -------------------------------------------------------------------------- what answers bring
+
+    def _accepted(self, sent: SentHeartbeat, answer: ClientResponse, now_ms: int) -> None:
+        response: StreamsGroupHeartbeatResponse = answer.message
+        self._pace.answered(response.heartbeat_interval_ms, response.throttle_time_ms, now_ms)
+        if answer.version >= FIRST_WITH_TASK_OFFSETS:
+            self._offsets.accepted(sent.offsets, sent.owned, response, now_ms)
+        self._note_heard(sent, response)
+        self._handle(MembershipEvent.ACCEPTED)
+        if self.group.take(response):
+            self._tasks.tell(StatusesChanged(self.group.statuses))
+        assigned = assigned_tasks(response)
+        if assigned is not None:
+            self._tasks.target, self._answer_lost = assigned, False
+        self._tasks.advance(lost=sent.joins)
+        self._follow(now_ms)
+        if self._answer_lost and self.state is MembershipState.STABLE:
+            self._resynchronize(sent, response)
+        elif self._expects_tasks(now_ms):
+            self._pace.hurry(self.epoch, now_ms)
+
+    def _note_heard(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse) -> None:
+        """Note what the coordinator knows now."""
+        if sent.joins:
+            self._log.joined(response.member_epoch)
+            self._answer_lost = False
+            self._tasks.told(NO_TASKS)
+        elif sent.lists_tasks:
+            self._tasks.told(sent.owned)
+        self._shutdown = self._shutdown and not sent.request.shutdown_application
+        self._full = False
+        self.epoch = response.member_epoch
+
+    def _follow(self, now_ms: int) -> None:
+        """Bring the state in line with the tasks, and confirm what the coordinator does not know yet."""
+        if self._tasks.awaits_confirmation:
+            if self.state is not MembershipState.RECONCILING:
+                self._handle(MembershipEvent.REVOKE)
+        elif not self._tasks.is_told or self.state is MembershipState.RECONCILING:
+            if self.state is not MembershipState.ACKNOWLEDGING:
+                self._handle(MembershipEvent.OWN)
+            self._settling_until_ms = now_ms + _SETTLING_MS
+            self._pace.confirm(now_ms)
+        elif self.state is MembershipState.ACKNOWLEDGING:
+            self._handle(MembershipEvent.ACKNOWLEDGED)
+
+    def _expects_tasks(self, now_ms: int) -> bool:
+        """Return whether the next heartbeat may bring tasks: the coordinator tells members only when they ask.
+
+        After a change of tasks there may be more, because other members have to give them up first.
+        """
+        if self.state is MembershipState.RECONCILING or self.group.is_blocked:
+            return False
+        return self.group.is_assigning or not self.owned or now_ms < self._settling_until_ms
+
+    def _resynchronize(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse) -> None:
+        """Ask for all tasks, because the lost answer may have had some.
+
+        The coordinator sends tasks that have not changed only to members that join. A static member may not join while
+        it is in the group. It leaves for a while if the epoch shows that it has missed something.
+        """
+        if self.description.instance_id is None:
+            self._handle(MembershipEvent.RESYNCHRONIZE)
+            self._start_over()
+            return
+        self._answer_lost = False
+        if response.member_epoch != sent.request.member_epoch:
+            self._log.missed_tasks()
+            self._step_out()
+
+    def _left(self) -> None:
+        self._pace.dropped()
+        self._may_be_member = False
+        if self.state is MembershipState.LEAVING:
+            self._handle(MembershipEvent.LEFT)
+            self._log.left()
+
+    # ------------------------------------------------------------------------------------- errors
+
+    def _rediscover(self, _response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        self._coordinator.mark_unknown()
+        self._again_in_full()
+        self._pace.again(now_ms)
+
+    def _retry(self, _response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        self._again_in_full()
+        self._pace.failed(now_ms)
+
+    def _report(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        self._errors.report(error_for(response.error_code, response.error_message))
+        self._retry(response, now_ms)
+
+    def _fenced(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        self._log.fenced(self.epoch, response.error_code.name)
+        self._handle(MembershipEvent.FENCED)
+        self._may_be_member = False
+        self._lose_tasks()
+        self._pace.again(now_ms)
+        if not self._tasks.awaits_confirmation:
+            self._rejoin()
+
+    def _unreleased(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        """Wait for the session of the static member's former life, which ends by itself after a crash."""
+        wait_ms = self._pace.awaits_release(self.description.session_timeout_ms, now_ms)
+        if wait_ms is None:
+            self._refused(response, now_ms)
+            return
+        self._again_in_full()
+        self._log.unreleased(self.description.instance_id, wait_ms)
+
+    def _refused(self, response: StreamsGroupHeartbeatResponse, _now_ms: int) -> None:
+        self._refuse(error_for(response.error_code, response.error_message))
+
+    def _refuse(self, error: KafkaGroupsError) -> None:
+        self._errors.report_fatal(error)
+        self._handle(MembershipEvent.REFUSED)
+        self._lose_tasks()
+        self._may_be_member = False
+        self._pace.dropped()
+
+    def _rejoin(self) -> None:
+        self._handle(MembershipEvent.REJOIN)
+        self._start_over()
+
+    def _lose_tasks(self) -> None:
+        self._tasks.lose()
+        self.epoch = JOIN_GROUP_EPOCH
+
+    def _start_over(self) -> None:
+        self._again_in_full()
+        self._pace.now()
+
+    def _again_in_full(self) -> None:
+        """Say everything with the next heartbeat, because it is not certain what the coordinator knows."""
+        self._full = True
+        self._offsets.forget()
+        self.group.forget_epoch()
+
+    def _handle(self, event: MembershipEvent) -> None:
+        self.state = next_membership_state(self.state, event)
+
+
+_REACTIONS: Mapping[ErrorCode, Callable[[StreamsMembership, StreamsGroupHeartbeatResponse, int], None]] = {
+    ErrorCode.NOT_COORDINATOR: StreamsMembership._rediscover,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: StreamsMembership._rediscover,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: StreamsMembership._retry,
+    ErrorCode.UNKNOWN_MEMBER_ID: StreamsMembership._fenced,
+    ErrorCode.FENCED_MEMBER_EPOCH: StreamsMembership._fenced,
+    ErrorCode.UNRELEASED_INSTANCE_ID: StreamsMembership._unreleased,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: StreamsMembership._report,
+}
+"""How the member reacts to an error. All others are fatal, as in Kafka's own client, which does not wait for the former
+life of a static member either."""

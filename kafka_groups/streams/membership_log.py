@@ -1,0 +1,71 @@
+"""What a member of a streams group writes to the log."""
+
+from kafka_groups.client.events import Area, Events
+
+__all__ = ["MembershipLog"]
+
+
+class MembershipLog:
+    """Adds sentences about one member to the events for the log.
+
+    Args:
+        events: The events.
+        member: The member, with its group.
+    """
+
+    def __init__(self, events: Events, member: str) -> None:
+        self._events = events
+        self._member = member
+
+    def joined(self, epoch: int) -> None:
+        """The coordinator accepted the member."""
+        self._events.note(Area.GROUP, f"Member {self._member} joined the streams group with epoch {epoch}.")
+
+    def left(self) -> None:
+        """The coordinator answered the heartbeat that leaves."""
+        self._events.note(Area.GROUP, f"Member {self._member} left the streams group.")
+
+    def not_told(self) -> None:
+        """The client is closed before the coordinator answered."""
+        self._events.warn(
+            Area.GROUP,
+            "not told",
+            f"Could not notify the coordinator that member {self._member} is leaving the streams group. It will remove"
+            " the member when its session times out.",
+        )
+
+    def overdue(self, limit_ms: int) -> None:
+        """The application stayed away."""
+        self._events.warn(
+            Area.GROUP,
+            "overdue",
+            f"Member {self._member} is leaving the streams group: the program did not come back for {limit_ms} ms"
+            " (max.poll.interval.ms). Its tasks are lost. Process fewer records at a time, or raise"
+            " max.poll.interval.ms.",
+        )
+
+    def missed_tasks(self) -> None:
+        """A static member does not know its tasks."""
+        self._events.warn(
+            Area.GROUP,
+            "missed tasks",
+            f"Static member {self._member} gives up its tasks and rejoins: the response with its new tasks was lost.",
+        )
+
+    def fenced(self, epoch: int, error: str) -> None:
+        """The coordinator removed the member."""
+        self._events.warn(
+            Area.GROUP,
+            "fenced",
+            f"The coordinator does not know member {self._member} with epoch {epoch} in the streams group ({error})."
+            " Its tasks are lost, and it rejoins.",
+        )
+
+    def unreleased(self, instance_id: str | None, wait_ms: int) -> None:
+        """Another member has the instance id."""
+        self._events.warn(
+            Area.GROUP,
+            "unreleased",
+            f"The group still has a member with the instance id {instance_id}, perhaps this process before it was"
+            f" restarted. Its session ends by itself. Member {self._member} joins again in {wait_ms} ms.",
+        )

@@ -1,0 +1,96 @@
+"""The states of a member of a streams group, as a transition table."""
+
+import enum
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kafka_groups.errors import IllegalStateError
+
+__all__ = ["IN_GROUP", "TRANSITIONS", "MembershipEvent", "MembershipState", "next_membership_state"]
+
+
+class MembershipState(enum.Enum):
+    """The state of a member's relation to its streams group."""
+
+    UNJOINED = "unjoined"
+    """Not in the group, and not joining."""
+    JOINING = "joining"
+    """The next heartbeat has epoch 0, or is waiting for its response."""
+    RECONCILING = "reconciling"
+    """The application has to give up tasks before the member can take those that the coordinator assigned."""
+    ACKNOWLEDGING = "acknowledging"
+    """The member owns other tasks than the coordinator knows of. The next heartbeat lists them."""
+    STABLE = "stable"
+    """The member owns the tasks that the coordinator assigned, and the coordinator knows it."""
+    FENCED = "fenced"
+    """The coordinator removed the member. It rejoins when the application has dropped its tasks."""
+    STALE = "stale"
+    """Left, because the application stayed away for `max.poll.interval.ms`. Its next call rejoins."""
+    LEAVING = "leaving"
+    """The heartbeat that leaves was not sent or answered yet."""
+    FATAL = "fatal"
+    """The coordinator refused the member permanently."""
+
+
+class MembershipEvent(enum.Enum):
+    """An event that changes the state of a member."""
+
+    JOIN = "join"
+    ACCEPTED = "accepted"
+    REVOKE = "revoke"
+    OWN = "own"
+    ACKNOWLEDGED = "acknowledged"
+    RESYNCHRONIZE = "resynchronize"
+    FENCED = "fenced"
+    OVERDUE = "overdue"
+    REJOIN = "rejoin"
+    REFUSED = "refused"
+    LEAVE = "leave"
+    LEFT = "left"
+
+
+_S, _E = MembershipState, MembershipEvent
+
+IN_GROUP = frozenset({_S.JOINING, _S.RECONCILING, _S.ACKNOWLEDGING, _S.STABLE})
+"""States in which the member is in the group, or on its way into it."""
+
+_OUT_OF_GROUP = {_E.FENCED: _S.FENCED, _E.OVERDUE: _S.STALE, _E.REFUSED: _S.FATAL, _E.LEAVE: _S.LEAVING}
+
+TRANSITIONS: Mapping[tuple[MembershipState, MembershipEvent], MembershipState] = MappingProxyType({
+    **{(state, event): after for state in IN_GROUP for event, after in _OUT_OF_GROUP.items()},
+    (_S.UNJOINED, _E.JOIN): _S.JOINING,
+    (_S.UNJOINED, _E.LEAVE): _S.UNJOINED,
+    (_S.JOINING, _E.ACCEPTED): _S.STABLE,
+    (_S.RECONCILING, _E.ACCEPTED): _S.RECONCILING,
+    (_S.RECONCILING, _E.OWN): _S.ACKNOWLEDGING,
+    (_S.ACKNOWLEDGING, _E.ACCEPTED): _S.ACKNOWLEDGING,
+    (_S.ACKNOWLEDGING, _E.ACKNOWLEDGED): _S.STABLE,
+    (_S.ACKNOWLEDGING, _E.REVOKE): _S.RECONCILING,
+    (_S.STABLE, _E.ACCEPTED): _S.STABLE,
+    (_S.STABLE, _E.REVOKE): _S.RECONCILING,
+    (_S.STABLE, _E.OWN): _S.ACKNOWLEDGING,
+    (_S.STABLE, _E.RESYNCHRONIZE): _S.JOINING,
+    (_S.FENCED, _E.REJOIN): _S.JOINING,
+    (_S.FENCED, _E.LEAVE): _S.UNJOINED,
+    (_S.STALE, _E.LEFT): _S.STALE,
+    (_S.STALE, _E.REJOIN): _S.JOINING,
+    (_S.STALE, _E.LEAVE): _S.LEAVING,
+    (_S.LEAVING, _E.LEFT): _S.UNJOINED,
+    (_S.LEAVING, _E.LEAVE): _S.LEAVING,
+    (_S.FATAL, _E.LEAVE): _S.UNJOINED,
+})  # fmt: skip
+"""(state, event) → state. A missing pair is a bug of the caller."""
+
+
+def next_membership_state(state: MembershipState, event: MembershipEvent) -> MembershipState:
+    """Return the state after the event.
+
+    Raises:
+        IllegalStateError: The event cannot happen in this state.
+    """
+    try:
+        return TRANSITIONS[state, event]
+    except KeyError:
+        raise IllegalStateError(
+            f"The event '{event.value}' is not possible in the member state '{state.value}'."
+        ) from None
