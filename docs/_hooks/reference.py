@@ -31,8 +31,9 @@ from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt, UnbuiltKind
 from kafka_groups.client.membership import states as member_states
 from kafka_groups.config.admin import admin_keys
-from kafka_groups.config.broker import broker_keys, group_keys
+from kafka_groups.config.broker import broker_keys
 from kafka_groups.config.foreign import FORBIDDEN, FOREIGN
+from kafka_groups.config.groups import group_keys
 from kafka_groups.config.keys import Key
 from kafka_groups.config.share import share_consumer_keys
 from kafka_groups.config.topic import topic_keys

@@ -24,8 +24,8 @@ from kafka_groups.broker.runtime.directory import CoordinatorDirectory, LeaderDi
 from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.config.broker import (
-    BrokerSettings,
+from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.config.groups import (
     check_group_config,
     consumer_group_config,
     share_group_config,

@@ -1,8 +1,4 @@
-"""The embedded broker's settings and the configuration of groups, under Kafka's names (KIP-932, KIP-1240, KIP-848).
-
-A group's configuration starts from the broker's defaults; overrides are set with IncrementalAlterConfigs on a GROUP
-resource and must stay within the broker's bounds.
-"""
+"""The embedded broker's settings, under Kafka's names (KIP-932, KIP-848, KIP-1071)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -20,6 +16,7 @@ from kafka_groups.config.streams_group import StreamsGroupConfig, StreamsGroupSe
 from kafka_groups.errors import InvalidConfigError
 
 __all__ = [
+    "BROKER_KEYS",
     "BrokerSettings",
     "ConsumerGroupConfig",
     "ShareGroupConfig",
@@ -27,13 +24,9 @@ __all__ = [
     "broker_keys",
     "broker_settings",
     "changed_settings",
-    "check_group_config",
-    "consumer_group_config",
-    "group_keys",
-    "share_group_config",
-    "streams_group_config",
+    "check_standby_replicas",
+    "read_config",
     "validate_broker_config",
-    "validate_group_config",
 ]
 
 
@@ -280,31 +273,24 @@ class BrokerSettings(StreamsGroupSettings):
     def __attrs_post_init__(self) -> None:
         """Check the settings against each other."""
         for kind in LIMITED:
-            check_limits(kind, self, _BROKER)
-        _check_standby_replicas(self, _BROKER.key("streams_num_standby_replicas"), self.streams_num_standby_replicas)
+            check_limits(kind, self, BROKER_KEYS)
+        check_standby_replicas(self, BROKER_KEYS.key("streams_num_standby_replicas"), self.streams_num_standby_replicas)
         if self.max_share_sessions < self.group_max_size:
-            raise _BROKER.key("max_share_sessions").problem(
+            raise BROKER_KEYS.key("max_share_sessions").problem(
                 self.max_share_sessions,
                 "below group.share.max.size",
                 remedy=f"Use at least {self.group_max_size}, so that every member of a full group gets a session",
             )
 
 
-_SHARE_GROUP = KeyTable(ShareGroupConfig, dotted_only=True)
-_CONSUMER_GROUP = KeyTable(ConsumerGroupConfig, dotted_only=True)
-_STREAMS_GROUP = KeyTable(StreamsGroupConfig, dotted_only=True)
-_BROKER = KeyTable(BrokerSettings)
+BROKER_KEYS = KeyTable(BrokerSettings)
+"""The keys of a broker, by attribute and by any spelling."""
 _BROKER_DOTTED = KeyTable(BrokerSettings, dotted_only=True)
-
-
-def group_keys() -> dict[str, Key]:
-    """The keys of groups of all types by dotted name (resource type GROUP)."""
-    return {**_CONSUMER_GROUP.by_name(), **_SHARE_GROUP.by_name(), **_STREAMS_GROUP.by_name()}
 
 
 def broker_keys() -> dict[str, Key]:
     """The keys of a broker by dotted name (resource type BROKER)."""
-    return _BROKER.by_name()
+    return BROKER_KEYS.by_name()
 
 
 def broker_settings(
@@ -319,7 +305,7 @@ def broker_settings(
     Raises:
         InvalidConfigError: A key is unknown or a value does not fit.
     """
-    return BrokerSettings(**{**defaults, **_read(_BROKER, given or {}, "a broker")})
+    return BrokerSettings(**{**defaults, **read_config(BROKER_KEYS, given or {}, "a broker")})
 
 
 def changed_settings(settings: BrokerSettings, changes: Mapping[str, str]) -> BrokerSettings:
@@ -328,7 +314,7 @@ def changed_settings(settings: BrokerSettings, changes: Mapping[str, str]) -> Br
     Raises:
         InvalidConfigError: A key is unknown, a value does not fit, or it does not go with the others.
     """
-    return attrs.evolve(settings, **_read(_BROKER_DOTTED, changes, "a broker"))
+    return attrs.evolve(settings, **read_config(_BROKER_DOTTED, changes, "a broker"))
 
 
 def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> None:
@@ -340,56 +326,12 @@ def validate_broker_config(settings: BrokerSettings, name: str, value: str) -> N
     changed_settings(settings, {name: value})
 
 
-def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ShareGroupConfig:
-    """The configuration in effect for a share group: its overrides, and the broker's defaults for the rest.
-
-    The overrides may contain keys of other types of groups, because one id has the configs of groups of all types.
+def check_standby_replicas(settings: BrokerSettings, key: Key, count: int) -> None:
+    """Check the number of standby tasks against the broker's limit.
 
     Raises:
-        InvalidConfigError: A key is unknown, a value does not fit or is outside the broker's bounds.
+        InvalidConfigError: It is above the limit.
     """
-    others = (_CONSUMER_GROUP, _STREAMS_GROUP)
-    own = {name: value for name, value in overrides.items() if all(each.attribute(name) is None for each in others)}
-    values = _defaults("share", settings) | _read(_SHARE_GROUP, own, "a group")
-    config = ShareGroupConfig(**values)
-    check_limits("share", settings, _BROKER, config, _SHARE_GROUP)
-    return config
-
-
-def consumer_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ConsumerGroupConfig:
-    """The configuration in effect for a consumer group. Keys of other types of groups are ignored.
-
-    Raises:
-        InvalidConfigError: A value does not fit or is outside the broker's bounds.
-    """
-    own = {name: value for name, value in overrides.items() if _CONSUMER_GROUP.attribute(name) is not None}
-    values = _defaults("consumer", settings) | _read(_CONSUMER_GROUP, own, "a group")
-    config = ConsumerGroupConfig(**values)
-    check_limits("consumer", settings, _BROKER, config, _CONSUMER_GROUP)
-    return config
-
-
-def streams_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> StreamsGroupConfig:
-    """The configuration in effect for a streams group. Keys of other types of groups are ignored.
-
-    Raises:
-        InvalidConfigError: A value does not fit or is outside the broker's bounds.
-    """
-    own = {name: value for name, value in overrides.items() if _STREAMS_GROUP.attribute(name) is not None}
-    defaults = {
-        **_defaults("streams", settings),
-        "num_standby_replicas": settings.streams_num_standby_replicas,
-        "initial_rebalance_delay_ms": settings.streams_initial_rebalance_delay_ms,
-        "assignor_name": settings.streams_assignors[0],
-        "rack_aware_assignment_tags": settings.streams_rack_aware_assignment_tags,
-    }
-    config = StreamsGroupConfig(**defaults | _read(_STREAMS_GROUP, own, "a group"))
-    check_limits("streams", settings, _BROKER, config, _STREAMS_GROUP)
-    _check_standby_replicas(settings, _STREAMS_GROUP.key("num_standby_replicas"), config.num_standby_replicas)
-    return config
-
-
-def _check_standby_replicas(settings: BrokerSettings, key: Key, count: int) -> None:
     most = settings.streams_max_standby_replicas
     if count > most:
         raise key.problem(
@@ -399,31 +341,10 @@ def _check_standby_replicas(settings: BrokerSettings, key: Key, count: int) -> N
         )
 
 
-def check_group_config(settings: BrokerSettings, values: Mapping[str, str]) -> None:
-    """Check the configs of a group.
+def read_config(table: KeyTable, given: Mapping[str, object], whose: str) -> dict[str, Any]:
+    """Return the values by attribute.
 
     Raises:
-        InvalidConfigError: A key is unknown, a value does not fit or is outside the broker's bounds.
+        InvalidConfigError: A key is unknown or a value does not fit.
     """
-    share_group_config(settings, values)
-    consumer_group_config(settings, values)
-    streams_group_config(settings, values)
-
-
-def validate_group_config(
-    settings: BrokerSettings, name: str, value: str, overrides: Mapping[str, str] | None = None
-) -> None:
-    """Check one group-level value, together with the group's other overrides.
-
-    Raises:
-        InvalidConfigError: The key is unknown, the value does not fit, or it does not go with the others.
-    """
-    check_group_config(settings, {**(overrides or {}), name: value})
-
-
-def _defaults(kind: str, settings: BrokerSettings) -> dict[str, Any]:
-    return {name: getattr(settings, f"{kind}_{name}") for name in LIMITED[kind]}
-
-
-def _read(table: KeyTable, given: Mapping[str, object], whose: str) -> dict[str, Any]:
     return read_keys(table, given.items(), whose, InvalidConfigError)

@@ -12,7 +12,7 @@ __all__ = ["ConsumerGroupConfig", "ConsumerGroupSettings"]
 
 @frozen(kw_only=True)
 class ConsumerGroupConfig:
-    """The effective configuration of a consumer group. `config.broker.consumer_group_config` builds it."""
+    """The effective configuration of a consumer group. `config.groups.consumer_group_config` builds it."""
 
     session_timeout_ms: int = milliseconds(
         "consumer.session.timeout.ms",

@@ -30,7 +30,7 @@ def flag(name: str, doc: str) -> Any:
 
 @frozen(kw_only=True)
 class ShareGroupConfig:
-    """The effective configuration of a share group. `config.broker.share_group_config` builds it."""
+    """The effective configuration of a share group. `config.groups.share_group_config` builds it."""
 
     session_timeout_ms: int = milliseconds(
         "share.session.timeout.ms",

@@ -15,7 +15,7 @@ _ASSIGNORS = ("sticky",)
 
 @frozen(kw_only=True)
 class StreamsGroupConfig:
-    """The effective configuration of a streams group. `config.broker.streams_group_config` builds it."""
+    """The effective configuration of a streams group. `config.groups.streams_group_config` builds it."""
 
     session_timeout_ms: int = milliseconds(
         "streams.session.timeout.ms",

@@ -26,7 +26,7 @@ from confluent_kafka.admin import (
 
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.config.broker import group_keys
+from kafka_groups.config.groups import group_keys
 from kafka_groups.errors import (
     AuthenticationError,
     GroupAuthorizationFailedError,

@@ -11,7 +11,8 @@ from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.unbuilt import LEVELS_BUILT
-from kafka_groups.config.broker import broker_keys, group_keys
+from kafka_groups.config.broker import broker_keys
+from kafka_groups.config.groups import group_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.kafka_tools import KafkaTools, ToolRun

@@ -61,7 +61,7 @@ def _groups(item: pytest.Item) -> Iterator[str]:
     if item.get_closest_marker("faults"):
         yield "faults on Kafka" if kafka else "faults"
     if item.get_closest_marker("simulation"):
-        yield "simulation"
+        yield f"simulation in {item.path.parent.name}"  # the last test of a folder looks at what struck in all of them
     if "spark_or_skip" in fixtures:
         yield "Spark"
     if item.get_closest_marker("container"):
