@@ -23,7 +23,10 @@ from tests.support.kafka_records import KafkaRecords, KafkasView
 
 SEED = 932
 RECORDS_OF_A_VERSION = 100
-WITH_UNITS = frozenset({"ConsumerGroupMemberMetadataValue", "ClassicMemberMetadata"})
+WITH_UNITS = frozenset({
+    *("ConsumerGroupMemberMetadataValue", "ClassicMemberMetadata"),
+    "StreamsGroupMemberMetadataValue",
+})  # fmt: skip
 """In these, Kafka's names of times end in `Ms`, too."""
 
 pytestmark = pytest.mark.real_kafka

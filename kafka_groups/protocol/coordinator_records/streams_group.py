@@ -47,7 +47,7 @@ class StreamsGroupMetadataValue:
     epoch: int
     metadata_hash: int
     validated_topology_epoch: int = -1
-    last_assignment_configs: tuple[KeyValue, ...] | None = None
+    last_assignment_configs: tuple[KeyValue, ...] = ()
     stored_description_topology_epoch: int = -1
     failed_description_topology_epoch: int = -1
 
@@ -121,7 +121,7 @@ class CurrentTaskIds:
 
     subtopology_id: str
     partitions: tuple[int, ...] = ()
-    assignment_epochs: tuple[int, ...] | None = None
+    assignment_epochs: tuple[int, ...] | None = ()
 
 
 @frozen(kw_only=True)

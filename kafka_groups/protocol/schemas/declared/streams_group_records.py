@@ -24,7 +24,7 @@ METADATA = flexible(
     epoch=INT32,
     metadata_hash=INT64,
     validated_topology_epoch=tagged(0, INT32, default=-1),
-    last_assignment_configs=tagged(1, nullable(array_of(KEY_VALUE)), default=None),
+    last_assignment_configs=tagged(1, array_of(KEY_VALUE), default=()),
     stored_description_topology_epoch=tagged(2, INT32, default=-1),
     failed_description_topology_epoch=tagged(3, INT32, default=-1),
 )
@@ -55,7 +55,7 @@ CURRENT_TASK_IDS = flexible(
     "TaskIds",
     subtopology_id=STRING,
     partitions=array_of(INT32),
-    assignment_epochs=tagged(0, nullable(array_of(INT32)), default=None),
+    assignment_epochs=tagged(0, nullable(array_of(INT32)), default=()),
 )
 CURRENT_MEMBER_ASSIGNMENT = flexible(
     "StreamsGroupCurrentMemberAssignmentValue",

@@ -172,7 +172,7 @@ def _group(value: stored.StreamsGroupMetadataValue) -> StreamsGroupEpoch:
         value.epoch,
         value.metadata_hash,
         value.validated_topology_epoch,
-        _values(value.last_assignment_configs or ()),
+        _values(value.last_assignment_configs),
         value.stored_description_topology_epoch,
         value.failed_description_topology_epoch,
     )
