@@ -77,6 +77,10 @@ class Streams:
                 "warmup_tasks": (),
             }
         request = StreamsGroupHeartbeatRequest(group_id=GROUP, member_id=member_id, member_epoch=epoch, **fields)
+        return self.handle(request, version)
+
+    def handle(self, request: StreamsGroupHeartbeatRequest, version: int = 1) -> StreamsGroupHeartbeatResponse:
+        """A heartbeat as a message, whose records are stored."""
         result = self.groups.heartbeat(request, MemberClient("client", "/127.0.0.1"), version, self.now_ms)
         created = [effect for effect in result.effects if isinstance(effect, CreateInternalTopics)]
         self.to_create = [info.name for effect in created for info in effect.topics]

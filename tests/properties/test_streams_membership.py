@@ -1,0 +1,232 @@
+"""Members of a streams group and the embedded coordinator, while requests and responses are lost and coordinators move.
+
+Programs take their time to close tasks, stay away, leave and are started again.
+"""
+
+import random
+from collections import Counter
+
+import pytest
+from attrs import evolve
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.metadata import Metadata
+from kafka_groups.client.requests import ClientResponse, OutgoingRequest
+from kafka_groups.errors import BrokerError, DisconnectedError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
+from kafka_groups.streams.heartbeat import MemberDescription
+from kafka_groups.streams.member_events import TasksLost, TasksRevoked
+from kafka_groups.streams.membership import StreamsMembership
+from kafka_groups.streams.pace import HeartbeatPace
+from kafka_groups.streams.states import MembershipState
+from kafka_groups.streams.task_offsets import TaskOffsetReporter
+from kafka_groups.streams.tasks import TaskId
+from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic
+from kafka_groups.streams.topology_builder import TopologyBuilder
+from tests.support.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, Streams
+
+TOPOLOGY = (
+    TopologyBuilder()
+    .add_subtopology("0", sources=["in"], sinks=["r"])
+    .add_subtopology("1", repartition_sources=[RepartitionTopic("r")], changelogs=[ChangelogTopic("store")])
+    .build()
+)
+PARTITIONS, STEPS, MOST_MEMBERS = 5, 300, 5
+TASKS = sorted(TaskId(each, partition) for each in "01" for partition in range(PARTITIONS))
+SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 40))]
+
+
+class Program:
+    """A process with one member. It closes tasks when it likes."""
+
+    def __init__(self, member_id: str, rng: random.Random, now_ms: int) -> None:
+        self.errors = BackgroundErrors()
+        finder = CoordinatorManager(GROUP, Metadata(), self.errors, backoff=Backoff(100, 1_000, rng), timeout_ms=30_000)
+        self.finder = finder
+        self.to_close: list[TasksRevoked | TasksLost] = []
+        self.in_doubt = False
+        self.membership = StreamsMembership(
+            MemberDescription(
+                group_id=GROUP,
+                member_id=member_id,
+                process_id=member_id,
+                topology=TOPOLOGY,
+                rebalance_timeout_ms=REBALANCE_MS,
+            ),
+            coordinator=finder,
+            errors=self.errors,
+            pace=HeartbeatPace(Backoff(100, 1_000, rng), Backoff(1_000, 10_000, rng), rng),
+            offsets=TaskOffsetReporter(dict),
+            timeout_ms=30_000,
+        )
+        self.membership.join(now_ms)
+
+    def due(self, now_ms: int) -> OutgoingRequest | None:
+        self.finder.node_id = 1
+        requests = self.membership.poll(now_ms).requests
+        return requests[0] if requests else None
+
+    def hear(self) -> None:
+        assert self.errors.fatal is None
+        events = self.membership.take_events()
+        self.to_close += [event for event in events if isinstance(event, TasksRevoked | TasksLost)]
+
+    @property
+    def processed(self) -> frozenset[TaskId]:
+        """What the program processes and may commit: also what it was asked to close, but not what it has lost."""
+        revoked = (event.tasks.active for event in self.to_close if isinstance(event, TasksRevoked))
+        lost = (event.tasks.active for event in self.to_close if isinstance(event, TasksLost))
+        return self.membership.owned.active.union(*revoked).difference(*lost)
+
+    def close_tasks(self, now_ms: int) -> None:
+        while self.to_close:
+            self.membership.confirm(self.to_close.pop(0), now_ms)
+            self.hear()
+
+
+class World:
+    """Programs, their coordinator, and what happens to them."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.streams = Streams(evolve(AT_ONCE, num_standby_replicas=self.rng.randrange(2), heartbeat_interval_ms=1_000))
+        for name in ("in", "r", "store"):
+            self.streams.topics.create(name, PARTITIONS)
+        self.programs: dict[str, Program] = {}
+        self.seen: Counter[str] = Counter()
+        self._started = 0
+
+    def step(self) -> None:
+        chosen = self.rng.choices(
+            (self.start, self.talk, self.close_tasks, self.leave, self.kill, self.move, self.stay_away),
+            weights=(4, 70, 10, 2, 1, 2, 1),
+        )
+        chosen[0]()
+        self.check()
+
+    def start(self) -> None:
+        if len(self.programs) < MOST_MEMBERS:
+            self._started += 1
+            name = f"m{self._started}"
+            self.programs[name] = Program(name, self.rng, self.streams.now_ms)
+
+    def talk(self) -> None:
+        self.streams.after(self.rng.choice((50, 300, 1_000)))
+        for program in self.programs.values():
+            program.membership.application_called(self.streams.now_ms)
+            self.deliver(program, fault=self.rng.choices(("", "request", "response"), weights=(90, 4, 6))[0])
+
+    def deliver(self, program: Program, fault: str = "") -> None:
+        """Send the heartbeat that is due, if one is."""
+        request, now_ms = program.due(self.streams.now_ms), self.streams.now_ms
+        if request is None:
+            return
+        answer = None if fault == "request" else self.answer(request)
+        if answer is None or fault:
+            self.seen["lost " + fault] += 1
+            program.in_doubt = True
+            program.membership.on_failure(request, DisconnectedError("lost"), now_ms)
+        else:
+            program.membership.on_response(request, ClientResponse(answer, 1, 1), now_ms)
+            is_certain = request.context.joins or answer.active_tasks is not None
+            program.in_doubt = program.in_doubt and not is_certain
+            self.seen[answer.error_code.name] += 1
+        program.hear()
+
+    def answer(self, request: OutgoingRequest) -> StreamsGroupHeartbeatResponse:
+        message = request.build(1)
+        assert isinstance(message, StreamsGroupHeartbeatRequest)
+        try:
+            return self.streams.handle(message)
+        except BrokerError as error:
+            return StreamsGroupHeartbeatResponse(error_code=ErrorCode(error.code), error_message=str(error))
+
+    def some(self) -> Program | None:
+        return self.rng.choice(list(self.programs.values())) if self.programs else None
+
+    def close_tasks(self) -> None:
+        if (program := self.some()) is not None:
+            program.close_tasks(self.streams.now_ms)
+
+    def leave(self) -> None:
+        if self.programs:
+            program = self.programs.pop(self.rng.choice(list(self.programs)))
+            program.close_tasks(self.streams.now_ms)
+            program.membership.leave()
+            self.deliver(program)
+
+    def kill(self) -> None:
+        if self.programs:
+            self.programs.pop(self.rng.choice(list(self.programs)))
+
+    def move(self) -> None:
+        self.streams.move()
+
+    def stay_away(self) -> None:
+        """Time passes, and nobody calls."""
+        self.streams.after(REBALANCE_MS + 1)
+        for program in self.programs.values():
+            self.deliver(program)
+            self.seen[program.membership.state.name] += 1
+
+    def check(self) -> None:
+        """No task has two owners that the coordinator knows and that know what it told them."""
+        known = self.streams.group.current if self.streams.groups.groups else {}
+        owners: Counter[TaskId] = Counter()
+        for name, program in self.programs.items():
+            member = program.membership
+            if name in known and known[name].member_epoch == member.epoch and not program.in_doubt:
+                owners.update(program.processed)
+        assert all(count == 1 for count in owners.values()), owners
+
+    def lose_the_last_change(self) -> None:
+        """Let the last change of the group be one of which many responses are lost."""
+        self.settle()
+        self.programs.pop(min(self.programs, default=""), None)
+        self.start()
+        for _ in range(200):
+            self.streams.after(300)
+            for program in self.programs.values():
+                program.close_tasks(self.streams.now_ms)
+                program.membership.application_called(self.streams.now_ms)
+                self.deliver(program, fault=self.rng.choice(("", "response")))
+
+    def settle(self) -> None:
+        """Nothing goes wrong any more, and the members of killed programs are forgotten."""
+        for _ in range(200):
+            self.streams.after(300)
+            for program in self.programs.values():
+                program.close_tasks(self.streams.now_ms)
+                program.membership.application_called(self.streams.now_ms)
+                self.deliver(program)
+            self.check()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_in_the_end_each_task_has_one_owner_whatever_was_lost(seed: int) -> None:
+    world = World(seed)
+    for _ in range(STEPS):
+        world.step()
+    world.lose_the_last_change()
+    world.settle()
+    members = [program.membership for program in world.programs.values()]
+    assert {member.state for member in members} == {MembershipState.STABLE}
+    assert sorted(task for member in members for task in member.owned.active) == TASKS
+    loads = [len(member.owned.active) for member in members]
+    assert max(loads) - min(loads) <= 1
+
+
+def test_the_runs_contain_what_can_go_wrong() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(4):
+        world = World(seed)
+        for _ in range(STEPS):
+            world.step()
+        seen += world.seen
+    assert seen >= Counter(["lost request", "lost response", "UNKNOWN_MEMBER_ID", "STALE"])
