@@ -20,8 +20,8 @@ from tests.support.targets import EMBEDDED_PROPERTIES
 from tests.support.tool_scenes import SCENES, SERVER, Stage, Step
 
 SETTINGS = {"group.share.heartbeat.interval.ms": "500", "group.share.assignment.interval.ms": "0"}
-FEATURES = {"share.version": 1, "streams.version": 0}
-"""Those whose newest levels are not built yet."""
+FEATURES = {"share.version": 1}
+"""One whose newest level is not built yet."""
 
 MOST_TRIES = 5
 
