@@ -28,6 +28,9 @@ def main() -> None:
         "spark.local.dir": local_directory,
         "spark.task.maxFailures": "4",
         "spark.executor.memory": "600m",
+        # In local mode a stage that runs again unregisters the block manager for good. From then on each heartbeat of
+        # the executor fails, and after 60 of them, in ten minutes, it would end the JVM.
+        "spark.executor.heartbeat.maxFailures": "1000000",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",

@@ -28,8 +28,7 @@ CONFIGS: Mapping[str, str] = MappingProxyType({
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
-    # Without it, a machine that stands still for two minutes loses the executor in the driver's own JVM. Ten minutes
-    # later, that ends the JVM.
+    # Without it, a machine that stands still for two minutes loses the executor in the driver's own JVM.
     "spark.network.timeout": "3600s",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
