@@ -1,7 +1,7 @@
 """Compaction of a log, a batch at a time: the last record of each key stays, with its offset, unless it is a tombstone.
 
 A pass reads the batches twice. First it notes the last offset of each key, and then it copies the records that stay
-into new batches. What is appended meanwhile is left to the next pass. So no append has to wait for a whole log.
+into new batches. Records appended while it runs are left to the next pass. So no append has to wait for a whole log.
 """
 
 from collections.abc import Iterator

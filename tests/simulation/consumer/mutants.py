@@ -11,11 +11,13 @@ from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
 from kafka_groups.broker.coordinators.groups.consumer.reconciliation import _Step
 from kafka_groups.broker.coordinators.groups.consumer.records import (
+    ConsumerAssignment,
     ConsumerGroupCurrentMemberAssignment,
     ConsumerGroupRecord,
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
 )
+from kafka_groups.broker.coordinators.groups.members import known_member
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
 from kafka_groups.errors import FencedMemberEpochError
@@ -74,11 +76,11 @@ def growing_topics_are_not_noticed(patch: Patch) -> None:
 def previous_epochs_are_fenced(patch: Patch) -> None:
     """A member that has missed an answer is fenced."""
 
-    def check(group: ConsumerGroup, member_id: str, request: Any) -> None:
-        if request.member_epoch != group.current_of(member_id).member_epoch:
+    def check(epoch: int, current: ConsumerAssignment, *_rest: Any) -> None:
+        if epoch != current.member_epoch:
             raise FencedMemberEpochError("Only the current epoch will do.")
 
-    patch.setattr(members, "check_member_epoch", check)
+    patch.setattr(members, "check_epoch", check)
 
 
 def commits_in_any_epoch_are_accepted(patch: Patch) -> None:
@@ -132,10 +134,9 @@ class _AnyEpoch(int):
 
 def older_ids_are_not_fenced(patch: Patch) -> None:
     """A member whose instance was started again is told that it is unknown, so that it joins once more."""
-    known = members.known_member
 
     def known_by_id(group: ConsumerGroup, member_id: str, _instance: str | None) -> Any:
-        return known(group, member_id, None)
+        return known_member(group, member_id, None)
 
     for owner in (members, groups):
         patch.setattr(owner, "known_member", known_by_id)

@@ -1,9 +1,9 @@
 """A table with changes laid over it: the table itself stays as it is, and is not copied."""
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, TypeVar
 
-__all__ = ["Overlay"]
+__all__ = ["Overlay", "overlays", "put"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -15,7 +15,7 @@ class Overlay(MutableMapping[K, V]):
     """What a table will be after some changes. Entries that are added stand behind those of the table.
 
     Args:
-        table: The table, which must not change meanwhile.
+        table: The table, which must not change as long as this is used.
     """
 
     def __init__(self, table: Mapping[K, V]) -> None:
@@ -51,3 +51,16 @@ class Overlay(MutableMapping[K, V]):
             raise KeyError(key)
         self._count -= 1
         self._changes[key] = _REMOVED
+
+
+def overlays(group: object, tables: Iterable[str]) -> dict[str, Any]:
+    """Return overlays of some tables of a group by attribute, for a copy that can be changed without the group."""
+    return {name: Overlay(getattr(group, name)) for name in tables}
+
+
+def put(table: MutableMapping[K, V], key: K, value: V | None) -> None:
+    """Set an entry of a table, or remove it if there is no value."""
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value

@@ -18,7 +18,7 @@ from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
 )
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
-from kafka_groups.broker.coordinators.groups.consumer.members import check_room, known_member, store_member, take_over
+from kafka_groups.broker.coordinators.groups.consumer.members import store_member, take_over
 from kafka_groups.broker.coordinators.groups.consumer.migration import may_become_classic
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ClassicConsumer,
@@ -28,6 +28,7 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.members import check_room, known_member
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.errors import (
@@ -138,7 +139,7 @@ class ClassicConsumers:
         if owner is not None and member_id not in ("", owner):
             raise FencedInstanceIdError(f"The instance {instance} has been started again.")
         if owner is None:
-            check_room(group, member_id, self.rules.max_size)
+            check_room(group, member_id, self.rules.max_size, "consumer")
         if owner is None and instance is not None and member_id:
             raise UnknownMemberIdError(f"Group {group.group_id} has no instance {instance}.")
         return owner

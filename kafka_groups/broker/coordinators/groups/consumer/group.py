@@ -1,7 +1,7 @@
 """The hard state of one consumer group: a table of the last values of its records."""
 
 from collections.abc import Iterator, MutableMapping
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 from uuid import UUID
 
 from attrs import define, evolve, field
@@ -24,7 +24,8 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
 )
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState, ConsumerMemberState
 from kafka_groups.broker.coordinators.groups.draft import GroupDraft
-from kafka_groups.broker.coordinators.groups.overlay import Overlay
+from kafka_groups.broker.coordinators.groups.members import name_instance
+from kafka_groups.broker.coordinators.groups.overlay import overlays, put
 
 __all__ = ["ConsumerDraft", "ConsumerGroup", "partitions_of"]
 
@@ -123,27 +124,26 @@ class ConsumerGroup:
 
     def overlaid(self) -> Self:
         """Return a group that can be changed without this one. As long as it is used, this one must not change."""
-        tables: dict[str, Any] = {name: Overlay(getattr(self, name)) for name in _TABLES}
-        return evolve(self, **tables)
+        return evolve(self, **overlays(self, _TABLES))
 
     def replay(self, record: ConsumerGroupRecord) -> None:
         """Apply a record to the group."""
         match record:
             case ConsumerGroupCurrentMemberAssignment(_, member_id, current):
                 self._own(member_id, current)
-                _put(self.current, member_id, current)
+                put(self.current, member_id, current)
             case ConsumerGroupTargetAssignmentMember(_, member_id, partitions):
-                _put(self.target, member_id, partitions)
+                put(self.target, member_id, partitions)
             case ConsumerGroupMemberMetadata(_, member_id, member):
                 self._subscribe(self.members.get(member_id), member)
-                self._name_instance(member_id, member)
-                _put(self.members, member_id, member)
+                name_instance(self.instances, member_id, self.members.get(member_id), member)
+                put(self.members, member_id, member)
             case ConsumerGroupMetadata(_, metadata):
                 self.metadata = metadata
             case ConsumerGroupTargetAssignmentMetadata(_, target_epoch):
                 self.target_epoch = target_epoch
             case ConsumerGroupRegularExpression(_, regex, found):
-                _put(self.regexes, regex, found)
+                put(self.regexes, regex, found)
             case ConsumerGroupPartitionMetadata():
                 pass
 
@@ -166,13 +166,6 @@ class ConsumerGroup:
             if member.server_assignor is not None:
                 _count(self.assignor_votes, member.server_assignor, sign)
 
-    def _name_instance(self, member_id: str, member: ConsumerMember | None) -> None:
-        before = self.members.get(member_id)
-        if before is not None and before.instance_id is not None and self.instances[before.instance_id] == member_id:
-            del self.instances[before.instance_id]
-        if member is not None and member.instance_id is not None:
-            self.instances[member.instance_id] = member_id
-
 
 _TABLES = (
     *("members", "target", "current", "regexes"),
@@ -191,12 +184,5 @@ def partitions_of(current: ConsumerAssignment | None) -> Iterator[tuple[UUID, in
                 yield topic_id, number
 
 
-def _put(table: MutableMapping[K, V], key: K, value: V | None) -> None:
-    if value is None:
-        table.pop(key, None)
-    else:
-        table[key] = value
-
-
 def _count(table: MutableMapping[str, int], name: str, sign: int) -> None:
-    _put(table, name, (table.get(name, 0) + sign) or None)
+    put(table, name, (table.get(name, 0) + sign) or None)

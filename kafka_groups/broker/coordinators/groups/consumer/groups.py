@@ -15,7 +15,6 @@ from kafka_groups.broker.coordinators.groups.consumer.leaving import leave
 from kafka_groups.broker.coordinators.groups.consumer.members import (
     enter,
     forget_unused_regex,
-    known_member,
     leave_for_a_while,
     remove,
     update_member,
@@ -61,6 +60,7 @@ from kafka_groups.broker.coordinators.groups.consumer.timers import (
     ConsumerTimers,
 )
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.members import known_member
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError
@@ -336,7 +336,7 @@ class ConsumerGroups:
         self.extend_session(group, member_id, now_ms)
 
     def new_member_id(self) -> str:
-        """Return an id for a member that has none."""
+        """Return a new member id."""
         return member_id_of(self._sources.new_id())
 
     def _watch_rebalance(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:

@@ -1,7 +1,8 @@
 """LeaveGroup in a consumer group: an administrator removes members, or one that speaks the classic protocol leaves."""
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
-from kafka_groups.broker.coordinators.groups.consumer.members import known_member, remove
+from kafka_groups.broker.coordinators.groups.consumer.members import remove
+from kafka_groups.broker.coordinators.groups.members import known_member
 from kafka_groups.errors import BrokerError, UnknownMemberIdError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leave_group import (

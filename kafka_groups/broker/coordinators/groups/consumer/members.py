@@ -4,7 +4,7 @@ from typing import Any
 
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerAssignment,
     ConsumerGroupCurrentMemberAssignment,
@@ -14,11 +14,8 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerMember,
 )
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.members import check_epoch, check_room, known_member
 from kafka_groups.errors import (
-    FencedInstanceIdError,
-    FencedMemberEpochError,
-    GroupMaxSizeReachedError,
-    UnknownMemberIdError,
     UnreleasedInstanceIdError,
 )
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
@@ -29,11 +26,8 @@ from kafka_groups.protocol.messages.consumer_group_heartbeat import (
 )
 
 __all__ = [
-    "check_member_epoch",
-    "check_room",
     "enter",
     "forget_unused_regex",
-    "known_member",
     "leave_for_a_while",
     "remove",
     "store_member",
@@ -63,11 +57,12 @@ def enter(draft: ConsumerDraft, member_id: str, request: ConsumerGroupHeartbeatR
     group = draft.group
     if request.member_epoch != JOIN_GROUP_EPOCH:
         known_member(group, member_id, request.instance_id)
-        check_member_epoch(group, member_id, request)
+        current = group.current_of(member_id)
+        check_epoch(request.member_epoch, current, lambda: _owns_at_most(request, current), "consumer", "partitions")
         return None
     owner = None if request.instance_id is None else group.instances.get(request.instance_id)
     if owner is None:
-        check_room(group, member_id, max_size)
+        check_room(group, member_id, max_size, "consumer")
         return None
     is_away = group.current_of(owner).member_epoch == LEAVE_STATIC_EPOCH
     if not is_away and group.members[owner].classic is None:
@@ -77,58 +72,6 @@ def enter(draft: ConsumerDraft, member_id: str, request: ConsumerGroupHeartbeatR
         )
     take_over(draft, owner, member_id)
     return owner
-
-
-def check_room(group: ConsumerGroup, member_id: str, max_size: int) -> None:
-    """Check that a member may join. A member of the group may always join again.
-
-    Raises:
-        GroupMaxSizeReachedError: The group is full.
-    """
-    if member_id not in group.members and len(group.members) >= max_size:
-        raise GroupMaxSizeReachedError(f"The consumer group has reached its maximum capacity of {max_size} members.")
-
-
-def known_member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
-    """Return a member after checking its ids.
-
-    Raises:
-        UnknownMemberIdError: The group has no such member, or no such instance.
-        FencedInstanceIdError: The instance has another member id, because it was started again.
-    """
-    if instance_id is not None:
-        owner = group.instances.get(instance_id)
-        if owner is None:
-            raise UnknownMemberIdError(f"Instance id {instance_id} is unknown.")
-        if owner != member_id:
-            raise FencedInstanceIdError(
-                f"Static member {member_id} with instance id {instance_id} was fenced by member {owner}."
-            )
-    member = group.members.get(member_id)
-    if member is None:
-        raise UnknownMemberIdError(f"Member {member_id} is not a member of group {group.group_id}.")
-    return member
-
-
-def check_member_epoch(group: ConsumerGroup, member_id: str, request: ConsumerGroupHeartbeatRequest) -> None:
-    """Check the epoch of a member that is neither joining nor leaving.
-
-    The previous epoch is accepted too, because the response with the current epoch may have been lost. But the member
-    must not own partitions that it had to revoke.
-
-    Raises:
-        FencedMemberEpochError: The epoch is neither the current nor the previous one.
-    """
-    epoch, current = request.member_epoch, group.current_of(member_id)
-    if epoch == current.member_epoch:
-        return
-    compared = "greater" if epoch > current.member_epoch else "smaller"
-    if compared == "smaller" and epoch == current.previous_member_epoch and _owns_at_most(request, current):
-        return
-    raise FencedMemberEpochError(
-        f"The consumer group member has a {compared} member epoch ({epoch}) than the one known by the group "
-        f"coordinator ({current.member_epoch}). The member must abandon all its partitions and rejoin."
-    )
 
 
 def _owns_at_most(request: ConsumerGroupHeartbeatRequest, current: ConsumerAssignment) -> bool:

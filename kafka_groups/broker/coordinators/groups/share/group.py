@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 from attrs import define, evolve, field
 
 from kafka_groups.broker.coordinators.groups.draft import GroupDraft
-from kafka_groups.broker.coordinators.groups.overlay import Overlay
+from kafka_groups.broker.coordinators.groups.overlay import overlays, put
 from kafka_groups.broker.coordinators.groups.share.records import (
     CurrentAssignment,
     GroupEpoch,
@@ -84,13 +84,7 @@ class ShareGroup:
 
     def overlaid(self) -> Self:
         """Return a group that can be changed without this one. As long as it is used, this one must not change."""
-        return evolve(
-            self,
-            members=Overlay(self.members),
-            target=Overlay(self.target),
-            current=Overlay(self.current),
-            subscribers=Overlay(self.subscribers),
-        )
+        return evolve(self, **overlays(self, ("members", "target", "current", "subscribers")))
 
     def replay(self, record: ShareGroupRecord) -> None:
         """Apply a record to the group."""
@@ -100,11 +94,11 @@ class ShareGroup:
                 if before != after:
                     self._count_subscriptions(before, -1)
                     self._count_subscriptions(after, +1)
-                _put(self.members, member_id, value)
+                put(self.members, member_id, value)
             case ShareGroupTargetAssignmentMember(_, member_id, partitions):
-                _put(self.target, member_id, partitions)
+                put(self.target, member_id, partitions)
             case ShareGroupCurrentMemberAssignment(_, member_id, current):
-                _put(self.current, member_id, current)
+                put(self.current, member_id, current)
             case ShareGroupMetadata(_, metadata):
                 self.exists = metadata is not None
                 self.metadata = metadata or _NEW
@@ -115,7 +109,7 @@ class ShareGroup:
 
     def _count_subscriptions(self, names: tuple[str, ...], sign: int) -> None:
         for name in names:
-            _put(self.subscribers, name, (self.subscribers.get(name, 0) + sign) or None)
+            put(self.subscribers, name, (self.subscribers.get(name, 0) + sign) or None)
 
 
 Draft = GroupDraft[ShareGroup, ShareGroupRecord]
@@ -124,10 +118,3 @@ Draft = GroupDraft[ShareGroup, ShareGroupRecord]
 
 def _names(member: MemberMetadata | None) -> tuple[str, ...]:
     return () if member is None else member.subscribed_topic_names
-
-
-def _put(table: MutableMapping[str, Value], key: str, value: Value | None) -> None:
-    if value is None:
-        table.pop(key, None)
-    else:
-        table[key] = value

@@ -1,12 +1,13 @@
 """The hard state of one streams group: a table of the last values of its records."""
 
 from collections.abc import Iterator, MutableMapping, Set
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from attrs import define, evolve, field
 
 from kafka_groups.broker.coordinators.groups.draft import GroupDraft
-from kafka_groups.broker.coordinators.groups.overlay import Overlay
+from kafka_groups.broker.coordinators.groups.members import name_instance
+from kafka_groups.broker.coordinators.groups.overlay import overlays, put
 from kafka_groups.broker.coordinators.groups.streams.records import (
     NOT_VALIDATED,
     StreamsAssignment,
@@ -121,20 +122,19 @@ class StreamsGroup:
 
     def overlaid(self) -> Self:
         """Return a group that can be changed without this one. As long as it is used, this one must not change."""
-        tables: dict[str, Any] = {name: Overlay(getattr(self, name)) for name in _TABLES}
-        return evolve(self, **tables)
+        return evolve(self, **overlays(self, _TABLES))
 
     def replay(self, record: StreamsGroupRecord) -> None:
         """Apply a record to the group."""
         match record:
             case StreamsGroupCurrentMemberAssignment(_, member_id, current):
                 self._own(member_id, current)
-                _put(self.current, member_id, current)
+                put(self.current, member_id, current)
             case StreamsGroupTargetAssignmentMember(_, member_id, target):
-                _put(self.target, member_id, target)
+                put(self.target, member_id, target)
             case StreamsGroupMemberMetadata(_, member_id, member):
-                self._name_instance(member_id, member)
-                _put(self.members, member_id, member)
+                name_instance(self.instances, member_id, self.members.get(member_id), member)
+                put(self.members, member_id, member)
             case StreamsGroupMetadata(_, metadata):
                 self.metadata = metadata
             case StreamsGroupTargetAssignmentMetadata(_, target_epoch):
@@ -153,16 +153,9 @@ class StreamsGroup:
 
     def _own_standby(self, member_id: str, before: set[TaskId], after: set[TaskId]) -> None:
         for task in before - after:
-            _put(self.standby_owners, task, (self.standby_owners.get(task, _NOBODY) - {member_id}) or None)
+            put(self.standby_owners, task, (self.standby_owners.get(task, _NOBODY) - {member_id}) or None)
         for task in after - before:
             self.standby_owners[task] = self.standby_owners.get(task, _NOBODY) | {member_id}
-
-    def _name_instance(self, member_id: str, member: StreamsMember | None) -> None:
-        before = self.members.get(member_id)
-        if before is not None and before.instance_id is not None and self.instances[before.instance_id] == member_id:
-            del self.instances[before.instance_id]
-        if member is not None and member.instance_id is not None:
-            self.instances[member.instance_id] = member_id
 
 
 _TABLES = ("members", "target", "current", "instances", "active_owners", "standby_owners")
@@ -181,10 +174,3 @@ def _standby_of(current: StreamsAssignment | None) -> Iterator[TaskId]:
     if current is not None:
         yield from current.standby
         yield from current.revoking_standby
-
-
-def _put(table: MutableMapping[K, V], key: K, value: V | None) -> None:
-    if value is None:
-        table.pop(key, None)
-    else:
-        table[key] = value

@@ -11,11 +11,12 @@ from itertools import islice
 from types import MappingProxyType
 
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.members import known_member
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.epochs import follow_departure
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.heartbeat import ReceivedHeartbeat, StreamsHeartbeat
-from kafka_groups.broker.coordinators.groups.streams.members import known_member, leave_for_a_while, remove
+from kafka_groups.broker.coordinators.groups.streams.members import leave_for_a_while, remove
 from kafka_groups.broker.coordinators.groups.streams.offsets import check_commit, check_fetch
 from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsAssignment,

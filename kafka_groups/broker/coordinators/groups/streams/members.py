@@ -5,7 +5,8 @@ from typing import Any
 from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
+from kafka_groups.broker.coordinators.groups.members import check_epoch, check_room, known_member
+from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft
 from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsAssignment,
     StreamsGroupCurrentMemberAssignment,
@@ -15,10 +16,6 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
 )
 from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks
 from kafka_groups.errors import (
-    FencedInstanceIdError,
-    FencedMemberEpochError,
-    GroupMaxSizeReachedError,
-    UnknownMemberIdError,
     UnreleasedInstanceIdError,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
@@ -28,10 +25,8 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
 )
 
 __all__ = [
-    "check_room",
     "enter",
     "has_other_endpoint",
-    "known_member",
     "leave_for_a_while",
     "remove",
     "takes_new_assignment",
@@ -61,11 +56,12 @@ def enter(
     group, member_id = draft.group, request.member_id
     if request.member_epoch != JOIN_GROUP_EPOCH:
         known_member(group, member_id, request.instance_id)
-        _check_member_epoch(group.current_of(member_id), request.member_epoch, owned)
+        current = group.current_of(member_id)
+        check_epoch(request.member_epoch, current, lambda: _owns_at_most(owned, current), "streams", "tasks")
         return None
     owner = None if request.instance_id is None else group.instances.get(request.instance_id)
     if owner is None:
-        check_room(group, member_id, max_size)
+        check_room(group, member_id, max_size, "streams")
         return None
     if group.current_of(owner).member_epoch != LEAVE_STATIC_EPOCH:
         raise UnreleasedInstanceIdError(
@@ -74,54 +70,6 @@ def enter(
         )
     _take_over(draft, owner, member_id)
     return owner
-
-
-def check_room(group: StreamsGroup, member_id: str, max_size: int) -> None:
-    """Check that a member may join. A member of the group may always join again.
-
-    Raises:
-        GroupMaxSizeReachedError: The group is full.
-    """
-    if member_id not in group.members and len(group.members) >= max_size:
-        raise GroupMaxSizeReachedError(f"The streams group has reached its maximum capacity of {max_size} members.")
-
-
-def known_member(group: StreamsGroup, member_id: str, instance_id: str | None) -> StreamsMember:
-    """Return a member after checking its ids.
-
-    Raises:
-        UnknownMemberIdError: The group has no such member, or no such instance.
-        FencedInstanceIdError: The instance has another member id, because it was started again.
-    """
-    if instance_id is not None:
-        owner = group.instances.get(instance_id)
-        if owner is None:
-            raise UnknownMemberIdError(f"Instance id {instance_id} is unknown.")
-        if owner != member_id:
-            raise FencedInstanceIdError(
-                f"Static member {member_id} with instance id {instance_id} was fenced by member {owner}."
-            )
-    member = group.members.get(member_id)
-    if member is None:
-        raise UnknownMemberIdError(f"Member {member_id} is not a member of group {group.group_id}.")
-    return member
-
-
-def _check_member_epoch(current: StreamsAssignment, epoch: int, owned: OwnedTasks | None) -> None:
-    """Check the epoch of a member that is neither joining nor leaving.
-
-    The previous epoch is accepted too, because the response with the current epoch may have been lost. But the member
-    must not own tasks that it had to revoke.
-    """
-    if epoch == current.member_epoch:
-        return
-    compared = "greater" if epoch > current.member_epoch else "smaller"
-    if compared == "smaller" and epoch == current.previous_member_epoch and _owns_at_most(owned, current):
-        return
-    raise FencedMemberEpochError(
-        f"The streams group member has a {compared} member epoch ({epoch}) than the one known by the group "
-        f"coordinator ({current.member_epoch}). The member must abandon all its tasks and rejoin."
-    )
 
 
 def _owns_at_most(owned: OwnedTasks | None, current: StreamsAssignment) -> bool:
