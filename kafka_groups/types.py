@@ -11,6 +11,7 @@ __all__ = [
     "AcknowledgeType",
     "ConsumerState",
     "Header",
+    "OffsetAndMetadata",
     "TopicIdPartition",
     "TopicPartition",
     "member_id_of",
@@ -55,6 +56,21 @@ class TopicIdPartition:
 
     def __str__(self) -> str:
         return f"{self.topic or self.topic_id}-{self.partition}"
+
+
+@frozen
+class OffsetAndMetadata:
+    """A committed offset of a group, or one to commit.
+
+    Attributes:
+        offset: The offset of the next record to process.
+        leader_epoch: The leader epoch of the last record that was processed, or None if it is not known (KIP-320).
+        metadata: Text of the application's own that is stored with the offset.
+    """
+
+    offset: int
+    leader_epoch: int | None = None
+    metadata: str = ""
 
 
 class ConsumerState(enum.IntEnum):

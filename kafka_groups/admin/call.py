@@ -149,10 +149,10 @@ class Call(Generic[K, V]):
         lost = {} if lookup is None else {key: None for key in keys if key not in self._places}
         if lookup is not None and lost:
             for some in [(key,) for key in lost] if self._one_by_one else [tuple(lost)]:
-                yield self._request(lookup.api, None, SentKeys(self, some, is_lookup=True), lookup.build)
+                yield self._request(lookup.api, None, SentKeys(self, some, is_lookup=True), lookup.build, None)
         for place, there in self._by_place(key for key in keys if key not in lost).items():
             sent = SentKeys(self, tuple(there), is_lookup=False)
-            yield self._request(self._question.api, place, sent, self._question.build)
+            yield self._request(self._question.api, place, sent, self._question.build, self._question.newest_version)
 
     def _by_place(self, keys: Iterable[K]) -> dict[int | None, list[K]]:
         by_place: dict[int | None, list[K]] = {}
@@ -161,7 +161,12 @@ class Call(Generic[K, V]):
         return by_place
 
     def _request(
-        self, api: ApiKey, place: int | None, sent: SentKeys, build: Callable[[Sequence[K], int], object]
+        self,
+        api: ApiKey,
+        place: int | None,
+        sent: SentKeys,
+        build: Callable[[Sequence[K], int], object],
+        newest_version: int | None,
     ) -> OutgoingRequest:
         return OutgoingRequest(
             api,
@@ -169,6 +174,7 @@ class Call(Generic[K, V]):
             node_id=place,
             timeout_ms=self._settings.request_timeout_ms,
             context=sent,
+            newest_version=newest_version,
         )
 
     # --------------------------------------------------------------------------------------- answers

@@ -92,6 +92,7 @@ class Question(Generic[K, V]):
         read: Returns the answers in the response to such a request.
         lookup: Finds the brokers; None if any broker can answer, or `places` names them.
         places: Node ids of brokers that are known to be responsible.
+        newest_version: The newest version of the API to use, if that is not the newest that both sides support.
     """
 
     what: str
@@ -101,6 +102,7 @@ class Question(Generic[K, V]):
     read: Callable[[Sequence[K], Any], Mapping[K, Answer[V]]]
     lookup: Lookup[K] | None = None
     places: Mapping[K, int] = field(factory=dict)
+    newest_version: int | None = None
 
 
 class Asking(Protocol):

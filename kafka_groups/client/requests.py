@@ -37,6 +37,7 @@ class OutgoingRequest:
         timeout_ms: How long to wait for the response.
         context: The manager's own data, to recognise the response.
         lane: The connection to use.
+        newest_version: The newest version to use, if that is not the newest that both sides support.
     """
 
     api: ApiKey
@@ -45,6 +46,7 @@ class OutgoingRequest:
     timeout_ms: int
     context: Any = None
     lane: Lane = Lane.CONTROL
+    newest_version: int | None = None
 
 
 @frozen

@@ -313,6 +313,7 @@ class Router:
         name = request.api.name
         try:
             version = versions.version_for(APIS[request.api].request_class)
+            version = version if request.newest_version is None else min(version, request.newest_version)
             message = request.build(version)
             REQUESTS_LOG.debug("%s v%d to %s:%d", name, version, link.host, link.port)
             connection.send(message, version, answered, waiting.on_failure, sent_ms + request.timeout_ms)

@@ -16,6 +16,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
+from kafka_groups.streams.application_calls import ApplicationCalls
 from kafka_groups.streams.heartbeat import MemberDescription, SentHeartbeat, assigned_tasks, with_tasks
 from kafka_groups.streams.known_group import KnownGroup
 from kafka_groups.streams.member_events import (
@@ -53,6 +54,7 @@ class StreamsMembership:
         state: The member's state.
         epoch: Its epoch; commits are fenced by it.
         group: What the member knows of its group: statuses, endpoints.
+        calls: Whether the application still comes back.
     """
 
     def __init__(
@@ -78,8 +80,8 @@ class StreamsMembership:
         self._shutdown = False
         self._may_be_member = False
         self._leave_epoch = LEAVE_GROUP_EPOCH
-        self._call_deadline_ms: int | None = None
         self._settling_until_ms = 0
+        self.calls = ApplicationCalls(description.rebalance_timeout_ms)
         self.state = MembershipState.UNJOINED
         self.epoch = JOIN_GROUP_EPOCH
         self.group = KnownGroup()
@@ -108,7 +110,7 @@ class StreamsMembership:
         """
         self._handle(MembershipEvent.JOIN)
         self._coordinator.wanted = True
-        self._call_deadline_ms = now_ms + self.description.rebalance_timeout_ms
+        self.calls.called(now_ms)
         self._start_over()
 
     def leave(self, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT) -> None:
@@ -141,7 +143,7 @@ class StreamsMembership:
 
     def application_called(self, now_ms: int) -> None:
         """Note that the application is alive, which restarts `max.poll.interval.ms`. A stale member rejoins."""
-        self._call_deadline_ms = now_ms + self.description.rebalance_timeout_ms
+        self.calls.called(now_ms)
         if self.state is MembershipState.STALE and not self._tasks.awaits_confirmation:
             self._rejoin()
 
@@ -175,14 +177,12 @@ class StreamsMembership:
         return PollResult((self._outgoing(self._heartbeat(now_ms), now_ms),))
 
     def _until_overdue(self, now_ms: int) -> int:
-        if self._call_deadline_ms is None or self.state not in IN_GROUP:
-            return NEVER_MS
-        return max(0, self._call_deadline_ms - now_ms)
+        return self.calls.remaining_ms(now_ms) if self.state in IN_GROUP else NEVER_MS
 
     def _check_calls(self, now_ms: int) -> None:
         if self._until_overdue(now_ms) > 0:
             return
-        self._log.overdue(self.description.rebalance_timeout_ms)
+        self._log.overdue(self.calls.limit_ms)
         self._step_out()
 
     def _step_out(self) -> None:
