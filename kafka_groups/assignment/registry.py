@@ -1,7 +1,7 @@
 """The task assignors that a broker offers, by name."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final, Self
+from typing import Final, Self, cast
 
 from attrs import frozen
 
@@ -26,21 +26,26 @@ class TaskAssignors:
     assignors: tuple[GroupTaskAssignor, ...] = BUILT_IN_ASSIGNORS
 
     @classmethod
-    def of(cls, entries: Iterable[str | GroupTaskAssignor]) -> Self:
+    def of(cls, entries: Iterable[object]) -> Self:
         """Register assignors.
 
         Args:
-            entries: Names of built-in assignors, and assignors of your own. The first entry is the default.
+            entries: Names of built-in assignors, and assignors of your own: objects, or classes to call without
+                arguments. The first entry is the default.
 
         Raises:
-            ConfigurationError: There are no entries, a name is not built in, or two assignors have the same name.
+            ConfigurationError: There are no entries, a name is not built in, an object is not an assignor, or two
+                assignors have the same name.
         """
-        assignors = tuple(_built_in(entry) if isinstance(entry, str) else entry for entry in entries)
+        assignors = tuple(_built_in(entry) if isinstance(entry, str) else _own(entry) for entry in entries)
         if not assignors:
             raise ConfigurationError(f"No task assignors. Register at least one; built-in names: {_BUILT_IN_NAMES}.")
         for name in _duplicates(assignor.name for assignor in assignors):
             raise ConfigurationError(f"Two task assignors have the name '{name}'. Give each assignor its own name.")
         return cls(assignors)
+
+    def __str__(self) -> str:
+        return ",".join(self.names)
 
     @property
     def default(self) -> GroupTaskAssignor:
@@ -74,6 +79,27 @@ def _built_in(name: str) -> GroupTaskAssignor:
     raise ConfigurationError(
         f"Unknown task assignor '{name}'. Built-in names: {_BUILT_IN_NAMES}. To register your own, pass the object."
     )
+
+
+def _own(entry: object) -> GroupTaskAssignor:
+    assignor = _made(entry) if isinstance(entry, type) else entry
+    name = getattr(assignor, "name", None)
+    if not isinstance(name, str) or not name or not callable(getattr(assignor, "assign", None)):
+        raise ConfigurationError(
+            f"{entry!r} is not a task assignor. Register an object with a name, which is text, and a method assign; "
+            f"or a built-in name: {_BUILT_IN_NAMES}."
+        )
+    return cast(GroupTaskAssignor, assignor)
+
+
+def _made(assignor_class: type[object]) -> object:
+    try:
+        return assignor_class()
+    except Exception as error:  # the class may be anybody's
+        raise ConfigurationError(
+            f"Could not create the task assignor {assignor_class.__qualname__}: {error!r}. Register a class that can "
+            "be called without arguments, or an object."
+        ) from error
 
 
 def _duplicates(names: Iterable[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from kafka_groups.assignment import TaskAssignors
 from kafka_groups.broker.unbuilt import LEVELS_BUILT, LOWEST_VERSIONS_BUILT
 from kafka_groups.config.broker import BrokerSettings, broker_settings
 from kafka_groups.config.settings import KeyTable
@@ -235,7 +236,7 @@ _4_4 = Profile(
     lowest_metadata_level=33,
 )
 _NEW_IN_4_4: Mapping[str, Any] = MappingProxyType({
-    "group.streams.assignors": ("sticky",),
+    "group.streams.assignors": TaskAssignors(),
     "group.streams.rack.aware.assignment.tags": (),
 })  # fmt: skip
 _4_3 = evolve(

@@ -3,7 +3,7 @@
 Overrides are set with IncrementalAlterConfigs on a GROUP resource (KIP-1240) and must stay within the broker's bounds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka_groups.config.broker import BROKER_KEYS, BrokerSettings, check_standby_replicas, read_config
@@ -73,12 +73,13 @@ def streams_group_config(settings: BrokerSettings, overrides: Mapping[str, str])
         **_defaults("streams", settings),
         "num_standby_replicas": settings.streams_num_standby_replicas,
         "initial_rebalance_delay_ms": settings.streams_initial_rebalance_delay_ms,
-        "assignor_name": settings.streams_assignors[0],
+        "assignor_name": settings.streams_assignors.default.name,
         "rack_aware_assignment_tags": settings.streams_rack_aware_assignment_tags,
     }
     config = StreamsGroupConfig(**defaults | read_config(_STREAMS_GROUP, own, "a group"))
     check_limits("streams", settings, BROKER_KEYS, config, _STREAMS_GROUP)
     check_standby_replicas(settings, _STREAMS_GROUP.key("num_standby_replicas"), config.num_standby_replicas)
+    _check_assignor(settings.streams_assignors.names, config.assignor_name)
     return config
 
 
@@ -106,3 +107,12 @@ def validate_group_config(
 
 def _defaults(kind: str, settings: BrokerSettings) -> dict[str, Any]:
     return {name: getattr(settings, f"{kind}_{name}") for name in LIMITED[kind]}
+
+
+def _check_assignor(offered: Sequence[str], name: str) -> None:
+    if name not in offered:
+        raise _STREAMS_GROUP.key("assignor_name").problem(
+            name,
+            "the brokers do not offer this task assignor",
+            remedy=f"Use {' or '.join(offered)}, or register yours in the brokers' group.streams.assignors",
+        )

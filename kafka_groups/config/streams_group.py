@@ -1,16 +1,33 @@
 """The configuration of streams groups, under Kafka's names (KIP-1071, KIP-1263): of a group, and of brokers."""
 
+from collections.abc import Iterable
+
 from attrs import frozen
 
+from kafka_groups.assignment import BUILT_IN_ASSIGNORS, TaskAssignors
 from kafka_groups.config.consumer_group import ConsumerGroupSettings
 from kafka_groups.config.keys import Key, KeyType
+from kafka_groups.config.readers import read_list
 from kafka_groups.config.settings import setting
 from kafka_groups.config.share_group import integer, milliseconds
-from kafka_groups.errors import InvalidConfigError
+from kafka_groups.errors import ConfigurationError, InvalidConfigError
 
 __all__ = ["StreamsGroupConfig", "StreamsGroupSettings"]
 
-_ASSIGNORS = ("sticky",)
+_ASSIGNORS_KEY = "group.streams.assignors"
+_BUILT_IN = " or ".join(assignor.name for assignor in BUILT_IN_ASSIGNORS)
+
+
+def _read_assignors(value: object) -> TaskAssignors:
+    """Read task assignors from their names, as text or in a list, and from objects and classes."""
+    if isinstance(value, TaskAssignors):
+        return value
+    try:
+        if isinstance(value, str):
+            return TaskAssignors.of(read_list(value))
+        return TaskAssignors.of(value if isinstance(value, Iterable) else (value,))
+    except ConfigurationError as error:
+        raise InvalidConfigError(f"Invalid value for {_ASSIGNORS_KEY}: {error}") from error
 
 
 @frozen(kw_only=True)
@@ -47,7 +64,7 @@ class StreamsGroupConfig:
             name="streams.assignor.name",
             type=KeyType.STRING,
             default="sticky",
-            choices=_ASSIGNORS,
+            form="the name of a task assignor that the brokers offer",
             doc="The task assignor of the group. It is used from the next assignment of tasks on.",
             error=InvalidConfigError,
         )
@@ -115,13 +132,15 @@ class StreamsGroupSettings(ConsumerGroupSettings):
     streams_group_max_size: int = integer(
         "group.streams.max.size", 2_147_483_647, "The maximum number of members in a streams group.", minimum=1
     )
-    streams_assignors: tuple[str, ...] = setting(
+    streams_assignors: TaskAssignors = setting(
         Key(
-            name="group.streams.assignors",
+            name=_ASSIGNORS_KEY,
             type=KeyType.LIST,
-            default=_ASSIGNORS,
-            choices=_ASSIGNORS,
-            doc="The task assignors of streams groups. The first one is the default of streams.assignor.name.",
+            default=TaskAssignors(),
+            reader=_read_assignors,
+            form=f"{_BUILT_IN}, or task assignors of your own",
+            doc="The task assignors of streams groups: built-in names, objects or classes. The first one is the "
+            "default of streams.assignor.name.",
             error=InvalidConfigError,
         )
     )

@@ -56,3 +56,36 @@ def test_names_must_differ() -> None:
 def test_there_must_be_an_assignor() -> None:
     with pytest.raises(ConfigurationError, match="No task assignors"):
         TaskAssignors.of([])
+
+
+def test_a_class_is_made_an_assignor() -> None:
+    registered = TaskAssignors.of([Nothing, "sticky"])
+    assert registered == TaskAssignors.of([Nothing(), "sticky"])
+    assert str(registered) == "nothing,sticky"
+
+
+class Nameless:
+    name = ""
+
+    def assign(self) -> None:
+        raise AssertionError
+
+
+class Idle:
+    name = "idle"
+
+
+class Demanding(Nothing):
+    def __init__(self, weight: int) -> None:
+        raise AssertionError(weight)
+
+
+@pytest.mark.parametrize("entry", [7, None, Idle(), Nameless(), Idle])
+def test_what_is_not_an_assignor_is_refused(entry: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"is not a task assignor.*a name.*assign"):
+        TaskAssignors.of(["sticky", entry])
+
+
+def test_a_class_that_cannot_be_made_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"Could not create the task assignor Demanding: .*weight.*or an obj"):
+        TaskAssignors.of([Demanding])

@@ -1,11 +1,12 @@
 import pytest
 
+from kafka_groups.assignment import GroupAssignment, StickyTaskAssignor, StreamsGroupSpec, TopologyDescriber
 from kafka_groups.config.broker import (
     BrokerSettings,
     ShareGroupConfig,
     broker_settings,
 )
-from kafka_groups.config.groups import share_group_config, validate_group_config
+from kafka_groups.config.groups import share_group_config, streams_group_config, validate_group_config
 from kafka_groups.errors import InvalidConfigError
 
 BOUNDS = {
@@ -93,3 +94,44 @@ def test_duration_of_the_offset_reset() -> None:
     config = share_group_config(BrokerSettings(), {"share.auto.offset.reset": "by_duration:P1DT1H"})
     assert config.auto_offset_reset_duration_ms == 25 * 3_600_000
     assert ShareGroupConfig().auto_offset_reset_duration_ms is None
+
+
+class Nothing:
+    """A task assignor of a user."""
+
+    name = "nothing"
+
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
+        return GroupAssignment({})
+
+
+def test_task_assignors_are_names_objects_and_classes() -> None:
+    mine = Nothing()
+    for given, names in (
+        ("sticky", ("sticky",)),
+        (["sticky"], ("sticky",)),
+        (mine, ("nothing",)),
+        (Nothing, ("nothing",)),
+        ((mine, "sticky"), ("nothing", "sticky")),
+        ([StickyTaskAssignor(), Nothing], ("sticky", "nothing")),
+    ):
+        assert broker_settings({"group.streams.assignors": given}).streams_assignors.names == names
+    assert broker_settings({"group.streams.assignors": [mine]}).streams_assignors.default is mine
+
+
+@pytest.mark.parametrize("given", ["", "sticky,nothing", 7, ["sticky", "sticky"], [3]])
+def test_what_is_not_a_task_assignor_is_refused(given: object) -> None:
+    with pytest.raises(InvalidConfigError, match=r"^Invalid value for group\.streams\.assignors: .*\.$"):
+        broker_settings({"group.streams.assignors": given})
+
+
+def test_a_group_may_select_a_task_assignor_that_the_brokers_offer() -> None:
+    settings = broker_settings({"group.streams.assignors": [Nothing, "sticky"]})
+    assert streams_group_config(settings, {}).assignor_name == "nothing"
+    assert streams_group_config(settings, {"streams.assignor.name": "sticky"}).assignor_name == "sticky"
+    with pytest.raises(InvalidConfigError) as caught:
+        validate_group_config(settings, "streams.assignor.name", "range")
+    assert str(caught.value) == (
+        "Invalid value 'range' for streams.assignor.name: the brokers do not offer this task assignor. Use nothing or "
+        "sticky, or register yours in the brokers' group.streams.assignors."
+    )

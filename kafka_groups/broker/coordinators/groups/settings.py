@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from kafka_groups.assignment import TaskAssignors
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
@@ -42,7 +41,7 @@ def streams_rules(
         configs.streams,
         wall_ms,
         settings.streams_group_max_size,
-        TaskAssignors.of(settings.streams_assignors),
+        settings.streams_assignors,
         is_4_4=profile.has_static_streams_members,
     )
 

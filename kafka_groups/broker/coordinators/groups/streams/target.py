@@ -1,5 +1,6 @@
 """The target assignment of a streams group: which assignor computes it, when, and what it becomes (KIP-1071)."""
 
+import logging
 from collections.abc import Iterable, Mapping
 
 from kafka_groups.assignment import (
@@ -29,6 +30,8 @@ from kafka_groups.config.streams_group import StreamsGroupConfig
 from kafka_groups.errors import UnknownServerError
 
 __all__ = ["assignor_for", "may_compute_target", "update_target"]
+
+_log = logging.getLogger(__name__)
 
 _NOTHING = MemberAssignment()
 _NONE_REPORTED = ReportedOffsets()
@@ -76,6 +79,7 @@ def _assigned(
         assignment: GroupAssignment = assignor.assign(spec, topology)
         check_assignment(assignment, spec, topology)
     except Exception as error:  # an assignor may be anybody's
+        _log.warning("The task assignor %s failed for epoch %d.", assignor.name, epoch, exc_info=True)
         raise UnknownServerError(f"Failed to compute a new target assignment for epoch {epoch}: {error}") from error
     return assignment.members
 
