@@ -1,4 +1,4 @@
-"""Administration of groups: share groups, their offsets and configurations, and members of other groups (KIP-345).
+"""Administration of groups: share and streams groups, their offsets and configurations, members of other groups.
 
 Each name is imported on first use.
 """
@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     from kafka_groups.admin.admin import KafkaAdmin
     from kafka_groups.admin.aio import AsyncKafkaAdmin
     from kafka_groups.admin.results import Results
+    from kafka_groups.admin.streams_values import (
+        ListedStreamsGroup,
+        StreamsGroupDescription,
+        StreamsGroupList,
+        StreamsGroupMemberDescription,
+        StreamsGroupOffset,
+        StreamsGroupTasks,
+        StreamsInternalTopic,
+        StreamsSubtopologyDescription,
+        StreamsTopologyDescription,
+    )
     from kafka_groups.admin.values import (
         GroupConfigValue,
         ListedShareGroup,
@@ -27,12 +38,21 @@ __all__ = [
     "GroupConfigValue",
     "KafkaAdmin",
     "ListedShareGroup",
+    "ListedStreamsGroup",
     "RemovedMember",
     "Results",
     "ShareGroupDescription",
     "ShareGroupList",
     "ShareGroupMember",
     "ShareOffset",
+    "StreamsGroupDescription",
+    "StreamsGroupList",
+    "StreamsGroupMemberDescription",
+    "StreamsGroupOffset",
+    "StreamsGroupTasks",
+    "StreamsInternalTopic",
+    "StreamsSubtopologyDescription",
+    "StreamsTopologyDescription",
 ]
 
 _MODULES = MappingProxyType({
@@ -40,12 +60,21 @@ _MODULES = MappingProxyType({
     "GroupConfigValue": "values",
     "KafkaAdmin": "admin",
     "ListedShareGroup": "values",
+    "ListedStreamsGroup": "streams_values",
     "RemovedMember": "values",
     "Results": "results",
     "ShareGroupDescription": "values",
     "ShareGroupList": "values",
     "ShareGroupMember": "values",
     "ShareOffset": "values",
+    "StreamsGroupDescription": "streams_values",
+    "StreamsGroupList": "streams_values",
+    "StreamsGroupMemberDescription": "streams_values",
+    "StreamsGroupOffset": "streams_values",
+    "StreamsGroupTasks": "streams_values",
+    "StreamsInternalTopic": "streams_values",
+    "StreamsSubtopologyDescription": "streams_values",
+    "StreamsTopologyDescription": "streams_values",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

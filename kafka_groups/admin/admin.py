@@ -8,6 +8,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
+from kafka_groups.admin.admin_streams import StreamsGroupCalls
 from kafka_groups.admin.aio import AsyncKafkaAdmin
 from kafka_groups.admin.group_configs import ConfigChanges, GroupConfigValues
 from kafka_groups.admin.results import Results
@@ -24,11 +25,11 @@ __all__ = ["KafkaAdmin"]
 T = TypeVar("T")
 
 
-class KafkaAdmin:
+class KafkaAdmin(StreamsGroupCalls):
     """An admin client for groups; its methods block.
 
-    It lists, describes and deletes share groups, describes and changes their offsets and configurations (KIP-932), and
-    removes members of classic and consumer groups (KIP-345).
+    It lists, describes and deletes share groups (KIP-932) and streams groups (KIP-1071), describes and changes their
+    offsets and configurations, and removes members of classic and consumer groups (KIP-345).
 
     Each call finds the brokers that are responsible, and retries what may pass until its timeout. A failure of one
     group or partition does not affect the others: it is returned in `Results.errors`. A call about a single group
@@ -57,7 +58,7 @@ class KafkaAdmin:
         environment: Environment | None = None,
         **keywords: Unpack[AdminKeywords],
     ) -> None:
-        self._admin = AsyncKafkaAdmin(config, environment=environment, **keywords)
+        self._admin: AsyncKafkaAdmin = AsyncKafkaAdmin(config, environment=environment, **keywords)
         self._thread = LoopThread("kafka-admin")
         self._starting = threading.Lock()
         self._is_started = self._is_closed = False

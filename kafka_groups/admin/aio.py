@@ -8,6 +8,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Literal, Self, Unpack
 
+from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
 from kafka_groups.admin.arguments import (
     EVERYONE,
     checked_changes,
@@ -39,11 +40,11 @@ __all__ = ["AsyncKafkaAdmin"]
 _NONE_IS_API_TIMEOUT = "None is default.api.timeout.ms"
 
 
-class AsyncKafkaAdmin:
+class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
     """An admin client for groups, for asyncio.
 
-    It lists, describes and deletes share groups, describes and changes their offsets and configurations (KIP-932), and
-    removes members of classic and consumer groups (KIP-345).
+    It lists, describes and deletes share groups (KIP-932) and streams groups (KIP-1071), describes and changes their
+    offsets and configurations, and removes members of classic and consumer groups (KIP-345).
 
     Each call finds the brokers that are responsible, and retries what may pass until its timeout. A failure of one
     group or partition does not affect the others: it is returned in `Results.errors`. A call about a single group

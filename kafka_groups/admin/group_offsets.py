@@ -1,11 +1,11 @@
-"""Questions about the committed offsets of groups: commit and fetch.
+"""Questions about the committed offsets of groups: commit, fetch and delete.
 
 Members of consumer groups (KIP-848) and streams groups (KIP-1071) name themselves with their epoch, and the coordinator
 refuses those that are not up to date. An administrator has no name: the coordinator refuses it while the group has
 members.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from attrs import frozen
@@ -13,7 +13,7 @@ from attrs import frozen
 from kafka_groups.admin.questions import COORDINATORS, Answer, Question, finished_or_not, gathered, told
 from kafka_groups.admin.results import Results
 from kafka_groups.admin.topics import by_topic
-from kafka_groups.errors import error_for
+from kafka_groups.errors import UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_commit import (
@@ -23,7 +23,14 @@ from kafka_groups.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from kafka_groups.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+)
 from kafka_groups.protocol.messages.offset_fetch import (
+    FIRST_WITH_GROUPS,
     NO_OFFSET,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -33,7 +40,16 @@ from kafka_groups.protocol.messages.offset_fetch import (
 )
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["NOBODY", "AsMember", "commit_question", "fetch_question"]
+__all__ = [
+    "NOBODY",
+    "AsMember",
+    "Committed",
+    "Fetched",
+    "commit_question",
+    "delete_question",
+    "fetch_all_question",
+    "fetch_question",
+]
 
 Committed = Results[TopicPartition, None]
 Fetched = Results[TopicPartition, OffsetAndMetadata | None]
@@ -158,6 +174,28 @@ def fetch_question(
     )
 
 
+def fetch_all_question(group_ids: Iterable[str]) -> Question[str, Fetched]:
+    """Return the question that fetches all committed offsets of groups, for somebody who is in none of them.
+
+    Offsets that an open transaction may change are told, too, as they are now.
+    """
+
+    def build(keys: Sequence[str], version: int) -> OffsetFetchRequest:
+        if version < FIRST_WITH_GROUPS:
+            raise UnsupportedVersionError(f"The broker has OffsetFetch v{version}; this needs v{FIRST_WITH_GROUPS}.")
+        return OffsetFetchRequest(groups=tuple(OffsetFetchRequestGroup(group_id=key, topics=None) for key in keys))
+
+    return Question(
+        "fetch committed offsets of the group",
+        ApiKey.OFFSET_FETCH,
+        tuple(dict.fromkeys(group_ids)),
+        build,
+        _fetched,
+        COORDINATORS,
+        newest_version=_NEWEST_WITH_NAMES,
+    )
+
+
 def _topics_to_fetch(partitions: Sequence[TopicPartition]) -> tuple[OffsetFetchRequestTopic, ...]:
     found = by_topic(partitions).items()
     return tuple(OffsetFetchRequestTopic(name=topic, partition_indexes=tuple(numbers)) for topic, numbers in found)
@@ -189,3 +227,38 @@ def _fetched_offset(each: OffsetFetchResponsePartition) -> OffsetAndMetadata | N
 
 def _named(code: ErrorCode, key: TopicPartition) -> str:
     return f"{code.name}: {key}"
+
+
+# -------------------------------------------------------------------------------------------------- delete
+
+
+def delete_question(group_id: str, partitions: Iterable[TopicPartition]) -> Question[str, Committed]:
+    """Return the question that deletes committed offsets (OffsetDelete, KIP-496).
+
+    Its answer has None or an error for each partition. Offsets of topics that members read stay.
+    """
+    topics = tuple(_topic_to_delete(topic, numbers) for topic, numbers in by_topic(partitions).items())
+
+    def build(_keys: Sequence[str], _version: int) -> OffsetDeleteRequest:
+        return OffsetDeleteRequest(group_id=group_id, topics=topics)
+
+    what, api = "delete committed offsets of the group", ApiKey.OFFSET_DELETE
+    return Question(what, api, (group_id,), build, _deleted, COORDINATORS)
+
+
+def _topic_to_delete(topic: str, numbers: Iterable[int]) -> OffsetDeleteRequestTopic:
+    partitions = tuple(OffsetDeleteRequestPartition(partition_index=each) for each in numbers)
+    return OffsetDeleteRequestTopic(name=topic, partitions=partitions)
+
+
+def _deleted(keys: Sequence[str], response: OffsetDeleteResponse) -> Mapping[str, Answer[Committed]]:
+    if response.error_code is not ErrorCode.NONE:
+        return dict.fromkeys(keys, error_for(response.error_code))
+    answers = {
+        (key := TopicPartition(topic.name, each.partition_index)): told(
+            each.error_code, _named(each.error_code, key), None
+        )
+        for topic in response.topics
+        for each in topic.partitions
+    }
+    return dict.fromkeys(keys, finished_or_not(gathered(answers)))

@@ -4,20 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve
 
+from kafka_groups.admin.groups import delete_of_type, list_of_type
 from kafka_groups.admin.questions import COORDINATORS, Answer, Asking, Question, told
 from kafka_groups.admin.results import Results
 from kafka_groups.admin.share_offsets import describe_offsets
-from kafka_groups.admin.topics import brokers_of_cluster
 from kafka_groups.admin.values import (
     ListedShareGroup,
     ShareGroupDescription,
     ShareGroupList,
     ShareGroupMember,
 )
-from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from kafka_groups.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafka_groups.protocol.messages.share_group_describe import (
     DescribedGroup,
     Member,
@@ -28,29 +25,13 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["delete_groups", "describe_groups", "list_groups"]
 
-_FIRST_WITH_TYPES = 5
 _TYPE = "share"
 
 
 async def list_groups(ask: Asking, states: Iterable[str]) -> ShareGroupList:
     """Ask every broker for its share groups."""
-    wanted = tuple(states)
-
-    def build(_keys: Sequence[int], version: int) -> ListGroupsRequest:
-        if version < _FIRST_WITH_TYPES:
-            raise UnsupportedVersionError(f"ListGroups v{version} cannot list share groups.")
-        return ListGroupsRequest(states_filter=wanted, types_filter=(_TYPE,))
-
-    nodes = await brokers_of_cluster(ask)
-    places = {node: node for node in nodes}
-    results = await ask(Question("list the share groups", ApiKey.LIST_GROUPS, nodes, build, _listed, places=places))
-    groups = {group.group_id: group for listed in results.values.values() for group in listed}
-    return ShareGroupList(tuple(groups[group_id] for group_id in sorted(groups)), results.errors)
-
-
-def _listed(keys: Sequence[int], response: ListGroupsResponse) -> Mapping[int, Answer[tuple[ListedShareGroup, ...]]]:
-    groups = tuple(ListedShareGroup(group.group_id, group.group_state) for group in response.groups)
-    return {key: told(response.error_code, None, groups) for key in keys}
+    listed = await list_of_type(ask, _TYPE, states)
+    return ShareGroupList(tuple(ListedShareGroup(*group) for group in listed.states.items()), listed.errors)
 
 
 async def describe_groups(ask: Asking, group_ids: Iterable[str]) -> Results[str, ShareGroupDescription]:
@@ -113,20 +94,5 @@ def _member_of(member: Member) -> ShareGroupMember:
 
 
 async def delete_groups(ask: Asking, group_ids: Iterable[str]) -> Results[str, None]:
-    """Have the coordinators delete share groups.
-
-    DeleteGroups deletes groups of any type, so the coordinators are asked first whether these are share groups.
-    """
-    described = await ask(_description(group_ids))
-    keys = tuple(described.values)
-    question = Question("delete the share group", ApiKey.DELETE_GROUPS, keys, _deletion, _deleted, COORDINATORS)
-    deleted = await ask(question)
-    return Results(deleted.values, {**described.errors, **deleted.errors})
-
-
-def _deletion(keys: Sequence[str], _version: int) -> DeleteGroupsRequest:
-    return DeleteGroupsRequest(groups_names=tuple(keys))
-
-
-def _deleted(_keys: Sequence[str], response: DeleteGroupsResponse) -> Mapping[str, Answer[None]]:
-    return {each.group_id: told(each.error_code, each.error_message, None) for each in response.results}
+    """Have the coordinators delete share groups, and no groups of other types."""
+    return await delete_of_type(ask, _TYPE, await ask(_description(group_ids)))

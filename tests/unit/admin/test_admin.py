@@ -28,7 +28,7 @@ def cluster() -> Iterator[EmbeddedCluster]:
 
 
 def public(cls: type) -> dict[str, Any]:
-    return {name: member for name, member in vars(cls).items() if not name.startswith("_")}
+    return {name: getattr(cls, name) for name in dir(cls) if not name.startswith("_")}
 
 
 def shape(function: Callable[..., Any]) -> list[tuple[str, Any, Any, Any]]:

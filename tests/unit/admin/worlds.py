@@ -8,9 +8,13 @@ from typing import Any
 from kafka_groups.admin import AsyncKafkaAdmin
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.client.assembly import Environment
+from kafka_groups.config.readers import read_host_ports
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicPartition
+from tests.support.cluster_client import ClusterClient
+from tests.support.raw_client import RawClient
+from tests.support.streams_member import StreamsMember
 
 TOPIC = "orders"
 FIRST = TopicPartition(TOPIC, 0)
@@ -24,6 +28,7 @@ class AdminWorld:
         self.clock = simulation.clock
         self.network = MemoryNetwork()
         self.cluster = EmbeddedCluster(**{"brokers": 3, **cluster}, network=self.network, clock=self.clock)
+        self._clients: list[RawClient] = []
 
     async def __aenter__(self) -> "AdminWorld":
         await self.cluster.start_async()
@@ -31,12 +36,23 @@ class AdminWorld:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for client in self._clients:
+            await client.disconnect()
         await self.cluster.stop_async()
 
     def admin(self, **config: Any) -> AsyncKafkaAdmin:
         """An admin client."""
         config = {"bootstrap_servers": self.cluster.bootstrap_servers} | config
         return AsyncKafkaAdmin(environment=Environment(self.network, self.clock, self.simulation.rng), **config)
+
+    async def streams_member(self, group_id: str, member_id: str = "member") -> StreamsMember:
+        """A member of a streams group that has not joined yet."""
+        ((host, port), *_) = read_host_ports(self.cluster.bootstrap_servers)
+        asking = ClusterClient(self.network, host, port)
+        coordinator = RawClient(self.network, *await asking.coordinator_address(group_id))
+        await asking.close()
+        self._clients.append(coordinator)
+        return StreamsMember(coordinator, group_id, member_id)
 
     def group_at(self, node: int, prefix: str = "g") -> str:
         """The name of a group that a broker coordinates."""

@@ -1,0 +1,169 @@
+"""What the asynchronous admin client does with streams groups."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+
+from kafka_groups.admin.arguments import (
+    checked_names,
+    checked_offsets,
+    checked_states,
+    checked_wanted,
+    split_topics,
+)
+from kafka_groups.admin.questions import Asking
+from kafka_groups.admin.results import Results
+from kafka_groups.admin.streams_groups import delete_streams_groups, describe_streams_groups, list_streams_groups
+from kafka_groups.admin.streams_offsets import (
+    alter_streams_offsets,
+    delete_streams_offsets,
+    describe_streams_offsets,
+)
+from kafka_groups.admin.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
+from kafka_groups.admin.topics import partitions_of_topics
+from kafka_groups.types import TopicPartition
+
+__all__ = ["AsyncStreamsGroupCalls"]
+
+
+class AsyncStreamsGroupCalls(ABC):
+    """The methods of `AsyncKafkaAdmin` about streams groups (KIP-1071)."""
+
+    @abstractmethod
+    def _within(self, timeout_s: float | None) -> Asking:
+        """Return a function that asks questions, all of them together for at most this long."""
+
+    async def list_streams_groups(
+        self, *, states: Iterable[str] = (), timeout: float | None = None
+    ) -> StreamsGroupList:
+        """List the streams groups of the cluster (KIP-1071, KIP-1043).
+
+        Asks every broker. A broker that does not answer is in `errors` of the list, and its groups are missing.
+
+        Args:
+            states: Only groups in these states: `Empty`, `NotReady`, `Assigning`, `Reconciling`, `Stable` or `Dead`. By
+                default all.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The groups that you may see, sorted by id.
+
+        Raises:
+            OperationTimeoutError: No broker named the others in time.
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        return await list_streams_groups(self._within(timeout), checked_states(states))
+
+    async def describe_streams_groups(
+        self, group_ids: Iterable[str], *, timeout: float | None = None
+    ) -> Results[str, StreamsGroupDescription]:
+        """Describe streams groups: state, topology, members with their tasks, and lag (KIP-1071).
+
+        Args:
+            group_ids: The groups.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            A description or an error for each group: `GroupIdNotFoundError` if it does not exist or is of another type,
+            `GroupAuthorizationFailedError` if you may not describe it, `TopicAuthorizationFailedError` if you may not
+            describe one of its topics, `OperationTimeoutError` if its coordinator does not answer.
+
+        Raises:
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        return await describe_streams_groups(self._within(timeout), checked_names(group_ids, "group_ids"))
+
+    async def delete_streams_groups(
+        self, group_ids: Iterable[str], *, timeout: float | None = None
+    ) -> Results[str, None]:
+        """Delete streams groups and their committed offsets. Groups of other types are not deleted.
+
+        Internal topics stay: delete them first, with `delete_streams_group_internal_topics`.
+
+        Args:
+            group_ids: The groups. They must not have members.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            None or an error for each group: `NonEmptyGroupError` if it has members, `GroupIdNotFoundError` if it does
+            not exist or is of another type, `GroupAuthorizationFailedError` if you may not delete or describe it.
+
+        Raises:
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        return await delete_streams_groups(self._within(timeout), checked_names(group_ids, "group_ids"))
+
+    async def describe_streams_group_offsets(
+        self,
+        groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None],
+        *,
+        timeout: float | None = None,
+    ) -> Results[str, Results[TopicPartition, StreamsGroupOffset]]:
+        """Describe how far streams groups are: committed offsets and lag (KIP-1071).
+
+        Args:
+            groups: The groups; or a dictionary of partitions by group, with None for all partitions of a group.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            For each group an error such as `GroupIdNotFoundError`, or an offset or an error for each partition. Without
+            partitions, these are the partitions of all topics that the application reads, and others for which the
+            group has committed offsets.
+
+        Raises:
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        return await describe_streams_offsets(self._within(timeout), checked_wanted(groups))
+
+    async def alter_streams_group_offsets(
+        self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout: float | None = None
+    ) -> Results[TopicPartition, None]:
+        """Set the committed offsets of a streams group without members (KIP-1071).
+
+        The application continues at these offsets. Its stores and repartition topics still have what it made of earlier
+        records: `delete_streams_group_internal_topics` removes that, too.
+
+        Args:
+            group_id: The group.
+            offsets: The offset of the next record to process, by partition.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            None or an error for each partition, such as `UnknownTopicOrPartitionError`.
+
+        Raises:
+            NonEmptyGroupError: The group has members.
+            GroupIdNotFoundError: The group does not exist or is of another type.
+            GroupAuthorizationFailedError: You may not change the group.
+            KafkaGroupsError: The coordinator refused the group, or did not answer in time.
+        """
+        (group,) = checked_names([group_id], "group_id")
+        return await alter_streams_offsets(self._within(timeout), group, checked_offsets(offsets))
+
+    async def delete_streams_group_offsets(
+        self, group_id: str, topics: Iterable[str | TopicPartition], *, timeout: float | None = None
+    ) -> Results[TopicPartition, None]:
+        """Make a streams group forget its committed offsets of topics (KIP-1071).
+
+        When the application runs again, it starts there where its `auto.offset.reset` says.
+
+        Args:
+            group_id: The group.
+            topics: Topics, single partitions, or both.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            None or an error for each partition: `GroupSubscribedToTopicError` if the group has members that read the
+            topic, `UnknownTopicOrPartitionError`.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist or is of another type.
+            UnknownTopicOrPartitionError: A topic does not exist.
+            GroupAuthorizationFailedError: You may not change the group.
+            KafkaGroupsError: The coordinator refused the group, or did not answer in time.
+        """
+        (group,) = checked_names([group_id], "group_id")
+        names, partitions = split_topics(topics)
+        ask = self._within(timeout)
+        whole = (await partitions_of_topics(ask, names)).checked()
+        every = [*partitions, *(key for some in whole.values.values() for key in some)]
+        return await delete_streams_offsets(ask, group, every)
