@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterable, Mapping
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import Any, Literal, TypeVar
 
 from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
 from kafka_groups.admin.results import Results
@@ -125,6 +126,51 @@ class StreamsGroupCalls(ABC):
         """
         return self._run(self._admin.alter_streams_group_offsets(group_id, offsets, timeout=timeout))
 
+    def reset_streams_group_offsets(
+        self,
+        group_id: str,
+        to: Literal["earliest", "latest", "current"] | datetime | int | Mapping[TopicPartition, int] | None = None,
+        topics: Iterable[str | TopicPartition] | None = None,
+        *,
+        shift_by: int | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Results[TopicPartition, int]:
+        """Move a streams group without members to other offsets (KIP-1071).
+
+        The application's stores and repartition topics still have what it made of earlier records:
+        `delete_streams_group_internal_topics` removes that. Each instance has to remove its local state, too.
+
+        Give either `to` or `shift_by`. An offset that does not exist becomes the nearest one that does.
+
+        Args:
+            group_id: The group.
+            to: `earliest` or `latest`; `current` for the committed offsets, or the end of partitions that have none; a
+                time with a time zone for the first record at or after it, or the end if there is none; an offset; or a
+                dictionary of offsets by partition.
+            topics: Topics, single partitions, or both. None stands for all input topics; with `current` and `shift_by`,
+                for their partitions with a committed offset.
+            shift_by: How many records to skip after the committed offset, or to read again if it is negative.
+            dry_run: Return the new offsets, but change nothing.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The new offset or an error for each partition: `IllegalStateError` if there is no offset to shift.
+
+        Raises:
+            NonEmptyGroupError: The group has members.
+            GroupIdNotFoundError: The group does not exist or is of another type.
+            ConfigurationError: The group does not read one of the topics.
+            UnknownTopicOrPartitionError: A topic does not exist.
+            GroupAuthorizationFailedError: You may not change the group.
+            KafkaGroupsError: The coordinator refused the group, or did not answer in time.
+        """
+        return self._run(
+            self._admin.reset_streams_group_offsets(
+                group_id, to, topics, shift_by=shift_by, dry_run=dry_run, timeout=timeout
+            )
+        )
+
     def delete_streams_group_offsets(
         self, group_id: str, topics: Iterable[str | TopicPartition], *, timeout: float | None = None
     ) -> Results[TopicPartition, None]:
@@ -148,3 +194,28 @@ class StreamsGroupCalls(ABC):
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
         return self._run(self._admin.delete_streams_group_offsets(group_id, topics, timeout=timeout))
+
+    def delete_streams_group_internal_topics(
+        self, group_id: str, topics: Iterable[str] | None = None, *, timeout: float | None = None
+    ) -> Results[str, None]:
+        """Delete changelogs and repartition topics of a streams group without members (KIP-1071).
+
+        The coordinator creates them again when the application runs. Without the group, the topics are not known any
+        more, so delete them before the group.
+
+        Args:
+            group_id: The group.
+            topics: Names of internal topics; None for all. `StreamsGroupDescription.internal_topics` has their names.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            None or an error for each topic: `UnknownTopicOrPartitionError` if it does not exist,
+            `TopicAuthorizationFailedError` if you may not delete it.
+
+        Raises:
+            NonEmptyGroupError: The group has members.
+            GroupIdNotFoundError: The group does not exist or is of another type.
+            ConfigurationError: One of the topics is not an internal topic of the group.
+            KafkaGroupsError: The coordinator refused the group, or did not answer in time.
+        """
+        return self._run(self._admin.delete_streams_group_internal_topics(group_id, topics, timeout=timeout))

@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Literal
 
 from kafka_groups.admin.arguments import (
     checked_names,
@@ -11,6 +13,7 @@ from kafka_groups.admin.arguments import (
     split_topics,
 )
 from kafka_groups.admin.questions import Asking
+from kafka_groups.admin.reset_targets import checked_target
 from kafka_groups.admin.results import Results
 from kafka_groups.admin.streams_groups import delete_streams_groups, describe_streams_groups, list_streams_groups
 from kafka_groups.admin.streams_offsets import (
@@ -18,6 +21,7 @@ from kafka_groups.admin.streams_offsets import (
     delete_streams_offsets,
     describe_streams_offsets,
 )
+from kafka_groups.admin.streams_resets import delete_internal_topics, reset_streams_offsets
 from kafka_groups.admin.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
 from kafka_groups.admin.topics import partitions_of_topics
 from kafka_groups.types import TopicPartition
@@ -139,6 +143,49 @@ class AsyncStreamsGroupCalls(ABC):
         (group,) = checked_names([group_id], "group_id")
         return await alter_streams_offsets(self._within(timeout), group, checked_offsets(offsets))
 
+    async def reset_streams_group_offsets(
+        self,
+        group_id: str,
+        to: Literal["earliest", "latest", "current"] | datetime | int | Mapping[TopicPartition, int] | None = None,
+        topics: Iterable[str | TopicPartition] | None = None,
+        *,
+        shift_by: int | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Results[TopicPartition, int]:
+        """Move a streams group without members to other offsets (KIP-1071).
+
+        The application's stores and repartition topics still have what it made of earlier records:
+        `delete_streams_group_internal_topics` removes that. Each instance has to remove its local state, too.
+
+        Give either `to` or `shift_by`. An offset that does not exist becomes the nearest one that does.
+
+        Args:
+            group_id: The group.
+            to: `earliest` or `latest`; `current` for the committed offsets, or the end of partitions that have none; a
+                time with a time zone for the first record at or after it, or the end if there is none; an offset; or a
+                dictionary of offsets by partition.
+            topics: Topics, single partitions, or both. None stands for all input topics; with `current` and `shift_by`,
+                for their partitions with a committed offset.
+            shift_by: How many records to skip after the committed offset, or to read again if it is negative.
+            dry_run: Return the new offsets, but change nothing.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The new offset or an error for each partition: `IllegalStateError` if there is no offset to shift.
+
+        Raises:
+            NonEmptyGroupError: The group has members.
+            GroupIdNotFoundError: The group does not exist or is of another type.
+            ConfigurationError: The group does not read one of the topics.
+            UnknownTopicOrPartitionError: A topic does not exist.
+            GroupAuthorizationFailedError: You may not change the group.
+            KafkaGroupsError: The coordinator refused the group, or did not answer in time.
+        """
+        (group,) = checked_names([group_id], "group_id")
+        target = checked_target(to, shift_by)
+        return await reset_streams_offsets(self._within(timeout), group, target, topics, dry_run=dry_run)
+
     async def delete_streams_group_offsets(
         self, group_id: str, topics: Iterable[str | TopicPartition], *, timeout: float | None = None
     ) -> Results[TopicPartition, None]:
@@ -167,3 +214,30 @@ class AsyncStreamsGroupCalls(ABC):
         whole = (await partitions_of_topics(ask, names)).checked()
         every = [*partitions, *(key for some in whole.values.values() for key in some)]
         return await delete_streams_offsets(ask, group, every)
+
+    async def delete_streams_group_internal_topics(
+        self, group_id: str, topics: Iterable[str] | None = None, *, timeout: float | None = None
+    ) -> Results[str, None]:
+        """Delete changelogs and repartition topics of a streams group without members (KIP-1071).
+
+        The coordinator creates them again when the application runs. Without the group, the topics are not known any
+        more, so delete them before the group.
+
+        Args:
+            group_id: The group.
+            topics: Names of internal topics; None for all. `StreamsGroupDescription.internal_topics` has their names.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            None or an error for each topic: `UnknownTopicOrPartitionError` if it does not exist,
+            `TopicAuthorizationFailedError` if you may not delete it.
+
+        Raises:
+            NonEmptyGroupError: The group has members.
+            GroupIdNotFoundError: The group does not exist or is of another type.
+            ConfigurationError: One of the topics is not an internal topic of the group.
+            KafkaGroupsError: The coordinator refused the group, or did not answer in time.
+        """
+        (group,) = checked_names([group_id], "group_id")
+        names = None if topics is None else checked_names(topics, "topics")
+        return await delete_internal_topics(self._within(timeout), group, names)

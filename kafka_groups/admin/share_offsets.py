@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_groups.admin.questions import COORDINATORS, Answer, Asking, Question, finished_or_not, gathered, told
 from kafka_groups.admin.results import Results
-from kafka_groups.admin.topics import LATEST, by_topic, offsets_at
+from kafka_groups.admin.topics import by_topic, offsets_at_or_ends
 from kafka_groups.admin.values import ShareOffset
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
@@ -150,13 +150,10 @@ async def reset_offsets(
     Raises:
         KafkaGroupsError: The coordinator refused the group.
     """
-    found = await offsets_at(ask, partitions, timestamp)
-    ends = await offsets_at(ask, [key for key, offset in found.values.items() if offset < 0], LATEST)
-    offsets = {**found.values, **ends.values}
-    wanted = {key: offset for key, offset in offsets.items() if key not in ends.errors}
-    altered = await alter_offsets(ask, group_id, wanted) if wanted else Results()
-    values = {key: wanted[key] for key in altered.values}
-    return Results(values, {**found.errors, **ends.errors, **altered.errors})
+    found = await offsets_at_or_ends(ask, partitions, timestamp)
+    altered = await alter_offsets(ask, group_id, found.values) if found.values else Results()
+    values = {key: found[key] for key in altered.values}
+    return Results(values, {**found.errors, **altered.errors})
 
 
 async def delete_offsets(ask: Asking, group_id: str, topics: Iterable[str]) -> Results[str, None]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kafka_groups.admin.questions import LEADERS, Answer, Asking, Question, errors_of_topics, metadata_request, told
 from kafka_groups.admin.results import Results
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from kafka_groups.protocol.messages.list_offsets import (
     EARLIEST,
     LATEST,
@@ -16,9 +17,21 @@ from kafka_groups.protocol.messages.list_offsets import (
 from kafka_groups.protocol.messages.metadata import MetadataResponse
 from kafka_groups.types import TopicPartition
 
-__all__ = ["EARLIEST", "LATEST", "brokers_of_cluster", "by_topic", "offsets_at", "partitions_of_topics"]
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "brokers_of_cluster",
+    "by_topic",
+    "delete_topics",
+    "offsets_at",
+    "offsets_at_or_ends",
+    "partitions_of_topics",
+]
 
 _CLUSTER = "the cluster"
+_FIRST_WITH_TOPIC_STATES = 6
+_DELETION_MS = 30_000
+"""How long a broker waits until the controller has deleted a topic."""
 
 
 async def brokers_of_cluster(ask: Asking) -> tuple[int, ...]:
@@ -83,6 +96,35 @@ def _offsets(_keys: Sequence[TopicPartition], response: ListOffsetsResponse) -> 
         )
         for topic in response.topics
         for each in topic.partitions
+    }
+
+
+async def offsets_at_or_ends(
+    ask: Asking, partitions: Iterable[TopicPartition], timestamp: int
+) -> Results[TopicPartition, int]:
+    """Return the offset of the first record at or after a time in each partition, or the end if there is none."""
+    found = await offsets_at(ask, partitions, timestamp)
+    ends = await offsets_at(ask, [key for key, offset in found.values.items() if offset < 0], LATEST)
+    values = {key: ends.values.get(key, offset) for key, offset in found.values.items() if key not in ends.errors}
+    return Results(values, {**found.errors, **ends.errors})
+
+
+async def delete_topics(ask: Asking, topics: Iterable[str]) -> Results[str, None]:
+    """Have the controller delete topics."""
+
+    def build(keys: Sequence[str], version: int) -> DeleteTopicsRequest:
+        if version < _FIRST_WITH_TOPIC_STATES:
+            return DeleteTopicsRequest(topic_names=tuple(keys), timeout_ms=_DELETION_MS)
+        return DeleteTopicsRequest(topics=tuple(DeleteTopicState(name=key) for key in keys), timeout_ms=_DELETION_MS)
+
+    keys = tuple(dict.fromkeys(topics))
+    return await ask(Question("delete the topic", ApiKey.DELETE_TOPICS, keys, build, _deleted))
+
+
+def _deleted(_keys: Sequence[str], response: DeleteTopicsResponse) -> Mapping[str, Answer[None]]:
+    return {
+        each.name or "": told(each.error_code, each.error_message or f"{each.error_code.name}: {each.name}", None)
+        for each in response.responses
     }
 
 

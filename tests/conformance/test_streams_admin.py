@@ -1,5 +1,8 @@
 """The admin client: streams groups, their topologies, members, offsets and configurations (KIP-1071)."""
 
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,6 +10,7 @@ from attrs import evolve
 
 from kafka_groups.admin import GroupConfigValue, StreamsGroupDescription, StreamsGroupOffset
 from kafka_groups.errors import (
+    ConfigurationError,
     GroupIdNotFoundError,
     GroupSubscribedToTopicError,
     InvalidConfigError,
@@ -15,6 +19,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.types import TopicPartition
 from tests.support.classic_member import ClassicMember
 from tests.support.cluster_client import Topic
@@ -26,6 +31,8 @@ from tests.support.streams_topologies import internal, sent, subtopology
 from tests.support.targets import Target, everywhere
 
 RECORDS = 6
+EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
+UNKNOWN_TOPIC = "UNKNOWN_TOPIC_OR_PARTITION"
 
 
 class Application:
@@ -127,8 +134,6 @@ async def test_a_topology_is_described_before_and_after_its_internal_topics_are_
             await member.join(app.counting)
             return (await admin.describe_streams_groups([app.group_id]))[app.group_id]
 
-        group = await described()
-        assert group.topology is not None
         group = await until(described, lambda it: it.state == "Stable")
         assert group.topology is not None
         assert group.internal_topics == (app.counts, app.words)
@@ -207,6 +212,61 @@ async def test_offsets_of_a_group_with_members_stay(target: Target) -> None:
                 await admin.alter_streams_group_offsets(absent, {first: 0})
             with pytest.raises(GroupIdNotFoundError):
                 await admin.delete_streams_group_offsets(absent, [first])
+
+
+@everywhere
+async def test_offsets_are_reset_to_places_times_and_by_shifts(target: Target) -> None:
+    app = await application(target)
+    first, second = app.partitions
+    for number in range(3):
+        at_ms = round((EPOCH + timedelta(hours=number)).timestamp() * 1000)
+        await target.cluster.produce(app.topic, [NewRecord(b"v", timestamp_ms=at_ms)], partition=1)
+    await app.empty()
+    async with target.admin() as admin:
+
+        async def reset(*arguments: Any, **options: Any) -> Mapping[TopicPartition, int]:
+            done = await admin.reset_streams_group_offsets(app.group_id, *arguments, **options)
+            assert not done.errors
+            return done.values
+
+        assert await reset(shift_by=1) == {}
+        assert await reset("latest") == {first: RECORDS, second: 3}
+        assert await reset("earliest", dry_run=True) == {first: 0, second: 0}
+        assert await reset(shift_by=-2) == {first: RECORDS - 2, second: 1}
+        assert await reset("current") == {first: RECORDS - 2, second: 1}
+        assert await reset(5, [app.topic.name]) == {first: 5, second: 3}
+        assert await reset(EPOCH + timedelta(minutes=90), [second]) == {second: 2}
+        assert await reset(EPOCH + timedelta(days=1), [second]) == {second: 3}
+        assert await reset({first: 1}) == {first: 1}
+        offsets = (await admin.describe_streams_group_offsets([app.group_id]))[app.group_id]
+        assert (offsets[first].offset, offsets[second].offset) == (1, 3)
+        with pytest.raises(ConfigurationError, match="does not read"):
+            await admin.reset_streams_group_offsets(app.group_id, "latest", [unique("nowhere")])
+    # The group is still a streams group, and continues.
+    await app.joined()
+    async with target.admin() as admin:
+        with pytest.raises(NonEmptyGroupError):
+            await admin.reset_streams_group_offsets(app.group_id, "earliest")
+
+
+@everywhere
+async def test_internal_topics_are_deleted(target: Target) -> None:
+    app = await application(target)
+    member = await app.joined(app.counting)
+    async with target.admin() as admin:
+        with pytest.raises(NonEmptyGroupError):
+            await admin.delete_streams_group_internal_topics(app.group_id)
+        await member.leave()
+        with pytest.raises(ConfigurationError, match="is not an internal topic"):
+            await admin.delete_streams_group_internal_topics(app.group_id, [app.topic.name])
+        deleted = await admin.delete_streams_group_internal_topics(app.group_id)
+        assert deleted.values == {app.counts: None, app.words: None}
+        for name in deleted:
+            await until(partial(target.cluster.describe_topic, name), lambda it: it.error_code.name == UNKNOWN_TOPIC)
+        again = await admin.delete_streams_group_internal_topics(app.group_id, [app.counts])
+        assert isinstance(again.errors[app.counts], UnknownTopicOrPartitionError)
+    await app.joined(app.counting)
+    assert not (await target.cluster.describe_topic(app.counts)).error_code
 
 
 @everywhere
