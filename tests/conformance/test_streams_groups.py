@@ -133,6 +133,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "empty rack": ({**JOIN, "rack_id": ""}, INVALID),
     "owns active tasks": ({**JOIN, "active_tasks": LISTED}, INVALID),
     "owns standby tasks": ({**JOIN, "standby_tasks": LISTED}, INVALID),
+    "says nothing about tasks": ({**JOIN, "owned": None}, INVALID),
     "owns warm-up tasks": ({**JOIN, "warmup_tasks": LISTED}, INVALID),
     "a regular expression": ({**JOIN, "topology": REGEX}, INVALID),
     "changelog with a fixed number": ({**JOIN, "topology": ODD_CHANGELOG}, INVALID_TOPOLOGY),
@@ -159,6 +160,7 @@ async def test_what_is_refused(target: Target, version: int) -> None:
         beat = await member.beat(version=version, **fields)
         assert (beat.error, beat.epoch, beat.active) == (error, 0, None), name
         assert beat.response.error_message, name
+        assert beat.response.status == (), name
     assert (await described_streams(target.client(), group.group_id)).error_code.name == NOT_FOUND
 
 

@@ -1,7 +1,7 @@
 """Run seeds and shrink what differs: `python -m tests.lockstep 7` or `python -m tests.lockstep 0-99`.
 
 A profile after the seeds chooses another release than the newest: `python -m tests.lockstep 0-99 4.2`. The word
-`classic` or `consumer` before them chooses groups of that type instead of share groups:
+`classic`, `consumer` or `streams` before them chooses groups of that type instead of share groups:
 `python -m tests.lockstep classic 0-99`.
 """
 
@@ -20,6 +20,7 @@ from tests.lockstep.pair import Pair, pair_with
 from tests.lockstep.reporting import report
 from tests.lockstep.running import Outcome, Source, TakeSteps
 from tests.lockstep.shrinking import shrunk
+from tests.lockstep.streams_choosing import StreamsChoice
 
 
 @frozen
@@ -34,6 +35,7 @@ _SHARE = Kind(Choice, lambda pair: pair.run)
 _KINDS = {
     "classic": Kind(ClassicChoice, lambda pair: pair.run_classic),
     "consumer": Kind(ConsumerChoice, lambda pair: pair.run_consumers),
+    "streams": Kind(StreamsChoice, lambda pair: pair.run_streams),
 }
 
 

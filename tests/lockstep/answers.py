@@ -13,8 +13,13 @@ from tests.lockstep.side import Side
 Fields = Mapping[str, object]
 """The fields of an answer by their paths, such as `ShareFetchResponse.responses[0].topic_id`."""
 
-_NAMES = ("topic_id", "topic_name", "partition_index", "group_id", "member_id", "name")
-_HAS_NO_ORDER = re.compile(r"\.subscribed_topic_names$|^ConsumerGroup.*\.partitions$")
+_NAMES = (
+    "topic_id", "topic_name", "partition_index", "group_id", "member_id", "name", "subtopology_id", "topic", "key"
+)  # fmt: skip
+_HAS_NO_ORDER = re.compile(
+    r"\.subscribed_topic_names$|^(Consumer|Streams)Group.*\.partitions$"
+    r"|^StreamsGroup.*\.(task_offsets|task_end_offsets|partitions_by_user_endpoint)$"
+)
 _LEADER_EPOCH = slice(12, 16)
 _LENGTH = slice(8, 12)
 _BEFORE_LENGTH = 12
@@ -31,7 +36,7 @@ def _walk(path: str, value: Any, side: Side) -> Iterator[tuple[str, object]]:
             yield from _walk(f"{path}.{each.name}", getattr(value, each.name), side)
     elif isinstance(value, tuple):
         yield f"{path}.length", len(value)
-        items = sorted(value) if _HAS_NO_ORDER.search(path) else value
+        items = sorted(value, key=str) if _HAS_NO_ORDER.search(path) else value
         for name, item in zip(_names_of(items, side), items, strict=True):
             yield from _walk(f"{path}[{name}]", item, side)
     elif path.endswith(".records"):

@@ -14,6 +14,7 @@ from tests.lockstep.consumer_running import ConsumerRun
 from tests.lockstep.preparing import prepare
 from tests.lockstep.running import Outcome, Run, Source
 from tests.lockstep.side import Side, Sides, closing
+from tests.lockstep.streams_running import StreamsRun
 from tests.support.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
@@ -48,6 +49,11 @@ class Pair:
         """Take the source's steps, in a consumer group."""
         async with closing(self._sides()) as sides:
             return await ConsumerRun(sides).through(source)
+
+    async def run_streams(self, source: Source) -> Outcome:
+        """Take the source's steps, in a streams group."""
+        async with closing(self._sides()) as sides:
+            return await StreamsRun(sides).through(source)
 
     @contextlib.asynccontextmanager
     async def sides(self, *, loaded: bool = True) -> AsyncIterator[Sides]:

@@ -27,7 +27,7 @@ async def settle_metadata(sides: Sides, step: Step, response: Any) -> bool:
     """Wait until a change of metadata is known everywhere in both clusters. Returns whether the step made one."""
     match step:
         case AlterGroupConfig() if response.responses[0].error_code is ErrorCode.NONE:
-            await asyncio.gather(*(_in_force(side) for side in sides))
+            await asyncio.gather(*(in_force(side) for side in sides))
         case AddPartitions() if response.results[0].error_code is ErrorCode.NONE:
             await asyncio.gather(*(_led(side, step.topic, step.count) for side in sides))
         case CreateTopic() if response.topics[0].error_code is ErrorCode.NONE:
@@ -80,7 +80,7 @@ def _assigned(response: Any, side: Side) -> list[tuple[str, int]]:
     return [(side.names_of_ids[each.topic_id], index) for each in listed for index in each.partitions]
 
 
-async def _in_force(side: Side) -> None:
+async def in_force(side: Side) -> None:
     """Wait until a change of metadata is known to the coordinators, too.
 
     Kafka applies changes one after the other: once it shows a later one, this one is in force everywhere.
@@ -89,7 +89,7 @@ async def _in_force(side: Side) -> None:
 
 
 async def _led(side: Side, topic: str, partitions: int) -> None:
-    await _in_force(side)
+    await in_force(side)
     name = side.topic_name(topic)
     await until(
         lambda: side.cluster.describe_topic(name),
@@ -98,7 +98,7 @@ async def _led(side: Side, topic: str, partitions: int) -> None:
 
 
 async def _gone(side: Side, step: DeleteTopic) -> None:
-    await _in_force(side)
+    await in_force(side)
     name = side.topic_name(step.topic)
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     await until(lambda: side.cluster.describe_topic(name), lambda it: it.error_code is unknown)

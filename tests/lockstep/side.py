@@ -15,6 +15,7 @@ from kafka_groups.protocol.apis import api_of
 from kafka_groups.types import member_id_of
 from tests.lockstep.classic_members import ClassicState, Labels
 from tests.lockstep.consumer_members import ConsumerState
+from tests.lockstep.streams_members import StreamsState
 from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.raw_client import RawClient
 
@@ -44,6 +45,7 @@ class Side:
         labels: What this side calls the ids that it gave to members of classic groups.
         classic: The members of classic groups.
         consumers: The members of consumer groups.
+        streams: The members of streams groups.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Side:
     labels: Labels = field(factory=Labels)
     classic: defaultdict[str, ClassicState] = field(factory=lambda: defaultdict(ClassicState))
     consumers: defaultdict[str, ConsumerState] = field(factory=lambda: defaultdict(ConsumerState))
+    streams: defaultdict[str, StreamsState] = field(factory=lambda: defaultdict(StreamsState))
     cluster: ClusterClient = field(init=False)
     _clients: dict[str, RawClient] = field(factory=dict)
 

@@ -1,6 +1,7 @@
 """ListGroups (key 16), v0-v5: lists the groups that this broker coordinates, filtered by state (v4) and type (v5).
 
-Filters ignore case. An unknown state or type matches no group.
+Filters ignore case. An unknown state or type matches no group. As in Kafka, the state NotReady is called `not_ready`
+in filters.
 Error: COORDINATOR_LOAD_IN_PROGRESS (some groups are still being read).
 """
 
@@ -12,6 +13,8 @@ from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 __all__ = ["handle"]
+
+_NAMES_IN_FILTERS = {"notready": "not_ready"}
 
 
 async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
@@ -40,4 +43,5 @@ def _lowered(names: Iterable[str]) -> frozenset[str]:
 
 
 def _fits(value: str, allowed: frozenset[str]) -> bool:
-    return not allowed or value.lower() in allowed
+    name = value.lower()
+    return not allowed or _NAMES_IN_FILTERS.get(name, name) in allowed

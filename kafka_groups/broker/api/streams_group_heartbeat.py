@@ -26,7 +26,7 @@ async def handle(request: StreamsGroupHeartbeatRequest, context: RequestContext)
     try:
         return await _heartbeat(request, context)
     except BrokerError as error:
-        return StreamsGroupHeartbeatResponse(error_code=code_of(error), error_message=str(error))
+        return StreamsGroupHeartbeatResponse(error_code=code_of(error), error_message=str(error), status=())
 
 
 async def _heartbeat(request: StreamsGroupHeartbeatRequest, context: RequestContext) -> StreamsGroupHeartbeatResponse:

@@ -2,7 +2,14 @@
 
 import pytest
 
-from kafka_groups.broker.api import delete_groups, join_group, list_groups, share_group_describe, share_group_heartbeat
+from kafka_groups.broker.api import (
+    delete_groups,
+    join_group,
+    list_groups,
+    share_group_describe,
+    share_group_heartbeat,
+    streams_group_heartbeat,
+)
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.errors import NotCoordinatorError
@@ -15,7 +22,9 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from tests.support.group_services import at_version, elsewhere, group_context
+from tests.support.streams_topologies import sent, subtopology
 
 
 @pytest.fixture
@@ -134,6 +143,28 @@ class TestListGroups:
         await heartbeat(context, "a", -1, group_id="empty")
         response = await list_groups.handle(ListGroupsRequest(states_filter=states, types_filter=types), context)
         assert [group.group_id for group in response.groups] == expected
+
+    @pytest.mark.parametrize(("state", "expected"), [("not_ready", ["app"]), ("NotReady", []), ("Stable", [])])
+    async def test_groups_that_are_not_ready(self, state: str, expected: list[str]) -> None:
+        context = group_context(features={"streams.version": 1})
+        joined = await streams_group_heartbeat.handle(
+            StreamsGroupHeartbeatRequest(
+                group_id="app",
+                member_id="a",
+                member_epoch=0,
+                rebalance_timeout_ms=1_000,
+                topology=sent(subtopology(sources=("missing",))),
+                active_tasks=(),
+                standby_tasks=(),
+                warmup_tasks=(),
+                process_id="p",
+                client_tags=(),
+            ),
+            at_version(context, 1),
+        )
+        assert joined.error_code is ErrorCode.NONE
+        listed = await list_groups.handle(ListGroupsRequest(states_filter=(state,)), context)
+        assert [group.group_id for group in listed.groups] == expected
 
     async def test_what_is_listed(self, context: RequestContext) -> None:
         await heartbeat(context, "a", 0, "orders")

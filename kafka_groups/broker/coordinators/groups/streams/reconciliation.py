@@ -52,7 +52,7 @@ def reconcile(
         )
     reached = current
     if _may_advance(current, owned, target_epoch):
-        epoch = target_epoch if current.state is _UNKNOWN else current.member_epoch
+        epoch = _epoch_while_revoking(current, target_epoch)
         reached = _MemberStep(group, member_id, target, target_epoch).advanced(epoch, owned)
     if reached != known:
         draft.write(StreamsGroupCurrentMemberAssignment(group.group_id, member_id, reached))
@@ -63,6 +63,13 @@ def _may_advance(current: StreamsAssignment, owned: OwnedTasks | None, target_ep
     if current.state is _UNREVOKED:
         return not _may_own(owned, current.revoking_active, current.revoking_standby)
     return current.state is not _STABLE or current.member_epoch != target_epoch
+
+
+def _epoch_while_revoking(current: StreamsAssignment, target_epoch: int) -> int:
+    """Return the epoch of a member with tasks to revoke. As in Kafka, it grows by one if it has just revoked others."""
+    if current.state is _UNKNOWN:
+        return target_epoch
+    return current.member_epoch + 1 if current.state is _UNREVOKED else current.member_epoch
 
 
 def _may_own(owned: OwnedTasks | None, active: Mapping[TaskId, int], standby: Tasks) -> bool:

@@ -125,7 +125,7 @@ def _check_joining(request: StreamsGroupHeartbeatRequest) -> None:
         ("StandbyTasks", request.standby_tasks),
         ("WarmupTasks", request.warmup_tasks),
     ):
-        if tasks:
+        if tasks is None or tasks:
             raise InvalidRequestError(f"{name} must be empty when (re-)joining.")
     if request.topology is None:
         raise InvalidRequestError("Topology must be provided when (re-)joining.")

@@ -468,6 +468,16 @@ def test_members_are_told_who_answers_queries() -> None:
     assert streams.join("a").partitions_by_user_endpoint == (), "who joins without an endpoint has none"
 
 
+def test_nobody_can_be_asked_where_topics_are_missing() -> None:
+    streams = with_topic(2)
+    with pytest.raises(UnknownServerError, match="Source topics are missing"):
+        streams.join("a", sent(subtopology("0", sources=("in", "out"))), user_endpoint=ENDPOINT)
+    streams.join("a", user_endpoint=ENDPOINT)
+    streams.topics.delete("in")
+    with pytest.raises(UnknownServerError, match="Source topics are missing"):
+        streams.beat("a", 2)
+
+
 def test_members_that_lack_tags_are_told_so_in_version_1() -> None:
     config = evolve(AT_ONCE, rack_aware_assignment_tags=("zone", "cluster"))
     streams = with_topic(config=config)
@@ -601,7 +611,7 @@ def test_offsets_are_fetched_with_the_epoch_of_the_member_or_by_nobody() -> None
 
 def test_a_description_has_the_numbers_of_partitions_once_the_topology_works() -> None:
     streams = Streams()
-    streams.join("a", WORD_COUNT, rack_id="r", user_endpoint=ENDPOINT)
+    streams.join("a", WORD_COUNT, rack_id="r")
     described = streams.groups.describe(GROUP)
     assert described.topology is not None
     assert described.topology.subtopologies is not None
@@ -609,7 +619,7 @@ def test_a_description_has_the_numbers_of_partitions_once_the_topology_works() -
     streams.topics.create("lines", 2)
     streams.topics.create("app-counts-changelog", 2)
     streams.topics.create("app-words-repartition", 2)
-    streams.beat("a", 2)
+    streams.beat("a", 2, user_endpoint=ENDPOINT)
 
     described = streams.groups.describe(GROUP)
     (member,) = described.members

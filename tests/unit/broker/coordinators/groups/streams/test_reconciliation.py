@@ -97,6 +97,16 @@ def test_a_task_is_given_only_when_its_owner_has_confirmed_that_it_revoked_it() 
     assert (got.active, got.state) == ({T1: 6}, STABLE)
 
 
+def test_the_epoch_grows_by_one_if_other_tasks_must_be_revoked_afterwards() -> None:
+    group = Tasks()
+    group.member("a", active=(T0, T1), revoking=(T2,), state=UNREVOKED)
+
+    reached = group.step("a", active=(T0,), owned=OwnedTasks(tasks(T0, T1)))
+
+    assert (reached.member_epoch, reached.previous_member_epoch, reached.state) == (6, 5, UNREVOKED)
+    assert (reached.active, reached.revoking_active) == ({T0: 5}, {T1: 5})
+
+
 def test_who_confirms_at_once_need_not_be_told_first() -> None:
     group = Tasks()
     group.member("a", active=(T0, T1))

@@ -1,0 +1,91 @@
+"""What is ignored, allowed and left out in runs of streams groups, each with its reason.
+
+Steps after which a session or a round of revocation would time out are never chosen: the conformance tests have them.
+Target assignments are not compared either: see `told_targets.py`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from kafka_groups.protocol.messages.streams_group_heartbeat import JOIN_GROUP_EPOCH
+from tests.lockstep.differences import Allowed, Difference, Ignored
+from tests.lockstep.side import Side
+from tests.lockstep.steps import Step
+from tests.lockstep.streams_steps import StreamsHeartbeat
+
+IGNORED = (Ignored(r".*\.status_detail", "the words differ, the codes may not"),)
+
+
+def _is_malformed(steps: Sequence[Step]) -> bool:
+    last = steps[-1]
+    return isinstance(last, StreamsHeartbeat) and last.is_malformed
+
+
+ALLOWED = (
+    Allowed(
+        name="malformed topology",
+        path=r"StreamsGroupHeartbeatResponse\.error_code",
+        when=_is_malformed,
+        reason="Kafka mostly fails with UNKNOWN_SERVER_ERROR. Here the response says what is wrong: a position in a "
+        "copartition group that its list does not have, an id of two sub-topologies, a negative epoch",
+    ),
+    *(
+        Allowed(
+            name="description before the next record",
+            path=r"StreamsGroupDescribeResponse\..*\.topology\.subtopologies\[.*\.partitions",
+            **unknown,
+            reason="Kafka describes the state after the last record. If the numbers of partitions become known or "
+            "unknown without one, as in the second heartbeat of a new group or in one that fails, the next record "
+            "shows it",
+        )
+        for unknown in ({"real": 0}, {"embedded": 0})
+    ),
+)
+
+STOLEN_TARGET = Allowed(
+    name="target assignment under another member id",
+    path=r"Streams.*",
+    parts_ways=True,
+    reason="if a heartbeat has the instance id of another member, Kafka gives that member's cached target assignment "
+    "to the new id before it refuses the heartbeat, so that the member has no tasks until the next assignment",
+)
+"""Only after a heartbeat that was refused because of its instance id, until the next target assignment."""
+
+
+def is_left_out(step: Step, side: Side, described: Any) -> bool:
+    """Whether a step is not taken: a member takes the place of another one, a static member that is away.
+
+    No client does this. Kafka computes what it may own with the tasks that it had before, but does not keep them.
+
+    Args:
+        step: The step.
+        side: A side of the run.
+        described: The group after the last step, or None before the first one.
+    """
+    if not isinstance(step, StreamsHeartbeat) or described is None or step.fresh or step.epoch != JOIN_GROUP_EPOCH:
+        return False
+    instances = {each.member_id: each.instance_id for each in described.members}
+    mine, wanted = instances.get(step.member_id(side), ""), step.instance_id()
+    return mine != "" and wanted is not None and wanted != mine and wanted in instances.values()
+
+
+_IGNORED = re.compile("|".join(f"(?:{each.path})" for each in IGNORED))
+
+
+def compared(found: Sequence[Difference]) -> list[Difference]:
+    """The differences without the ignored fields of streams groups."""
+    return [each for each in found if not _IGNORED.fullmatch(each.path)]
+
+
+def allowed_by(steps: Sequence[Step], found: Sequence[Difference], *, is_stolen: bool) -> list[Allowed] | None:
+    """The entries that allow what differs after these steps, or None if something is not allowed.
+
+    Args:
+        steps: The steps of the run.
+        found: What differs after the last one.
+        is_stolen: Whether Kafka may have moved a target assignment to another member id.
+    """
+    known = (*ALLOWED, STOLEN_TARGET) if is_stolen else ALLOWED
+    entries = [next((each for each in known if each.covers(steps, one)), None) for one in found]
+    return [each for each in entries if each] if all(entries) else None

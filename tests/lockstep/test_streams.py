@@ -1,0 +1,54 @@
+"""Random requests of members of streams groups to the embedded broker and a real Kafka, compared field by field.
+
+A failure shows the shortest run that was found; `python -m tests.lockstep streams SEED` repeats it.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import pytest
+
+from kafka_groups.broker.coordinators.groups.streams import heartbeat, members
+from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
+from tests.lockstep.pair import Pair
+from tests.lockstep.planting import check_found_and_shrunk
+from tests.lockstep.reporting import report
+from tests.lockstep.shrinking import shrunk
+from tests.lockstep.streams_choosing import StreamsChoice
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+pytestmark = pytest.mark.lockstep
+
+
+async def test_both_answer_alike(lockstep_seed: int, pair: Pair) -> None:
+    outcome = await pair.run_streams(StreamsChoice(lockstep_seed))
+    assert outcome.is_same, report(await shrunk(outcome, pair.run_streams))
+
+
+def tasks_are_given_before_they_are_revoked(patch: pytest.MonkeyPatch) -> None:
+    """Nobody runs a task, as far as a member that wants it is concerned."""
+    patch.setattr(StreamsGroup, "_own", lambda _self, _member_id, _current: None)
+
+
+def epochs_are_not_checked(patch: pytest.MonkeyPatch) -> None:
+    """Members may send any epoch."""
+    patch.setattr(members, "check_epoch", lambda *_: None)
+
+
+def configs_are_overlooked(patch: pytest.MonkeyPatch) -> None:
+    """The number of standby tasks does not count in the group epoch."""
+    patch.setattr(heartbeat, "assignment_configs", lambda _config: {})
+
+
+PLANTED: Mapping[str, Plant] = MappingProxyType({
+    plant.__name__: plant
+    for plant in (tasks_are_given_before_they_are_revoked, epochs_are_not_checked, configs_are_overlooked)
+})  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANTED)
+async def test_a_planted_difference_is_found_and_shrunk(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    PLANTED[name](monkeypatch)
+    await check_found_and_shrunk(pair.run_streams, StreamsChoice, monkeypatch)
