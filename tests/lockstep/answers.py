@@ -36,13 +36,20 @@ def _walk(path: str, value: Any, side: Side) -> Iterator[tuple[str, object]]:
             yield from _walk(f"{path}.{each.name}", getattr(value, each.name), side)
     elif isinstance(value, tuple):
         yield f"{path}.length", len(value)
-        items = sorted(value, key=str) if _HAS_NO_ORDER.search(path) else value
+        items = sorted(value, key=_without_order) if _HAS_NO_ORDER.search(path) else value
         for name, item in zip(_names_of(items, side), items, strict=True):
             yield from _walk(f"{path}[{name}]", item, side)
     elif path.endswith(".records"):
         yield path, _plain(None if value is None else whole_batches(bytes(value)), side)
     else:
         yield path, _plain(value, side)
+
+
+def _without_order(value: Any) -> str:
+    """A text by which elements of a list can be ordered, whatever the order of the lists in them."""
+    if attrs.has(type(value)):
+        return str([_without_order(getattr(value, each.name)) for each in attrs.fields(type(value))])
+    return str(sorted(map(_without_order, value))) if isinstance(value, tuple) else str(value)
 
 
 def _names_of(items: Sequence[Any], side: Side) -> list[str]:

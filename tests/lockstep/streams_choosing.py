@@ -38,7 +38,7 @@ from tests.lockstep.streams_steps import (
     StreamsFetchOffsets,
     StreamsHeartbeat,
 )
-from tests.lockstep.streams_topologies import COUNTS, INVALID, STORE, TOPOLOGIES, TROUBLED, USUAL, WORDS
+from tests.lockstep.streams_topologies import COUNTS, INVALID, MALFORMED, STORE, TOPOLOGIES, TROUBLED, USUAL, WORDS
 
 _STEPS = 60
 _CLIENTS = (*DYNAMIC, *STATIC)
@@ -66,6 +66,7 @@ class StreamsChoice(Source):
         self._clients = self._rng.sample(_CLIENTS, self._rng.choice((2, 3, 3, 4)))
         self._processes = {name: self._rng.choice(("left", "right", name)) for name in self._clients}
         self._topology = self._rng.choice((*USUAL, *USUAL, *TROUBLED))
+        self._has_endpoints = self._rng.random() < (0.5 if self._topology in USUAL else 0.1)
         self._number = 0
 
     def next(self, side: Side) -> Step | None:
@@ -105,16 +106,17 @@ class StreamsChoice(Source):
 
     def _join(self, name: str, *, fresh: bool = False) -> StreamsHeartbeat:
         rng = self._rng
+        topology = self._topology if rng.random() < 0.95 else rng.choice(list(TOPOLOGIES))
         return StreamsHeartbeat(
             by=name,
             epoch=JOIN_GROUP_EPOCH,
             fresh=fresh,
-            topology=self._topology if rng.random() < 0.95 else rng.choice(list(TOPOLOGIES)),
-            topology_epoch=rng.choice((1,) * 20 + (0,)),
+            topology=topology,
+            topology_epoch=1 if topology in MALFORMED else rng.choice((1,) * 20 + (0,)),
             owns=Owns.NOTHING,
             process=self._processes[name],
             tags=rng.choice(((), (), ("zone",), ("zone", "cluster"))),
-            port=rng.choice((None, None, None, 1, 2)),
+            port=rng.choice((None, None, None, 1, 2)) if self._has_endpoints else None,
             offsets=self._reported() if rng.random() < 0.3 else None,
             rebalance_timeout_ms=REBALANCE_MS,
         )
@@ -136,7 +138,7 @@ class StreamsChoice(Source):
             lambda: StreamsHeartbeat(by=name, offsets=self._reported(), ends=rng.choice((None, self._reported()))),
             lambda: StreamsHeartbeat(by=name, owns=Owns.TOLD, offsets=self._reported()),
             lambda: StreamsHeartbeat(by=name, ends=self._reported()),
-            lambda: StreamsHeartbeat(by=name, port=rng.choice((1, 2, 3))),
+            lambda: StreamsHeartbeat(by=name, port=rng.choice((1, 2, 3)) if self._has_endpoints else None),
             lambda: StreamsHeartbeat(by=name, tags=rng.choice(((), ("zone",), ("zone", "cluster")))),
             lambda: StreamsHeartbeat(by=name, rack=rng.choice(("a", "b"))),
             lambda: StreamsHeartbeat(by=name, process=rng.choice(("left", "right"))),
@@ -220,7 +222,7 @@ class StreamsChoice(Source):
             lambda: StreamsHeartbeat(by=name, offsets=(("0", 0, 1), ("0", 0, 2))),
             lambda: StreamsHeartbeat(by=name, offsets=(("9", 9, -1),)),
             lambda: StreamsHeartbeat(by=name, epoch=JOIN_GROUP_EPOCH),
-            lambda: evolve(joining, topology=rng.choice(list(INVALID))),
+            lambda: evolve(joining, topology=rng.choice(list(INVALID)), topology_epoch=1),
             lambda: evolve(joining, topology_epoch=rng.choice((-1, 0, 2))),
             lambda: evolve(joining, owns=rng.choice((Owns.UNCHANGED, Owns.EVERYTHING, Owns.ONLY_ACTIVE))),
             lambda: evolve(joining, process=None),

@@ -17,6 +17,13 @@ from tests.lockstep.streams_steps import StreamsHeartbeat
 IGNORED = (Ignored(r".*\.status_detail", "the words differ, the codes may not"),)
 
 
+_PARTITIONS = r"StreamsGroupDescribeResponse\..*\.topology\.subtopologies\[.*\.partitions"
+_DESCRIBED_LATE = (
+    "Kafka describes the state after the last record. If numbers of partitions become known or unknown without one, as "
+    "in the second heartbeat of a new group or in one that fails, the next record shows it"
+)
+
+
 def _is_malformed(steps: Sequence[Step]) -> bool:
     last = steps[-1]
     return isinstance(last, StreamsHeartbeat) and last.is_malformed
@@ -30,17 +37,8 @@ ALLOWED = (
         reason="Kafka mostly fails with UNKNOWN_SERVER_ERROR. Here the response says what is wrong: a position in a "
         "copartition group that its list does not have, an id of two sub-topologies, a negative epoch",
     ),
-    *(
-        Allowed(
-            name="description before the next record",
-            path=r"StreamsGroupDescribeResponse\..*\.topology\.subtopologies\[.*\.partitions",
-            **unknown,
-            reason="Kafka describes the state after the last record. If the numbers of partitions become known or "
-            "unknown without one, as in the second heartbeat of a new group or in one that fails, the next record "
-            "shows it",
-        )
-        for unknown in ({"real": 0}, {"embedded": 0})
-    ),
+    Allowed(name="description before the next record", path=_PARTITIONS, real=0, reason=_DESCRIBED_LATE),
+    Allowed(name="description before the next record", path=_PARTITIONS, embedded=0, reason=_DESCRIBED_LATE),
 )
 
 STOLEN_TARGET = Allowed(
@@ -70,6 +68,15 @@ def is_left_out(step: Step, side: Side, described: Any) -> bool:
     return mine != "" and wanted is not None and wanted != mine and wanted in instances.values()
 
 
+FAILED_HEARTBEAT = Allowed(
+    name="after a heartbeat that failed",
+    path=r"Streams.*",
+    parts_ways=True,
+    reason="a heartbeat that fails with UNKNOWN_SERVER_ERROR changes what Kafka keeps in memory, such as whether "
+    "topics must be looked at again, so that a later heartbeat increases the group epoch once more",
+)
+"""Only after such a heartbeat. It fails on both sides: members have endpoints, and topics are missing or do not fit."""
+
 _IGNORED = re.compile("|".join(f"(?:{each.path})" for each in IGNORED))
 
 
@@ -78,14 +85,16 @@ def compared(found: Sequence[Difference]) -> list[Difference]:
     return [each for each in found if not _IGNORED.fullmatch(each.path)]
 
 
-def allowed_by(steps: Sequence[Step], found: Sequence[Difference], *, is_stolen: bool) -> list[Allowed] | None:
+def allowed_by(
+    steps: Sequence[Step], found: Sequence[Difference], aftermath: tuple[Allowed, ...]
+) -> list[Allowed] | None:
     """The entries that allow what differs after these steps, or None if something is not allowed.
 
     Args:
         steps: The steps of the run.
         found: What differs after the last one.
-        is_stolen: Whether Kafka may have moved a target assignment to another member id.
+        aftermath: More entries, because of what happened before.
     """
-    known = (*ALLOWED, STOLEN_TARGET) if is_stolen else ALLOWED
+    known = (*ALLOWED, *aftermath)
     entries = [next((each for each in known if each.covers(steps, one)), None) for one in found]
     return [each for each in entries if each] if all(entries) else None

@@ -17,7 +17,13 @@ from tests.lockstep.running import Outcome, Source
 from tests.lockstep.settling import in_force, settle_metadata
 from tests.lockstep.side import Side, Sides
 from tests.lockstep.steps import GROUP, CreateTopic, Step, take
-from tests.lockstep.streams_differences import allowed_by, compared, is_left_out
+from tests.lockstep.streams_differences import (
+    FAILED_HEARTBEAT,
+    STOLEN_TARGET,
+    allowed_by,
+    compared,
+    is_left_out,
+)
 from tests.lockstep.streams_steps import DescribeStreamsGroup, StreamsHeartbeat
 from tests.lockstep.told_targets import next_target
 from tests.lockstep.topic_ids import next_topic_id
@@ -48,6 +54,7 @@ class StreamsRun:
     _described: Any = None
     _epoch: int = 0
     _epoch_of_theft: int = -1
+    _has_failed: bool = False
 
     async def through(self, source: Source) -> Outcome:
         """Create topics, which have the same ids on both sides, and do what the source says."""
@@ -94,7 +101,9 @@ class StreamsRun:
         return response, [*found, *more]
 
     def _allowed(self, found: list[Difference]) -> list[Allowed] | None:
-        return allowed_by(self.done, found, is_stolen=self._epoch == self._epoch_of_theft)
+        is_stolen = self._epoch == self._epoch_of_theft
+        aftermath = (STOLEN_TARGET,) * is_stolen + (FAILED_HEARTBEAT,) * self._has_failed
+        return allowed_by(self.done, found, aftermath)
 
     async def _take(self, step: Step) -> tuple[Any, list[Difference]]:
         """The embedded broker's response, and what differs: of a question, after some time."""
@@ -107,11 +116,16 @@ class StreamsRun:
 
     async def _ask(self, step: Step) -> tuple[Any, list[Difference]]:
         real = _of_this_run(await take(self.sides.real, step), self.sides.real)
-        if getattr(real, "error_code", None) in _STEALS:
-            self._epoch_of_theft = self._epoch
         embedded = _of_this_run(await self._ask_embedded(step), self.sides.embedded)
         found = differences(fields_of(real, self.sides.real), fields_of(embedded, self.sides.embedded))
+        if isinstance(step, StreamsHeartbeat):
+            self._note_aftermath(real.error_code, embedded.error_code)
         return embedded, compared(found)
+
+    def _note_aftermath(self, real: ErrorCode, embedded: ErrorCode) -> None:
+        if real in _STEALS:
+            self._epoch_of_theft = self._epoch
+        self._has_failed |= real is embedded is ErrorCode.UNKNOWN_SERVER_ERROR
 
     async def _ask_embedded(self, step: Step) -> Any:
         new_topic = next_topic_id(self.sides.real.topic_id(step.topic)) if isinstance(step, CreateTopic) else None
