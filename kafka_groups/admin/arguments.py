@@ -114,7 +114,7 @@ def checked_place(place: object) -> int:
         raise ConfigurationError(f"to={place!r}: give 'earliest', 'latest' or a datetime")
     if place.tzinfo is None:
         raise ConfigurationError(f"to={place!r} has no time zone: add one, such as tzinfo=datetime.UTC")
-    return round(place.timestamp() * 1000)
+    return max(0, round(place.timestamp() * 1000))  # below 0 are numbers with a meaning, such as LATEST
 
 
 def checked_changes(changes: object) -> Mapping[str, Mapping[str, str | None]]:

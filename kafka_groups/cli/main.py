@@ -12,6 +12,7 @@ _COMMANDS = {
     "groups": ("kafka_groups.cli.admin.groups", "groups"),
     "members": ("kafka_groups.cli.admin.members", "members"),
     "offsets": ("kafka_groups.cli.admin.offsets", "offsets"),
+    "streams": ("kafka_groups.cli.admin.streams", "streams"),
 }
 
 
@@ -34,4 +35,4 @@ class _LazyGroup(click.Group):
 @click.command(cls=_LazyGroup, context_settings={"show_default": True})
 @click.version_option(package_name="kafka-groups")
 def main() -> None:
-    """Kafka share groups for Python: an embedded broker, administration of groups, and a demo."""
+    """Kafka share and streams groups for Python: an embedded broker, administration of groups, and a demo."""

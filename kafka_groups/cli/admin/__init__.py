@@ -1,1 +1,1 @@
-"""The commands for administration: `kafka-groups groups`, `members` and `offsets`."""
+"""The commands for administration: `kafka-groups groups`, `members`, `offsets` and `streams`."""

@@ -23,6 +23,7 @@ PLACES: list[tuple[object, ResetTarget]] = [
     ("latest", AtTime(LATEST)),
     ("current", AtCommitted()),
     (datetime(2026, 1, 1, tzinfo=UTC), AtTime(1_767_225_600_000)),
+    (datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC), AtTime(0)),
     (7, AtOffset(7)),
     (0, AtOffset(0)),
     ({FIRST: 3}, AtOffsets({FIRST: 3})),

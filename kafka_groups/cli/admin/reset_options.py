@@ -1,0 +1,206 @@
+"""The options of `kafka-groups streams offsets reset`, with the names of Kafka's tool for streams groups."""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+import click
+from attrs import frozen
+
+from kafka_groups.cli.admin.topic_options import chosen_topics, topic_options
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.types import TopicPartition
+
+__all__ = ["ResetOptions", "offsets_in_file", "parsed_duration", "parsed_time", "reset_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Place = Literal["earliest", "latest", "current"] | datetime | int | Mapping[TopicPartition, int]
+
+_DURATION = re.compile(
+    r"P(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?"
+)
+_COLUMNS = 3
+
+
+def reset_options(command: F) -> F:
+    """Add the options to a command, which passes them to `ResetOptions.read`."""
+    for option in reversed((*_PLACES, topic_options, *_OTHERS)):
+        command = option(command)
+    return command
+
+
+_PLACES = (
+    click.option("--to-earliest", is_flag=True, help="To the first records."),
+    click.option("--to-latest", is_flag=True, help="To the end."),
+    click.option("--to-current", is_flag=True, help="To the committed offsets, or to the end where there are none."),
+    click.option("--to-offset", type=click.IntRange(0), help="To this offset, or the nearest one that exists."),
+    click.option(
+        "--to-datetime",
+        metavar="TIME",
+        help="To the first records since a time: 2026-01-31T12:00:00, in UTC or with +01:00.",
+    ),
+    click.option("--by-duration", metavar="PnDTnHnMnS", help="To the first records of the last hours, such as PT6H."),
+    click.option("--shift-by", type=int, help="So many records after the committed offsets, or before if negative."),
+    click.option(
+        "--from-file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="To the offsets in a CSV file with the columns topic, partition and offset.",
+    ),
+)
+_OTHERS = (
+    click.option("--dry-run", is_flag=True, help="Print the new offsets and change nothing."),
+    click.option("--execute", is_flag=True, help="Move the group."),
+    click.option("--export", is_flag=True, help="Print the new offsets as CSV, for --from-file."),
+    click.option("--delete-all-internal-topics", is_flag=True, help="Also delete changelogs and repartition topics."),
+    click.option(
+        "--delete-internal-topic",
+        "internal_topics",
+        multiple=True,
+        metavar="TOPIC",
+        help="Also delete this internal topic. Repeatable.",
+    ),
+)
+
+
+@frozen(kw_only=True)
+class ResetOptions:
+    """What the options say.
+
+    Attributes:
+        to: Where the group goes, or None if it is shifted.
+        shift_by: By how many records it is shifted, or None.
+        topics: Topics and partitions; None for all input topics, or if `to` names the partitions.
+        is_dry_run: Whether nothing is changed.
+        exports: Whether the new offsets are printed as CSV.
+        deletes_all_internal_topics: Whether all internal topics are deleted.
+        internal_topics: Internal topics to delete.
+    """
+
+    to: Place | None
+    shift_by: int | None
+    topics: tuple[str | TopicPartition, ...] | None
+    is_dry_run: bool
+    exports: bool
+    deletes_all_internal_topics: bool
+    internal_topics: tuple[str, ...]
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Self:
+        """Return what the options say.
+
+        Raises:
+            click.UsageError: Options are missing, contradict each other, or have invalid values.
+        """
+        if given["dry_run"] == given["execute"]:
+            raise click.UsageError("Give either --dry-run or --execute.")
+        all_internal, some_internal = given["delete_all_internal_topics"], given["internal_topics"]
+        if all_internal and some_internal:
+            raise click.UsageError("Give either --delete-all-internal-topics or --delete-internal-topic.")
+        if given["dry_run"] and (all_internal or some_internal):
+            raise click.UsageError("Internal topics are deleted with --execute only.")
+        to = _place(given)
+        return cls(
+            to=to,
+            shift_by=given["shift_by"],
+            topics=_topics(given, names_partitions=isinstance(to, Mapping)),
+            is_dry_run=given["dry_run"],
+            exports=given["export"],
+            deletes_all_internal_topics=all_internal,
+            internal_topics=some_internal,
+        )
+
+
+def _topics(given: Mapping[str, Any], *, names_partitions: bool) -> tuple[str | TopicPartition, ...] | None:
+    some, every = given["input_topics"], given["all_input_topics"]
+    if not names_partitions:
+        return chosen_topics(some, all_input_topics=every)
+    if some or every:
+        raise click.UsageError("The file of --from-file names the partitions: leave --input-topic out.")
+    return None
+
+
+_FLAGS: Mapping[str, Literal["earliest", "latest", "current"]] = {
+    "to_earliest": "earliest",
+    "to_latest": "latest",
+    "to_current": "current",
+}
+_VALUES = ("to_offset", "to_datetime", "by_duration", "shift_by", "from_file")
+
+
+def _place(given: Mapping[str, Any]) -> Place | None:
+    chosen = [*(name for name in _FLAGS if given[name]), *(name for name in _VALUES if given[name] is not None)]
+    if len(chosen) != 1:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in (*_FLAGS, *_VALUES))
+        raise click.UsageError(f"Give exactly one of {names}.")
+    (name,) = chosen
+    return _FLAGS[name] if name in _FLAGS else _READERS[name](given[name])
+
+
+def _before_now(duration: str) -> datetime:
+    now = datetime.fromtimestamp(SystemClock().wall_ms() / 1000, UTC)
+    try:
+        return now - parsed_duration(duration)
+    except OverflowError as error:
+        raise click.BadParameter(f"{duration!r} is too long.", param_hint="--by-duration") from error
+
+
+def parsed_time(text: str) -> datetime:
+    """Return a time; without a time zone, it is in UTC.
+
+    Raises:
+        click.BadParameter: The text is not a time.
+    """
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{text!r} is not a time such as 2026-01-31T12:00:00.", param_hint="--to-datetime"
+        ) from error
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+def parsed_duration(text: str) -> timedelta:
+    """Return a duration of ISO 8601, with days and smaller units.
+
+    Raises:
+        click.BadParameter: The text is not a duration.
+    """
+    match = _DURATION.fullmatch(text)
+    parts = {} if match is None else {unit: float(found) for unit, found in match.groupdict().items() if found}
+    if not parts:
+        raise click.BadParameter(f"{text!r} is not a duration such as P1DT6H30M.", param_hint="--by-duration")
+    return timedelta(**parts)
+
+
+def offsets_in_file(file: Path) -> dict[TopicPartition, int]:
+    """Return the offsets in a CSV file, such as --export prints it.
+
+    Raises:
+        click.BadParameter: A line has other columns, or the file has no lines.
+    """
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = [(number, row) for number, row in enumerate(csv.reader(lines), 1) if row]
+    if not rows:
+        raise click.BadParameter(f"{file} has no offsets.", param_hint="--from-file")
+    return dict(_row(file, number, row) for number, row in rows)
+
+
+def _row(file: Path, number: int, row: Iterable[str]) -> tuple[TopicPartition, int]:
+    columns = [column.strip() for column in row]
+    if len(columns) != _COLUMNS or not columns[0] or not all(column.isdecimal() for column in columns[1:]):
+        raise click.BadParameter(
+            f"{file}, line {number}: {','.join(columns)!r} is not topic,partition,offset.", param_hint="--from-file"
+        )
+    return TopicPartition(columns[0], int(columns[1])), int(columns[2])
+
+
+_READERS: Mapping[str, Callable[[Any], Place | None]] = {
+    "to_offset": int,
+    "to_datetime": parsed_time,
+    "by_duration": _before_now,
+    "shift_by": lambda _by: None,
+    "from_file": offsets_in_file,
+}

@@ -1,0 +1,194 @@
+"""`kafka-groups streams`: streams groups."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import click
+
+from kafka_groups.admin import (
+    GroupConfigValue,
+    KafkaAdmin,
+    Results,
+    StreamsGroupDescription,
+    StreamsGroupMemberDescription,
+    StreamsGroupTasks,
+    StreamsSubtopologyDescription,
+)
+from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+from kafka_groups.cli.admin.streams_offsets import offsets
+from kafka_groups.errors import KafkaGroupsError
+
+__all__ = ["streams"]
+
+_PREFIX = "streams."
+
+
+@click.group()
+def streams() -> None:
+    """List, describe, configure and delete streams groups; show, move and delete their offsets."""
+
+
+streams.add_command(offsets)
+
+
+@streams.command("list")
+@click.option("--state", "states", multiple=True, help="Only groups in this state, such as NotReady. Repeatable.")
+@connecting
+def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
+    """Print each streams group and its state.
+
+    The exit status is 1 if a broker did not list its groups.
+    """
+    with connected(connection) as admin:
+        listed = admin.list_streams_groups(states=states)
+    errors = [(f"broker {node}", error) for node, error in listed.errors.items()]
+    states_of = {group.group_id: group.state for group in listed.groups}
+    report(Results(states_of), lambda name, state: f"{name} {state}", errors)
+
+
+# ------------------------------------------------------------------------------------------------ describe
+
+
+@streams.command()
+@click.argument("group_ids", metavar="GROUP...", nargs=-1, required=True)
+@connecting
+def describe(connection: BrokerChoice, group_ids: tuple[str, ...]) -> None:
+    """Print the state, lag, topology and members of streams groups.
+
+    The tasks of a member are those that it has. If it will have others, they are printed after "target".
+
+    The exit status is 1 if a group could not be described.
+    """
+    with connected(connection) as admin:
+        described = admin.describe_streams_groups(group_ids)
+    report(described, lambda _group_id, group: "\n".join(_described(group)))
+
+
+def _described(group: StreamsGroupDescription) -> Iterator[str]:
+    lag = "unknown" if group.total_lag is None else group.total_lag
+    epochs = f"epoch={group.epoch} assignment-epoch={group.assignment_epoch}"
+    assignor = "" if group.assignor is None else f" assignor={group.assignor}"
+    yield f"{group.group_id} {group.state} lag={lag} members={len(group.members)} {epochs}{assignor}"
+    for subtopology in () if group.topology is None else group.topology.subtopologies:
+        yield from _subtopology(subtopology)
+    for member in group.members:
+        yield from _member(member)
+
+
+def _subtopology(subtopology: StreamsSubtopologyDescription) -> Iterator[str]:
+    yield f"  sub-topology {subtopology.subtopology_id}"
+    topics: Mapping[str, Iterable[str]] = {
+        "sources": subtopology.source_topics,
+        "repartition sources": [_sized(topic.name, topic.partitions) for topic in subtopology.repartition_sources],
+        "repartition sinks": subtopology.repartition_sinks,
+        "changelogs": [_sized(topic.name, topic.partitions) for topic in subtopology.changelogs],
+    }
+    for role, names in topics.items():
+        if names:
+            yield f"    {role}: {', '.join(names)}"
+
+
+def _sized(name: str, partitions: int | None) -> str:
+    return name if partitions is None else f"{name} ({partitions})"
+
+
+def _member(member: StreamsGroupMemberDescription) -> Iterator[str]:
+    optional = {
+        "instance": member.instance_id,
+        "rack": member.rack,
+        "endpoint": None if member.user_endpoint is None else "{}:{}".format(*member.user_endpoint),
+        "tags": ",".join(f"{key}={value}" for key, value in member.client_tags.items()) or None,
+        "protocol": "classic" if member.is_classic else None,
+    }
+    shown = [f" {name}={value}" for name, value in optional.items() if value is not None]
+    head = f"  {member.member_id} {member.client_id} {member.client_host}"
+    yield f"{head} epoch={member.epoch} process={member.process_id}{''.join(shown)}"
+    yield f"    {_tasks(member.assignment)}"
+    if member.target_assignment != member.assignment:
+        yield f"    target: {_tasks(member.target_assignment)}"
+
+
+def _tasks(tasks: StreamsGroupTasks) -> str:
+    roles = {"active": tasks.active, "standby": tasks.standby, "warm-up": tasks.warmup}
+    shown = {
+        role: " ".join(f"{subtopology}_{number}" for subtopology in sorted(ids) for number in sorted(ids[subtopology]))
+        for role, ids in roles.items()
+    }
+    return "; ".join(f"{role} {ids}" for role, ids in shown.items() if ids) or "no tasks"
+
+
+# -------------------------------------------------------------------------------------------------- delete
+
+
+@streams.command()
+@click.argument("group_ids", metavar="GROUP...", nargs=-1, required=True)
+@click.option(
+    "--delete-all-internal-topics", is_flag=True, help="Delete their changelogs and repartition topics first."
+)
+@connecting
+def delete(connection: BrokerChoice, group_ids: tuple[str, ...], *, delete_all_internal_topics: bool) -> None:
+    """Delete streams groups that have no members, and their committed offsets.
+
+    A group whose internal topics were to be deleted, but could not be, stays.
+
+    The exit status is 1 if a group or a topic was not deleted.
+    """
+    with connected(connection) as admin:
+        topics = _without_topics(admin, group_ids) if delete_all_internal_topics else {}
+        ready = [group_id for group_id in group_ids if group_id not in topics or not topics[group_id].errors]
+        deleted = admin.delete_streams_groups(ready) if ready else Results[str, None]()
+    gone = {name: None for results in topics.values() for name in results.values}
+    errors = [(name, error) for results in topics.values() for name, error in results.errors.items()]
+    report(Results({**gone, **deleted.values}, deleted.errors), lambda name, _none: f"{name}: deleted", errors)
+
+
+def _without_topics(admin: KafkaAdmin, group_ids: Iterable[str]) -> dict[str, Results[str, None]]:
+    results: dict[str, Results[str, None]] = {}
+    for group_id in group_ids:
+        try:
+            results[group_id] = admin.delete_streams_group_internal_topics(group_id)
+        except KafkaGroupsError as error:
+            results[group_id] = Results({}, {group_id: error})
+    return results
+
+
+# ------------------------------------------------------------------------------------------------- configs
+
+
+@streams.command()
+@click.argument("group")
+@click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="Set a configuration. Repeatable.")
+@click.option("--unset", multiple=True, metavar="KEY", help="Return to the brokers' value. Repeatable.")
+@connecting
+def configs(connection: BrokerChoice, group: str, given: tuple[str, ...], unset: tuple[str, ...]) -> None:
+    """Print the configurations of streams group GROUP, or change some.
+
+    GROUP need not exist yet. The changes reach the brokers within moments.
+
+    The exit status is 1 if nothing was changed because a value is invalid.
+    """
+    changes = _changes(given, unset)
+    with connected(connection) as admin:
+        if changes:
+            report(admin.alter_group_configs({group: changes}), lambda name, _none: f"{name}: changed")
+            return
+        values = admin.describe_group_configs([group])[group]
+    of_streams = {name: value for name, value in sorted(values.items()) if name.startswith(_PREFIX)}
+    report(Results(of_streams), _shown)
+
+
+def _changes(given: Iterable[str], unset: Iterable[str]) -> dict[str, str | None]:
+    changes: dict[str, str | None] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
+        changes[name.strip()] = value
+    changes |= dict.fromkeys(unset)
+    for name in changes:
+        if not name.startswith(_PREFIX):
+            raise click.UsageError(f"{name!r} does not configure streams groups: use a key that begins with {_PREFIX}")
+    return changes
+
+
+def _shown(name: str, config: GroupConfigValue) -> str:
+    return f"{name}={'' if config.value is None else config.value}{' (set for the group)' if config.is_set else ''}"

@@ -1,0 +1,132 @@
+"""`kafka-groups streams offsets`: how far streams groups are."""
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from kafka_groups.admin import KafkaAdmin, Results, StreamsGroupOffset
+from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+from kafka_groups.cli.admin.reset_options import ResetOptions, reset_options
+from kafka_groups.cli.admin.topic_options import chosen_topics, topic_options, topic_partitions
+from kafka_groups.types import TopicPartition
+
+__all__ = ["offsets"]
+
+Moved = Results[TopicPartition, int]
+
+
+@click.group()
+def offsets() -> None:
+    """Show, move and delete the committed offsets of a streams group."""
+
+
+@offsets.command("list")
+@click.argument("group")
+@connecting
+def list_offsets(connection: BrokerChoice, group: str) -> None:
+    """Print the committed offset and lag of GROUP in each partition that it reads.
+
+    The exit status is 1 if a partition could not be described.
+    """
+    with connected(connection) as admin:
+        found = admin.describe_streams_group_offsets([group])[group]
+    report(found, _described)
+
+
+def _described(partition: TopicPartition, offset: StreamsGroupOffset) -> str:
+    committed = "none" if offset.offset is None else offset.offset
+    return f"{partition} offset={committed} end={offset.end_offset} lag={offset.lag}"
+
+
+@offsets.command()
+@click.argument("group")
+@click.argument("given", metavar="TOPIC:PARTITION=OFFSET...", nargs=-1, required=True)
+@connecting
+def alter(connection: BrokerChoice, group: str, given: tuple[str, ...]) -> None:
+    """Set committed offsets of GROUP, which must have no members.
+
+    The exit status is 1 if an offset was not set.
+    """
+    wanted = dict(map(_offset, given))
+    with connected(connection) as admin:
+        done = admin.alter_streams_group_offsets(group, wanted)
+    report(done, lambda partition, _none: f"{partition} offset={wanted[partition]}")
+
+
+def _offset(text: str) -> tuple[TopicPartition, int]:
+    place, _, offset = text.rpartition("=")
+    partitions = [each for each in topic_partitions(place) if isinstance(each, TopicPartition)]
+    if len(partitions) != 1 or not offset.isdecimal():
+        raise click.UsageError(f"{text!r} is not of the form TOPIC:PARTITION=OFFSET.")
+    return partitions[0], int(offset)
+
+
+@offsets.command()
+@click.argument("group")
+@reset_options
+@connecting
+def reset(connection: BrokerChoice, group: str, **given: Any) -> None:
+    """Move the committed offsets of GROUP, which must have no members.
+
+    Say where to with exactly one of the options --to-earliest to --from-file, which topics with --all-input-topics or
+    --input-topic, and give --execute, or --dry-run to see what would be done.
+
+    The stores and repartition topics of the application still have what it made of earlier records. Delete its internal
+    topics with --delete-all-internal-topics or --delete-internal-topic, and remove the local state of its instances.
+
+    The exit status is 1 if a partition was not moved, or a topic not deleted. No topic is deleted if a partition was
+    not moved.
+    """
+    options = ResetOptions.read(given)
+    with connected(connection) as admin:
+        _check_internal_topics(admin, group, options.internal_topics)
+        moved = admin.reset_streams_group_offsets(
+            group, options.to, options.topics, shift_by=options.shift_by, dry_run=options.is_dry_run
+        )
+        report(moved, _exported if options.exports else lambda partition, offset: f"{partition} offset={offset}")
+        deleted = _without_topics(admin, group, options)
+    report(deleted, lambda name, _none: f"{name}: deleted")
+
+
+def _check_internal_topics(admin: KafkaAdmin, group: str, names: Iterable[str]) -> None:
+    """Find a wrong name before the group is moved."""
+    known = admin.describe_streams_groups([group])[group].internal_topics if names else ()
+    for name in names:
+        if name not in known:
+            raise click.ClickException(
+                f"{name} is not an internal topic of {group}; those are {', '.join(known) or 'none'}"
+            )
+
+
+def _exported(partition: TopicPartition, offset: int) -> str:
+    return f"{partition.topic},{partition.partition},{offset}"
+
+
+def _without_topics(admin: KafkaAdmin, group: str, options: ResetOptions) -> Results[str, None]:
+    if options.deletes_all_internal_topics:
+        return admin.delete_streams_group_internal_topics(group)
+    if options.internal_topics:
+        return admin.delete_streams_group_internal_topics(group, options.internal_topics)
+    return Results()
+
+
+@offsets.command()
+@click.argument("group")
+@topic_options
+@connecting
+def delete(connection: BrokerChoice, group: str, input_topics: tuple[str, ...], *, all_input_topics: bool) -> None:
+    """Make GROUP forget its committed offsets of topics that it does not read at the moment.
+
+    The exit status is 1 if an offset was not deleted.
+    """
+    topics: Iterable[str | TopicPartition] | None = chosen_topics(input_topics, all_input_topics=all_input_topics)
+    with connected(connection) as admin:
+        if topics is None:
+            topics = admin.describe_streams_groups([group])[group].input_topics
+            if not topics:
+                click.echo(f"{group}: has no input topics", err=True)
+                sys.exit(1)
+        deleted = admin.delete_streams_group_offsets(group, topics)
+    report(deleted, lambda partition, _none: f"{partition}: deleted")

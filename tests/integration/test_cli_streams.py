@@ -1,0 +1,223 @@
+"""`kafka-groups streams` on an embedded cluster."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kafka_groups.broker.faults import answer
+from kafka_groups.cli.main import main
+from kafka_groups.config.readers import read_host_ports
+from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
+from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
+from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from tests.support.cluster_client import ClusterClient
+from tests.support.conditions import until
+from tests.support.raw_client import RawClient
+from tests.support.streams_member import StreamsMember
+from tests.support.streams_topologies import internal, sent, subtopology
+
+RECORDS = 6
+WORDS, COUNTS = "app-words-repartition", "app-counts-changelog"
+COUNTING = sent(
+    subtopology("0", sources=("orders",), sinks=(WORDS,)),
+    subtopology("1", repartitions=(internal(WORDS),), changelogs=(internal(COUNTS),)),
+)
+Run = Callable[..., Awaitable[Result]]
+
+
+@pytest.fixture
+def cluster() -> Iterator[EmbeddedCluster]:
+    settings = {
+        **FAST_SETTINGS,
+        "group.streams.initial.rebalance.delay.ms": 0,
+        "group.streams.assignment.interval.ms": 0,
+    }
+    with EmbeddedCluster(settings=settings) as cluster:
+        cluster.create_topic("orders", 2)
+        cluster.produce("orders", map(str, range(RECORDS)), partition=0)
+        yield cluster
+
+
+@pytest.fixture
+def run(cluster: EmbeddedCluster) -> Run:
+    """Runs `kafka-groups streams` in this process, on another thread."""
+
+    async def command(*arguments: str) -> Result:
+        given = ["streams", *arguments, "--bootstrap-servers", cluster.bootstrap_servers]
+        return await asyncio.to_thread(CliRunner().invoke, main, given)
+
+    return command
+
+
+@pytest.fixture
+async def member(cluster: EmbeddedCluster) -> AsyncIterator[StreamsMember]:
+    """A member that has joined with a topology with internal topics, which are there."""
+    ((host, port),) = read_host_ports(cluster.bootstrap_servers)
+    asking, client = ClusterClient(TcpNetwork(), host, port), RawClient(TcpNetwork(), host, port)
+    await asking.coordinator_of("app")
+    joined = StreamsMember(client, "app", "member-1", "i")
+    await joined.join(
+        COUNTING,
+        rack_id="r",
+        process_id="p",
+        user_endpoint=UserEndpoint(host="h", port=7),
+        client_tags=(KeyValue(key="zone", value="a"),),
+    )
+    beat = await until(joined.beat, lambda it: bool(it.active))
+    await joined.beat(owned=beat.active)
+    yield joined
+    await client.disconnect()
+    await asking.close()
+
+
+async def test_a_group_with_a_member(run: Run, member: StreamsMember) -> None:
+    assert (await run("list")).stdout == "app Stable\n"
+    assert (await run("list", "--state", "NotReady")).stdout == ""
+    described = await run("describe", "app", "absent")
+    assert described.exit_code == 1
+    assert described.stderr.startswith("absent: ")
+    head, *lines = described.stdout.splitlines()
+    assert head == f"app Stable lag={RECORDS} members=1 epoch=3 assignment-epoch=3 assignor=sticky"
+    assert lines == [
+        "  sub-topology 0",
+        "    sources: orders",
+        f"    repartition sinks: {WORDS}",
+        "  sub-topology 1",
+        f"    repartition sources: {WORDS} (2)",
+        f"    changelogs: {COUNTS} (2)",
+        "  member-1 conformance /127.0.0.1 epoch=3 process=p instance=i rack=r endpoint=h:7 tags=zone=a",
+        "    active 0_0 0_1 1_0 1_1",
+    ]
+    other = StreamsMember(member.client, "app", "member-2")
+    await other.join(COUNTING)
+    second = (await run("describe", "app")).stdout.splitlines()[-4:]
+    assert second[1:] == ["  member-2 conformance /127.0.0.1 epoch=4 process=member-2", *second[2:]]
+    assert second[2] == "    no tasks"
+    assert second[3].startswith("    target: active ")
+    for refused in (
+        ["offsets", "reset", "app", "--to-earliest", "--all-input-topics", "--dry-run"],
+        ["offsets", "alter", "app", "orders:0=1"],
+    ):
+        done = await run(*refused)
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert "app has members" in done.stderr
+    deleted = await run("delete", "app", "--delete-all-internal-topics")
+    assert (deleted.exit_code, deleted.stdout) == (1, "")
+    assert deleted.stderr.startswith("app: The streams group app has members")
+    kept = await run("offsets", "delete", "app", "--all-input-topics")
+    assert (kept.exit_code, kept.stdout) == (1, "")
+    assert kept.stderr.splitlines()[0] == "orders-0: GROUP_SUBSCRIBED_TO_TOPIC: orders-0"
+
+
+async def test_offsets_from_the_first_to_the_last_command(run: Run, member: StreamsMember, tmp_path: Path) -> None:
+    await member.leave()
+    reset = ("offsets", "reset", "app", "--all-input-topics")
+    assert (await run("offsets", "alter", "app", "orders:0=2")).stdout == "orders-0 offset=2\n"
+    assert (await run("offsets", "list", "app")).stdout.splitlines() == [
+        f"{WORDS}-0 offset=none end=0 lag=0",
+        f"{WORDS}-1 offset=none end=0 lag=0",
+        f"orders-0 offset=2 end={RECORDS} lag={RECORDS - 2}",
+        "orders-1 offset=none end=0 lag=0",
+    ]
+    ends = await run(*reset, "--to-latest", "--dry-run", "--export")
+    assert ends.stdout == f"orders,0,{RECORDS}\norders,1,0\n"
+    assert (await run(*reset, "--shift-by", "1", "--execute")).stdout == "orders-0 offset=3\n"
+    assert (await run(*reset, "--to-current", "--execute")).stdout == "orders-0 offset=3\n"
+    assert (await run(*reset, "--by-duration", "P1D", "--execute")).stdout == "orders-0 offset=0\norders-1 offset=0\n"
+    some = await run("offsets", "reset", "app", "--input-topic", "orders:0", "--to-offset", "4", "--execute")
+    assert some.stdout == "orders-0 offset=4\n"
+    later = await run(*reset, "--to-datetime", "2100-01-01T00:00:00.000", "--execute")
+    assert later.stdout == f"orders-0 offset={RECORDS}\norders-1 offset=0\n"
+    file = tmp_path / "offsets.csv"
+    file.write_text("orders,0,1\norders,1,9\n")
+    from_file = await run("offsets", "reset", "app", "--from-file", str(file), "--execute")
+    assert from_file.stdout == "orders-0 offset=1\norders-1 offset=0\n"
+    deleted = await run("offsets", "delete", "app", "--input-topic", "orders:0,9")
+    assert (deleted.exit_code, deleted.stdout) == (1, "orders-0: deleted\n")
+    assert deleted.stderr == "orders-9: UNKNOWN_TOPIC_OR_PARTITION: orders-9\n"
+    every = await run("offsets", "delete", "app", "--all-input-topics")
+    assert every.stdout == "orders-0: deleted\norders-1: deleted\n"
+
+
+async def test_a_reset_deletes_internal_topics(cluster: EmbeddedCluster, run: Run, member: StreamsMember) -> None:
+    await member.leave()
+    reset = ("offsets", "reset", "app", "--all-input-topics", "--to-earliest", "--execute")
+    wrong = await run(*reset, "--delete-internal-topic", "orders")
+    assert (wrong.exit_code, wrong.stdout) == (1, "")
+    assert wrong.stderr == f"Error: orders is not an internal topic of app; those are {COUNTS}, {WORDS}\n"
+    moved = "orders-0 offset=0\norders-1 offset=0\n"
+    assert (await run(*reset, "--delete-internal-topic", COUNTS)).stdout == f"{moved}{COUNTS}: deleted\n"
+    every = await run(*reset, "--delete-all-internal-topics")
+    assert (every.exit_code, every.stdout) == (1, f"{moved}{WORDS}: deleted\n")
+    assert every.stderr.startswith(f"{COUNTS}: ")
+    assert cluster.metadata.topic(WORDS) is cluster.metadata.topic(COUNTS) is None
+    failed = await run(
+        "offsets",
+        "reset",
+        "app",
+        "--input-topic",
+        "orders:9",
+        "--to-latest",
+        "--execute",
+        "--delete-all-internal-topics",
+    )
+    assert (failed.exit_code, failed.stdout, failed.stderr.count("\n")) == (1, "", 1)
+
+
+async def test_groups_are_deleted_with_their_internal_topics(
+    cluster: EmbeddedCluster, run: Run, member: StreamsMember
+) -> None:
+    await member.leave()
+    deleted = await run("delete", "app", "absent", "--delete-all-internal-topics")
+    assert (deleted.exit_code, deleted.stdout) == (1, f"{COUNTS}: deleted\n{WORDS}: deleted\napp: deleted\n")
+    assert deleted.stderr.startswith("absent: ")
+    assert cluster.metadata.topic(WORDS) is None
+    assert (await run("list")).stdout == ""
+    missing = await run("offsets", "delete", "app", "--all-input-topics")
+    assert (missing.exit_code, missing.stdout) == (1, "")
+
+
+async def test_configurations(run: Run) -> None:
+    shown = (await run("configs", "app")).stdout.splitlines()
+    assert "streams.num.standby.replicas=0" in shown
+    assert all(line.startswith("streams.") for line in shown)
+    changed = await run("configs", "app", "--set", "streams.num.standby.replicas=1")
+    assert (changed.exit_code, changed.stdout) == (0, "app: changed\n")
+    assert "streams.num.standby.replicas=1 (set for the group)" in (await run("configs", "app")).stdout.splitlines()
+    invalid = await run("configs", "app", "--set", "streams.num.standby.replicas=9")
+    assert (invalid.exit_code, invalid.stdout) == (1, "")
+    assert invalid.stderr.startswith("app: ")
+    assert (await run("configs", "app", "--unset", "streams.num.standby.replicas")).stdout == "app: changed\n"
+    assert "streams.num.standby.replicas=0" in (await run("configs", "app")).stdout.splitlines()
+
+
+async def test_a_broker_that_fails_to_list_is_named(cluster: EmbeddedCluster, run: Run) -> None:
+    refusal = ListGroupsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    cluster.faults.on(ApiKey.LIST_GROUPS, answer(refusal))
+    listed = await run("list")
+    assert (listed.exit_code, listed.stdout, listed.stderr) == (1, "", "broker 1: CLUSTER_AUTHORIZATION_FAILED\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["offsets", "reset", "g", "--to-latest", "--all-input-topics"], "either --dry-run or --execute"),
+        (["offsets", "alter", "g", "orders=1"], "'orders=1' is not of the form TOPIC:PARTITION=OFFSET"),
+        (["offsets", "alter", "g", "orders:0,1=1"], "'orders:0,1=1' is not of the form"),
+        (["offsets", "alter", "g", "orders:0=x"], "'orders:0=x' is not of the form"),
+        (["offsets", "delete", "g"], "either --input-topic"),
+        (["configs", "g", "--set", "streams.num.standby.replicas"], "is not of the form KEY=VALUE"),
+        (["configs", "g", "--unset", "share.auto.offset.reset"], "does not configure streams groups"),
+        (["delete"], "Missing argument 'GROUP...'"),
+    ],
+)
+async def test_wrong_options_are_named(run: Run, arguments: list[str], message: str) -> None:
+    done = await run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
