@@ -1,4 +1,4 @@
-"""Kafka's share groups for Python (KIP-932): a client, and an embedded broker to test against.
+"""Kafka's share groups (KIP-932) and streams groups (KIP-1071) for Python: clients, and an embedded broker for tests.
 
 Each name is imported on first use, so importing the package or one of its light modules is cheap.
 """
@@ -21,7 +21,14 @@ if TYPE_CHECKING:
         ShareRecord,
         ShareRecords,
     )
-    from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition, TopicPartition
+    from kafka_groups.streams import AsyncStreamsGroupMember, StreamsGroupMember
+    from kafka_groups.types import (
+        AcknowledgeType,
+        ConsumerState,
+        OffsetAndMetadata,
+        TopicIdPartition,
+        TopicPartition,
+    )
     from kafka_groups.version import __version__
 
 __all__ = [
@@ -30,14 +37,17 @@ __all__ = [
     "ArchivedRecords",
     "AsyncKafkaAdmin",
     "AsyncKafkaShareConsumer",
+    "AsyncStreamsGroupMember",
     "CommitResult",
     "ConsumerCounts",
     "ConsumerState",
     "DeserializationContext",
     "KafkaAdmin",
     "KafkaShareConsumer",
+    "OffsetAndMetadata",
     "ShareRecord",
     "ShareRecords",
+    "StreamsGroupMember",
     "TopicIdPartition",
     "TopicPartition",
     "__version__",
@@ -49,14 +59,17 @@ _MODULES = MappingProxyType({
     "ArchivedRecords": "share.archiving",
     "AsyncKafkaAdmin": "admin.aio",
     "AsyncKafkaShareConsumer": "share.aio",
+    "AsyncStreamsGroupMember": "streams.aio",
     "CommitResult": "share.delivery.commits",
     "ConsumerCounts": "share.delivery.counts",
     "ConsumerState": "types",
     "DeserializationContext": "share.delivery.deserializers",
     "KafkaAdmin": "admin.admin",
     "KafkaShareConsumer": "share.consumer",
+    "OffsetAndMetadata": "types",
     "ShareRecord": "share.delivery.records",
     "ShareRecords": "share.delivery.batch",
+    "StreamsGroupMember": "streams.member",
     "TopicIdPartition": "types",
     "TopicPartition": "types",
     "__version__": "version",

@@ -5,9 +5,9 @@ from typing import Any
 
 from attrs import frozen
 
-from kafka_groups.config import client, security
+from kafka_groups.config import security
 from kafka_groups.config.connection import ClientConfig
-from kafka_groups.config.settings import KeyTable, read_keys
+from kafka_groups.config.settings import KeyTable, missing_keys, raise_together, read_keys
 from kafka_groups.errors import ConfigurationError
 
 __all__ = ["AdminConfig", "admin_config", "admin_keys"]
@@ -41,7 +41,5 @@ def admin_config(mapping: Mapping[str, object] | None = None, **keywords: object
     """
     given = security.from_java([*(mapping or {}).items(), *keywords.items()])
     values = read_keys(_TABLE, given, AdminConfig.whose, ConfigurationError)
-    if "bootstrap_servers" not in values:
-        key = client.BOOTSTRAP_SERVERS
-        raise ConfigurationError(f"Missing configuration key bootstrap_servers ({key.name}): use {key.allowed}.")
+    raise_together(missing_keys(_TABLE, given), AdminConfig.whose)
     return AdminConfig(**values)

@@ -1,13 +1,13 @@
 """The keys of clients as keyword arguments, so that editors complete them and type checkers check them.
 
-Made by `python -m tests.support.keywords` from kafka_groups/config/connection.py, share.py and admin.py.
+Made by `python -m tests.support.keywords` from kafka_groups/config/connection.py, share.py, admin.py and streams.py.
 Edit those and run it again; do not edit this module.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypedDict
 
-__all__ = ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords"]
+__all__ = ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsMemberKeywords"]
 
 
 class ClientKeywords(TypedDict, total=False):
@@ -189,3 +189,32 @@ class ShareConsumerKeywords(ClientKeywords, total=False):
 
 class AdminKeywords(ClientKeywords, total=False):
     """The keyword arguments of an admin client."""
+
+
+class StreamsMemberKeywords(ClientKeywords, total=False):
+    """The keyword arguments of a member of a streams group."""
+
+    application_id: str
+    """`application.id`: The application, which is the id of its streams group."""
+
+    application_server: str | tuple[str, int] | None
+    """`application.server`: Where the process answers interactive queries. The other members of the group get to know
+    it."""
+
+    client_rack: str
+    """`client.rack`: The rack of the client, which the coordinator shows. Empty for none."""
+
+    client_tags: Mapping[str, str]
+    """`client.tags`: Tags of the process, for assignors that place standby tasks by them."""
+
+    group_instance_id: str | None
+    """`group.instance.id`: Makes the members of this process static (KIP-345): one that is restarted within the session
+    timeout of the group gets its tasks back. The number of the member is added, as in <id>-1."""
+
+    max_poll_interval_ms: int
+    """`max.poll.interval.ms`: If you do not poll for this long, the member leaves the group, and other members get its
+    tasks. It is also how long the group waits for the member to give up tasks."""
+
+    metadata_max_age_ms: int
+    """`metadata.max.age.ms`: How often the client refreshes what it knows about topics and brokers, even if nothing has
+    changed."""

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 __all__ = [
     "UnfitError",
@@ -12,11 +12,13 @@ __all__ = [
     "read_callable",
     "read_endpoint_identification",
     "read_fetch_records",
+    "read_host_port",
     "read_host_ports",
     "read_integer",
     "read_list",
     "read_not_empty",
     "read_offset_reset",
+    "read_tags",
     "read_text",
     "read_upper_case",
 ]
@@ -119,6 +121,22 @@ def read_host_ports(value: object) -> tuple[tuple[str, int], ...]:
     if not servers:
         raise UnfitError("no server given")
     return servers
+
+
+def read_host_port(value: object) -> tuple[str, int]:
+    """Read one host and port: `host:port`, or a pair."""
+    return _host_port(value)
+
+
+def read_tags(value: object) -> tuple[tuple[str, str], ...]:
+    """Read a mapping of text to text, or its pairs; returns the pairs, sorted."""
+    pairs = value.items() if isinstance(value, Mapping) else value
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        raise UnfitError("not a mapping")
+    found = [tuple(pair) if isinstance(pair, (tuple, list)) else () for pair in pairs]
+    if any(len(pair) != 2 for pair in found):
+        raise UnfitError("not a mapping")
+    return tuple(sorted((read_not_empty(key), read_not_empty(tag)) for key, tag in found))
 
 
 def _host_port(part: object) -> tuple[str, int]:

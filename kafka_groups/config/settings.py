@@ -14,15 +14,17 @@ import attrs
 from attrs import field, frozen
 
 from kafka_groups.config.keys import Key
-from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
 __all__ = [
     "Gathered",
     "KeyTable",
     "collected",
     "gather",
+    "missing_keys",
     "raise_together",
     "read_keys",
+    "refused_key",
     "setting",
     "shown_value",
     "unknown_key",
@@ -177,6 +179,37 @@ def raise_together(problems: Sequence[KafkaGroupsError], whose: str) -> None:
 def unknown_key(table: KeyTable, name: str, value: object, whose: str) -> str:
     """Return the message about a key that does not exist."""
     return f"Unknown configuration key {name!r} ({shown_value(name, value)}) for {whose}. {table.suggestion(name)}"
+
+
+def refused_key(
+    table: KeyTable, name: str, value: object, whose: str, advice: tuple[str, str] | None
+) -> ConfigurationError:
+    """Return the error about a key that a client does not have.
+
+    Args:
+        table: The client's keys.
+        name: The key.
+        value: Its value.
+        whose: Whose configuration it is.
+        advice: Why the client does not have it, and what to do, both as half a sentence; None if no client has it.
+    """
+    if advice is None:
+        return ConfigurationError(unknown_key(table, name, value, whose))
+    why, remedy = advice
+    shown = shown_value(name, value)
+    return ConfigurationError(
+        f"Unsupported configuration key {name!r} ({shown}): {why}. {remedy[0].upper()}{remedy[1:]}."
+    )
+
+
+def missing_keys(table: KeyTable, given: Iterable[tuple[str, object]]) -> list[KafkaGroupsError]:
+    """Return an error for each required key that was not given."""
+    named = {table.attribute(name) for name, _ in given}
+    return [
+        ConfigurationError(f"Missing configuration key {attribute} ({key.name}): use {key.allowed}.")
+        for attribute, key in table
+        if key.required and attribute not in named
+    ]
 
 
 def read_keys(

@@ -18,12 +18,11 @@ from kafka_groups.config.readers import ADAPTIVE, read_callable, read_fetch_reco
 from kafka_groups.config.settings import (
     KeyTable,
     gather,
+    missing_keys,
     raise_together,
+    refused_key,
     setting,
-    shown_value,
-    unknown_key,
 )
-from kafka_groups.errors import ConfigurationError
 
 __all__ = ["ShareConsumerConfig", "share_consumer_config", "share_consumer_keys"]
 
@@ -190,27 +189,11 @@ def share_consumer_config(mapping: Mapping[str, object] | None = None, **keyword
     """
     given = security.from_java([*(mapping or {}).items(), *keywords.items()])
     found = gather(_TABLE, given)
-    refused = [_refusal(name, value) for name, value in found.unknown]
+    whose = ShareConsumerConfig.whose
+    refused = [refused_key(_TABLE, name, value, whose, advice(name)) for name, value in found.unknown]
     if found.values.get("unknown_config") == "warn":
         for refusal in refused:
             _LOG.warning("Ignoring a key: %s", refusal)
         refused = []
-    named = {_TABLE.attribute(name) for name, _ in given}
-    missing = [_missing(attribute, key) for attribute, key in _TABLE if key.required and attribute not in named]
-    raise_together([*refused, *found.problems, *missing], ShareConsumerConfig.whose)
+    raise_together([*refused, *found.problems, *missing_keys(_TABLE, given)], whose)
     return ShareConsumerConfig(**found.values)
-
-
-def _refusal(name: str, value: object) -> ConfigurationError:
-    told = advice(name)
-    if told is None:
-        return ConfigurationError(unknown_key(_TABLE, name, value, ShareConsumerConfig.whose))
-    why, remedy = told
-    shown = shown_value(name, value)
-    return ConfigurationError(
-        f"Unsupported configuration key {name!r} ({shown}): {why}. {remedy[0].upper()}{remedy[1:]}."
-    )
-
-
-def _missing(attribute: str, key: Key) -> ConfigurationError:
-    return ConfigurationError(f"Missing configuration key {attribute} ({key.name}): use {key.allowed}.")

@@ -86,6 +86,7 @@ from kafka_groups.errors.broker import (
     error_for,
 )
 from kafka_groups.errors.local import (
+    ApplicationShutdownError,
     AuthenticationError,
     BootstrapError,
     ClientFailureError,
@@ -116,6 +117,7 @@ from kafka_groups.errors.local import (
 )
 
 __all__ = [
+    "ApplicationShutdownError",
     "AuthenticationError",
     "BootstrapError",
     "BrokerError",

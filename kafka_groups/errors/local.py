@@ -39,6 +39,10 @@ class WakeupError(KafkaGroupsError):
     retriable = True
 
 
+class ApplicationShutdownError(KafkaGroupsError):
+    """A member asked all members of its streams group to shut down, and this one has left (KIP-1071)."""
+
+
 class ClientFailureError(KafkaGroupsError):
     """The client failed because of a bug in this package and cannot continue; the cause is attached."""
 

@@ -23,7 +23,7 @@ from kafka_groups.share.arguments import (
     checked_release_after,
     not_a_record,
 )
-from kafka_groups.share.call_guard import CallGuard
+from kafka_groups.share.consumer_guard import ConsumerGuard
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
@@ -45,7 +45,7 @@ AcknowledgementCallback = Callable[[Acknowledged], object]
 """Receives the results of acknowledgements, one partition at a time, during poll, commit or close."""
 
 
-class Application(CallGuard):
+class Application(ConsumerGuard):
     """State and rules of the application's side; the two facades add nothing but the way to wait.
 
     Args:

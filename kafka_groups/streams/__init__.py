@@ -1,1 +1,79 @@
-"""Streams groups: the protocol of a group member (KIP-1071)."""
+"""Streams groups (KIP-1071): members, topologies and tasks. Each name is imported on first use."""
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from kafka_groups.lazy_exports import import_on_first_use
+
+if TYPE_CHECKING:
+    from kafka_groups.protocol.messages.streams_group import UserEndpoint
+    from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
+    from kafka_groups.streams.aio import AsyncStreamsGroupMember
+    from kafka_groups.streams.endpoints import EndpointPartitions
+    from kafka_groups.streams.member import StreamsGroupMember
+    from kafka_groups.streams.member_events import (
+        GroupMembershipOperation,
+        StatusesChanged,
+        StreamsMembershipEvent,
+        TasksAssigned,
+        TasksLost,
+        TasksRevoked,
+    )
+    from kafka_groups.streams.states import MembershipState
+    from kafka_groups.streams.task_offsets import TaskPosition
+    from kafka_groups.streams.tasks import TaskAssignment, TaskId
+    from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic, Subtopology, Topology
+    from kafka_groups.streams.topology_builder import TopologyBuilder, TopologyError
+
+__all__ = [
+    "AsyncStreamsGroupMember",
+    "ChangelogTopic",
+    "EndpointPartitions",
+    "GroupMembershipOperation",
+    "MembershipState",
+    "RepartitionTopic",
+    "StatusesChanged",
+    "StreamsGroupHeartbeatStatus",
+    "StreamsGroupMember",
+    "StreamsMembershipEvent",
+    "StreamsStatus",
+    "Subtopology",
+    "TaskAssignment",
+    "TaskId",
+    "TaskPosition",
+    "TasksAssigned",
+    "TasksLost",
+    "TasksRevoked",
+    "Topology",
+    "TopologyBuilder",
+    "TopologyError",
+    "UserEndpoint",
+]
+
+_MODULES = MappingProxyType({
+    "AsyncStreamsGroupMember": "aio",
+    "ChangelogTopic": "topology",
+    "EndpointPartitions": "endpoints",
+    "GroupMembershipOperation": "member_events",
+    "MembershipState": "states",
+    "RepartitionTopic": "topology",
+    "StatusesChanged": "member_events",
+    "StreamsGroupHeartbeatStatus": ".protocol.messages.streams_group_heartbeat",
+    "StreamsGroupMember": "member",
+    "StreamsMembershipEvent": "member_events",
+    "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
+    "Subtopology": "topology",
+    "TaskAssignment": "tasks",
+    "TaskId": "tasks",
+    "TaskPosition": "task_offsets",
+    "TasksAssigned": "member_events",
+    "TasksLost": "member_events",
+    "TasksRevoked": "member_events",
+    "Topology": "topology",
+    "TopologyBuilder": "topology_builder",
+    "TopologyError": "topology_builder",
+    "UserEndpoint": ".protocol.messages.streams_group",
+})  # fmt: skip
+
+if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist
+    __getattr__, __dir__ = import_on_first_use(__name__, _MODULES)

@@ -15,6 +15,7 @@ from kafka_groups.config.admin import admin_keys
 from kafka_groups.config.connection import client_keys
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.share import share_consumer_keys
+from kafka_groups.config.streams import streams_member_keys
 from kafka_groups.spark.drain_options import DrainOptions
 from kafka_groups.spark.worker_options import WorkerOptions
 
@@ -45,15 +46,17 @@ def generated() -> Mapping[Path, str]:
     of_drain = "The keyword arguments of `drain`: the attributes of `DrainOptions`, and a consumer's."
     consumer = _typed_dict("ShareConsumerKeywords", "ClientKeywords", of_consumer, _own_entries(share_consumer_keys()))
     of_admin = "The keyword arguments of an admin client."
-    admin = _typed_dict("AdminKeywords", "ClientKeywords", of_admin, _own_entries(admin_keys())).rstrip("\n") + "\n"
+    admin = _typed_dict("AdminKeywords", "ClientKeywords", of_admin, _own_entries(admin_keys()))
+    of_member = "The keyword arguments of a member of a streams group."
+    member = _typed_dict("StreamsMemberKeywords", "ClientKeywords", of_member, _own_entries(streams_member_keys()))
     workers = _typed_dict("WorkersKeywords", "ShareConsumerKeywords", of_workers, _option_entries(WorkerOptions))
     drain = _typed_dict("DrainKeywords", "ShareConsumerKeywords", of_drain, _option_entries(DrainOptions))
     return {
         ROOT / "kafka_groups" / "config" / "keywords.py": _module(
             "The keys of clients as keyword arguments, so that editors complete them and type checkers check them.",
-            ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords"],
-            "kafka_groups/config/connection.py, share.py and admin.py",
-            f"{clients}\n{consumer}\n{admin}",
+            ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsMemberKeywords"],
+            "kafka_groups/config/connection.py, share.py, admin.py and streams.py",
+            f"{clients}\n{consumer}\n{admin}\n{member}".rstrip("\n") + "\n",
         ),
         ROOT / "kafka_groups" / "spark" / "keywords.py": _module(
             "The keyword arguments of workers and drains, so that editors complete them and type checkers check them.",

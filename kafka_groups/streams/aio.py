@@ -1,0 +1,362 @@
+"""The asynchronous member of a streams group."""
+
+import asyncio
+import warnings
+import weakref
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Final, Self, Unpack
+
+from kafka_groups.admin.group_offsets import commit_question, fetch_question
+from kafka_groups.client.assembly import Assembly, Environment
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.call_guard import CallGuard
+from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.config.keywords import StreamsMemberKeywords
+from kafka_groups.config.streams import StreamsMemberConfig
+from kafka_groups.config.timeouts import checked_timeout
+from kafka_groups.errors import (
+    ApplicationShutdownError,
+    ConfigurationError,
+    IllegalStateError,
+    StaleMemberEpochError,
+)
+from kafka_groups.streams.arguments import checked_offset, configured, described
+from kafka_groups.streams.client import StreamsClient, TaskPositions
+from kafka_groups.streams.group_metadata import group_metadata_bytes
+from kafka_groups.streams.member_events import (
+    GroupMembershipOperation,
+    StatusesChanged,
+    StreamsMembershipEvent,
+    TasksLost,
+    TasksRevoked,
+)
+from kafka_groups.streams.member_view import _MemberView
+from kafka_groups.streams.topology import Topology
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+
+__all__ = ["DEFAULT_CLOSE_TIMEOUT_S", "AsyncStreamsGroupMember"]
+
+DEFAULT_CLOSE_TIMEOUT_S: Final = 30.0
+_NONE_IS_API_TIMEOUT: Final = "None is default.api.timeout.ms"
+_NONE_IS_REQUEST_TIMEOUT: Final = "None is request.timeout.ms"
+
+
+class AsyncStreamsGroupMember(_MemberView):
+    """A member of a streams group (KIP-1071), for asyncio.
+
+    The group coordinator assigns *tasks* to the members of a streams group. A task is one partition of all topics that
+    a sub-topology reads. The member joins, heartbeats and tells your program which tasks it owns; your program reads
+    the partitions, keeps the stores and commits. In a loop, call `poll` and handle the events:
+
+    - `TasksAssigned`: start these tasks, from the offsets that `committed` returns.
+    - `TasksRevoked`: commit, close these tasks, and `confirm` the event. Nobody else gets them before.
+    - `TasksLost`: close these tasks without committing, and `confirm` the event.
+    - `StatusesChanged`: what keeps the group from working, such as missing source topics. After the status
+      `SHUTDOWN_APPLICATION`, commit and close your tasks: the next `poll` leaves the group and raises an error.
+
+    A member belongs to one event loop. Only one task polls at a time; the other methods may be called meanwhile.
+    Heartbeats are sent as long as your program lets the event loop run. Use it in an `async with` statement, or call
+    `close`.
+
+    Args:
+        config: A dictionary of configuration keys by Kafka's dotted names.
+        topology: The application's topology. All members of the group must have the same.
+        process_id: The id of the process. Members that share their stores give the same, and keep it when the process
+            restarts with its stores. None makes one up.
+        number: Which member of its process this is, counted from 1. The instance id of a static member is
+            `<group.instance.id>-<number>`.
+        task_offsets: Returns for each task with state in this process how far its stores are, tasks that the process
+            does not own now included. It is called on the event loop and must return at once.
+        environment: Another network or clock, for tests.
+        **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
+            configuration reference lists them all.
+
+    Raises:
+        ConfigurationError: A key is unknown or has no effect on streams groups, or a value is invalid.
+    """
+
+    def __init__(
+        self,
+        config: StreamsMemberConfig | Mapping[str, object] | None = None,
+        /,
+        *,
+        topology: Topology,
+        process_id: str | None = None,
+        number: int = 1,
+        task_offsets: TaskPositions = dict,
+        environment: Environment | None = None,
+        **keywords: Unpack[StreamsMemberKeywords],
+    ) -> None:
+        self._config = configured(config, keywords)
+        self._errors = BackgroundErrors()
+        assembly = Assembly(self._config, environment or Environment(), self._errors)
+        self._clock = assembly.clock
+        description = described(self._config, topology, process_id, number, assembly.rng)
+        super().__init__(StreamsClient(self._config, description, task_offsets, assembly))
+        self._guard = CallGuard("streams group member")
+        self._changed = asyncio.Event()
+        self._shutdown_told = False
+        self._finalizer = weakref.finalize(self, _abandon, self._client, self._guard)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        finalizer = getattr(self, "_finalizer", None)
+        if finalizer is not None and finalizer.alive and self._client.loop is not None and not self._guard.is_forked:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
+
+    # ------------------------------------------------------------------------------------ the group
+
+    async def join(self) -> None:
+        """Join the group. Does not wait for tasks: `poll` returns them.
+
+        Raises:
+            IllegalStateError: The member has joined already.
+            ClosedError: The member was closed.
+        """
+        self._check_loop()
+        with self._guard.entered():
+            self._client.on_change = self._changed.set
+            self._client.join()
+
+    async def poll(self, timeout: float | None = None) -> tuple[StreamsMembershipEvent, ...]:  # noqa: ASYNC109
+        """Wait for events and return them.
+
+        A program that does not call this for `max.poll.interval.ms` is taken for dead: the member leaves, its tasks
+        are lost, and it rejoins with the next call.
+
+        Args:
+            timeout: Longest wait, in seconds. None waits for as long as it takes; 0 returns what is there.
+
+        Returns:
+            The events in the order in which they happened; empty when the time is up.
+
+        Raises:
+            IllegalStateError: `join` was not called; or the function `task_offsets` failed.
+            ApplicationShutdownError: A member asked all members to shut down, and an earlier call told you. The member
+                has left and is closed.
+            BrokerError: The coordinator refused the member for good (authorisation, group size, another topology …),
+                or a topic of the topology (`TopicAuthorizationFailedError`, which does not end the member).
+            BootstrapError: No broker has answered since the member was made, for `default.api.timeout.ms`.
+        """
+        timeout = checked_timeout(timeout)
+        self._check_loop()
+        with self._guard.entered():
+            self._check_joined()
+            if self._shutdown_told:
+                await self._shut_down()
+            self._client.called(is_waiting=True)
+            try:
+                return await self._events(timeout)
+            finally:
+                self._client.called(is_waiting=False)
+
+    async def _events(self, timeout_s: float | None) -> tuple[StreamsMembershipEvent, ...]:
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not (events := self._client.take_events()):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            return ()
+        self._shutdown_told = any(isinstance(event, StatusesChanged) for event in events) and self._is_shut_down
+        return events
+
+    @property
+    def _is_shut_down(self) -> bool:
+        return self._client.membership.group.shutdown_requested
+
+    async def _shut_down(self) -> None:
+        await self._close(GroupMembershipOperation.DEFAULT, self._config.request_timeout_ms)
+        raise ApplicationShutdownError(
+            f"A member of the streams group {self._config.application_id} asked all members to shut down, and this one"
+            " has left. The group works again when all its members have left."
+        )
+
+    def confirm(self, event: TasksRevoked | TasksLost) -> None:
+        """Confirm that you have closed the tasks of an event. Others may get them from now on.
+
+        Args:
+            event: An event that `poll` returned. If the tasks were lost after they had been revoked, nothing happens.
+
+        Raises:
+            ConfigurationError: The event needs no confirmation.
+            ClosedError: The member was closed.
+        """
+        if not isinstance(event, TasksRevoked | TasksLost):
+            raise ConfigurationError(f"{event!r} needs no confirmation. Confirm TasksRevoked and TasksLost.")
+        self._check_loop()
+        self._guard.check_usable()
+        self._client.confirm(event)
+
+    def request_shutdown(self) -> None:
+        """Ask all members of the group to shut down, this one included. The next heartbeat says so.
+
+        Raises:
+            IllegalStateError: `join` was not called.
+            ClosedError: The member was closed.
+        """
+        self._check_loop()
+        self._guard.check_usable()
+        self._check_joined()
+        self._client.request_shutdown()
+
+    # -------------------------------------------------------------------------------------- offsets
+
+    async def commit(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> None:
+        """Commit offsets of the group, with the member's epoch: the coordinator refuses members that lost their tasks.
+
+        Args:
+            offsets: For each partition the offset of the next record to process.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Raises:
+            IllegalStateError: The member is not in the group.
+            StaleMemberEpochError: The partition's task is, or was meanwhile, another member's.
+            UnknownMemberIdError: The coordinator has removed the member; `poll` tells which tasks are lost.
+            OperationTimeoutError: The coordinator did not answer in time.
+            KafkaGroupsError: Another error of the group or of a partition; other partitions may be committed.
+        """
+        given = {key: checked_offset(key, offset) for key, offset in offsets.items()}
+        if not given:
+            return
+        question = commit_question(self._config.application_id, given, self._client.as_member)
+        deadline_ms = self._clock.now_ms() + self._api_timeout_ms(timeout)
+        self._check_call()
+        while True:
+            epoch = self.epoch
+            try:
+                answer = await self._client.ask(question, question.keys[0], deadline_ms - self._clock.now_ms())
+                answer.checked()
+                return
+            except StaleMemberEpochError:
+                if self.epoch == epoch or self._clock.now_ms() >= deadline_ms:
+                    raise
+
+    async def committed(
+        self,
+        partitions: Iterable[TopicPartition],
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """Return committed offsets of the group.
+
+        Waits for transactions that may change them.
+
+        Args:
+            partitions: The partitions.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            For each partition the offset, or None if none was committed.
+
+        Raises:
+            IllegalStateError: The member is not in the group.
+            OperationTimeoutError: The coordinator did not answer in time.
+            KafkaGroupsError: An error of the group or of a partition.
+        """
+        wanted = tuple(dict.fromkeys(partitions))
+        if not wanted:
+            return {}
+        question = fetch_question(self._config.application_id, wanted, self._client.as_member)
+        timeout_ms = self._api_timeout_ms(timeout)
+        self._check_call()
+        answer = await self._client.ask(question, question.keys[0], timeout_ms)
+        return dict(answer.checked().values)
+
+    def group_metadata(self) -> bytes:
+        """Return the member's metadata for `send_offsets_to_transaction` of confluent-kafka's producer (KIP-447).
+
+        Ask again before each transaction, because the epoch changes.
+
+        Raises:
+            IllegalStateError: The member is not in the group.
+        """
+        return group_metadata_bytes(self._config.application_id, self._client.as_member())
+
+    # ------------------------------------------------------------------------------------------ end
+
+    async def close(
+        self,
+        timeout: float | None = DEFAULT_CLOSE_TIMEOUT_S,  # noqa: ASYNC109
+        *,
+        operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+    ) -> None:
+        """Leave the group and close all connections. Commit and close your tasks first.
+
+        A second call does nothing, and neither does a call in a process that was forked from the member's.
+
+        Args:
+            timeout: Longest wait for the coordinator, in seconds. Never longer than `request.timeout.ms`, also with
+                None.
+            operation: Whether the member leaves or keeps its tasks until its session ends (KIP-1284).
+
+        Raises:
+            ConcurrentUseError: A `poll` is under way.
+        """
+        timeout = checked_timeout(timeout, _NONE_IS_REQUEST_TIMEOUT)
+        if self._guard.is_closed:
+            return
+        if self._guard.is_forked:
+            self._finalizer.detach()  # the connections are the parent's, which goes on
+            self._guard.mark_closed()
+            return
+        self._check_loop()
+        with self._guard.entered():
+            await self._close(operation, NEVER_MS if timeout is None else round(timeout * 1000))
+
+    async def _close(self, operation: GroupMembershipOperation, timeout_ms: int) -> None:
+        self._finalizer.detach()
+        try:
+            await self._client.close(operation, timeout_ms)
+        finally:
+            await self._client.abort()
+            self._guard.mark_closed()
+
+    # --------------------------------------------------------------------------------------- guards
+
+    def _check_call(self) -> None:
+        self._check_loop()
+        self._guard.check_usable()
+        self._check_joined()
+
+    def _check_joined(self) -> None:
+        if self._client.loop is None:
+            raise IllegalStateError("The member has not joined its group: call join() first.")
+
+    def _check_loop(self) -> None:
+        self._guard.check_process()
+        loop = self._client.loop
+        if loop is not None and loop is not _running_loop():
+            raise IllegalStateError(
+                f"{self!r} belongs to another event loop, which is {'closed' if loop.is_closed() else 'running'}: every"
+                " asyncio.run() makes a new loop. Create, use and close a member within one."
+            )
+
+    def _api_timeout_ms(self, timeout_s: float | None) -> int:
+        checked = checked_timeout(timeout_s, _NONE_IS_API_TIMEOUT)
+        return self._config.default_api_timeout_ms if checked is None else round(checked * 1000)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _abandon(client: StreamsClient, guard: CallGuard) -> None:
+    """The member was garbage-collected without having been closed: let go of its connections."""
+    loop = client.loop
+    if loop is not None and not loop.is_closed() and not guard.is_forked:
+        loop.call_soon_threadsafe(lambda: loop.create_task(client.abort()))

@@ -1,0 +1,223 @@
+"""Everything of a member of a streams group that sends and receives; all methods are for the event loop's thread."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from kafka_groups.admin.call import Call, CallSettings
+from kafka_groups.admin.group_offsets import AsMember
+from kafka_groups.admin.manager import CallManager
+from kafka_groups.admin.questions import Question
+from kafka_groups.client.assembly import Assembly
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.logbook import GROUP_LOG
+from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.config.streams import StreamsMemberConfig
+from kafka_groups.errors import ClosedError, IllegalStateError, KafkaGroupsError
+from kafka_groups.streams.heartbeat import MemberDescription
+from kafka_groups.streams.member_events import (
+    GroupMembershipOperation,
+    StreamsMembershipEvent,
+    TasksLost,
+    TasksRevoked,
+)
+from kafka_groups.streams.membership import StreamsMembership
+from kafka_groups.streams.pace import HeartbeatPace
+from kafka_groups.streams.states import IN_GROUP, MembershipState
+from kafka_groups.streams.task_offsets import TaskOffsetReporter, TaskPosition
+from kafka_groups.streams.tasks import TaskId
+
+__all__ = ["StreamsClient", "TaskPositions"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+TaskPositions = Callable[[], Mapping[TaskId, TaskPosition]]
+"""Returns the positions of all tasks that have state in this process, dormant ones included."""
+
+_RELEASE_MS, _RELEASE_MAX_MS = 1_000, 10_000
+"""How long to wait before a static member joins again whose former life is still in the group."""
+
+
+class _JoiningError(KafkaGroupsError):
+    """The member has no epoch yet, and will have one soon."""
+
+    retriable = True
+
+
+class StreamsClient:
+    """The membership, the calls about committed offsets, and the engine that drives both.
+
+    Args:
+        config: The member's configuration.
+        description: What the member tells its group about itself.
+        positions: Returns the positions of tasks.
+        assembly: What all clients are made of.
+
+    Attributes:
+        membership: The member's side of the protocol.
+        on_change: Called after every turn in which something happened that the application may wait for.
+    """
+
+    def __init__(
+        self,
+        config: StreamsMemberConfig,
+        description: MemberDescription,
+        positions: TaskPositions,
+        assembly: Assembly,
+    ) -> None:
+        self._config = config
+        self._assembly = assembly
+        self._clock = assembly.clock
+        self._errors = assembly.errors
+        self._positions = positions
+        self._known_positions: Mapping[TaskId, TaskPosition] = {}
+        self.on_change: Callable[[], None] = lambda: None
+        coordinator = assembly.coordinator(config.application_id)
+        self.membership = StreamsMembership(
+            description,
+            coordinator=coordinator,
+            errors=assembly.errors,
+            pace=HeartbeatPace(assembly.backoff(), Backoff(_RELEASE_MS, _RELEASE_MAX_MS, assembly.rng), assembly.rng),
+            offsets=TaskOffsetReporter(self._positions_of_application),
+            timeout_ms=config.request_timeout_ms,
+        )
+        self._calls = CallManager()
+        metadata = assembly.metadata_manager(max_age_ms=config.metadata_max_age_ms, allow_auto_create=False)
+        metadata.set_topics(description.topology.source_topics)
+        self._engine = assembly.engine((self.membership, coordinator, metadata, self._calls), self._after_turn)
+
+    def __repr__(self) -> str:
+        return f"<StreamsClient {self.membership!r}>"
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop that the client lives on, while it runs."""
+        return self._engine.loop
+
+    # ------------------------------------------------------------------------------- the membership
+
+    def join(self) -> None:
+        """Start if necessary, and join the group."""
+        if self._engine.loop is None:
+            self._engine.start()
+        self.membership.join(self._clock.now_ms())
+        self._engine.turn()
+
+    def called(self, *, is_waiting: bool) -> None:
+        """Note that the application is alive, and whether it waits in a call."""
+        self.membership.calls.is_waiting = is_waiting
+        self.membership.application_called(self._clock.now_ms())
+        self._engine.turn()
+
+    def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
+        """Remove and return what the application has to hear.
+
+        Raises:
+            KafkaGroupsError: An error of the background.
+        """
+        events = self.membership.take_events()
+        if not events:
+            self._errors.raise_first()
+        return events
+
+    def confirm(self, event: TasksRevoked | TasksLost) -> None:
+        """Note that the application has closed the tasks of an event."""
+        self.membership.confirm(event, self._clock.now_ms())
+        self._engine.turn()
+
+    def request_shutdown(self) -> None:
+        """Ask all members of the group to shut down."""
+        self.membership.request_shutdown()
+        self._engine.turn()
+
+    async def leave(self, operation: GroupMembershipOperation, timeout_ms: int) -> None:
+        """Leave the group and wait until the coordinator knows, but not longer than the timeout."""
+        self.membership.leave(operation)
+        changed = asyncio.Event()
+        self.on_change = changed.set
+        self._engine.turn()
+        try:
+            async with asyncio.timeout(None if timeout_ms >= NEVER_MS else timeout_ms / 1000):
+                while not self.membership.has_left and self._errors.fatal is None:
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            self.membership.give_up_leaving()  # the coordinator finds out by itself
+
+    async def close(self, operation: GroupMembershipOperation, timeout_ms: int) -> None:
+        """Leave the group, and close all connections."""
+        if not self._engine.is_running:
+            return
+        await self.leave(operation, min(timeout_ms, self._config.request_timeout_ms))
+        await self.abort()
+        self._write_log()
+        description = self.membership.description
+        GROUP_LOG.info("Closed member %s of the streams group %s.", description.member_id, description.group_id)
+
+    async def abort(self) -> None:
+        """Close all connections without telling the coordinator, which removes the member when its session ends."""
+        self._calls.fail(ClosedError("The member was closed."))
+        await self._engine.stop()
+
+    # ------------------------------------------------------------------------------------- offsets
+
+    def as_member(self) -> AsMember:
+        """Return who the member is now, for commits that its epoch fences.
+
+        Raises:
+            IllegalStateError: It is not in the group.
+            _JoiningError: It is joining.
+        """
+        membership = self.membership
+        if membership.state is MembershipState.JOINING:
+            raise _JoiningError("The member is joining its group.")
+        if membership.state not in IN_GROUP:
+            raise IllegalStateError(
+                f"The member cannot commit in the state '{membership.state.value}': it is not in the group, and its"
+                " tasks may be another member's by now. Call poll, close the tasks that were lost, and begin again"
+                " from the committed offsets of those that are assigned."
+            )
+        description = membership.description
+        return AsMember(description.member_id, membership.epoch, description.instance_id)
+
+    async def ask(self, question: Question[K, V], key: K, timeout_ms: int) -> V:
+        """Ask the coordinator, again and again until the time is up.
+
+        Raises:
+            KafkaGroupsError: What the coordinator answered, or why it could not be asked.
+        """
+        settings = CallSettings(self._clock.now_ms() + timeout_ms, timeout_ms, self._config.request_timeout_ms)
+        done = asyncio.Event()
+        call = Call(question, self._assembly.metadata, self._assembly.backoff(), settings, done.set)
+        self._calls.begin(call)
+        try:
+            self._engine.turn()
+            await done.wait()
+        finally:
+            self._calls.drop(call)
+        if call.failure is not None:
+            raise call.failure
+        return call.results[key]
+
+    # ----------------------------------------------------------------------------------- after a turn
+
+    def _positions_of_application(self) -> Mapping[TaskId, TaskPosition]:
+        """The positions, or those that were known before if the application fails to tell them."""
+        try:
+            self._known_positions = dict(self._positions())
+        except Exception as error:  # reported: the member itself can go on
+            told = IllegalStateError(f"task_offsets failed, and the former offsets were reported: {error!r}")
+            told.__cause__ = error
+            self._errors.report(told)
+        return self._known_positions
+
+    def _after_turn(self) -> None:
+        self._write_log()
+        if self._errors.fatal is not None:
+            self._calls.fail(self._errors.fatal)
+        self.on_change()
+
+    def _write_log(self) -> None:
+        for event in self._errors.events.take():
+            self._assembly.logbook.write(event)

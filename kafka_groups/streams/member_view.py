@@ -1,0 +1,66 @@
+"""What a program can see of its member, whichever of the two facades it uses."""
+
+from collections.abc import Mapping
+
+from kafka_groups.protocol.messages.streams_group import UserEndpoint
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
+from kafka_groups.streams.client import StreamsClient
+from kafka_groups.streams.endpoints import EndpointPartitions
+from kafka_groups.streams.states import MembershipState
+from kafka_groups.streams.tasks import TaskAssignment
+
+__all__ = ["_MemberView"]
+
+
+class _MemberView:
+    """The state of a member; its properties may be read from any thread.
+
+    Args:
+        client: The client.
+    """
+
+    def __init__(self, client: StreamsClient) -> None:
+        self._client = client
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._client.membership!r}>"
+
+    @property
+    def member_id(self) -> str:
+        """The member's id in the group, which it keeps as long as it lives."""
+        return self._client.membership.description.member_id
+
+    @property
+    def process_id(self) -> str:
+        """The id of the process."""
+        return self._client.membership.description.process_id
+
+    @property
+    def instance_id(self) -> str | None:
+        """The id of a static member, with its number, or None."""
+        return self._client.membership.description.instance_id
+
+    @property
+    def state(self) -> MembershipState:
+        """The state of the membership."""
+        return self._client.membership.state
+
+    @property
+    def epoch(self) -> int:
+        """The member's epoch; 0 while it is not in the group."""
+        return self._client.membership.epoch
+
+    @property
+    def tasks(self) -> TaskAssignment:
+        """The tasks that the member owns, with those that it still has to give up."""
+        return self._client.membership.owned
+
+    @property
+    def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
+        """What keeps the group from working; empty if nothing does."""
+        return self._client.membership.group.statuses
+
+    @property
+    def endpoints(self) -> Mapping[UserEndpoint, EndpointPartitions]:
+        """For interactive queries: the partitions for which each `application.server` of the group has the stores."""
+        return self._client.membership.group.endpoints
