@@ -164,6 +164,10 @@ def _versions(**ranges: tuple[int, int]) -> Mapping[ApiKey, VersionRange]:
     return {ApiKey[name]: VersionRange(low, high) for name, (low, high) in ranges.items()}
 
 
+def _without(versions: Mapping[ApiKey, VersionRange], key: ApiKey) -> Mapping[ApiKey, VersionRange]:
+    return {each: of_api for each, of_api in versions.items() if each is not key}
+
+
 def _features(**levels: tuple[int, int, int]) -> Mapping[str, Feature]:
     """Features from (lowest, highest, finalised) levels; underscores in their names stand for dots."""
     return {
@@ -223,6 +227,7 @@ _4_4 = Profile(
         DESCRIBE_SHARE_GROUP_OFFSETS=(0, 1),
         ALTER_SHARE_GROUP_OFFSETS=(0, 0),
         DELETE_SHARE_GROUP_OFFSETS=(0, 0),
+        STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE=(0, 0),
     ),
     features=_features(
         eligible_leader_replicas_version=(0, 1, 1),
@@ -238,13 +243,14 @@ _4_4 = Profile(
 _NEW_IN_4_4: Mapping[str, Any] = MappingProxyType({
     "group.streams.assignors": TaskAssignors(),
     "group.streams.rack.aware.assignment.tags": (),
+    "group.streams.topology.description.plugin.class": None,
 })  # fmt: skip
 _4_3 = evolve(
     _4_4,
     name="4.3",
     release="4.3.1",
     versions={
-        **_4_4.versions,
+        **_without(_4_4.versions, ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE),
         **_versions(
             API_VERSIONS=(0, 4), DELETE_GROUPS=(0, 2), STREAMS_GROUP_HEARTBEAT=(0, 0), STREAMS_GROUP_DESCRIBE=(0, 0)
         ),

@@ -53,7 +53,6 @@ def _apis(why: str, **keys: int) -> Iterator[Unbuilt]:
     return (Unbuilt(UnbuiltKind.API, name, why, key=key) for name, key in keys.items())
 
 
-_TOPOLOGY_DESCRIPTIONS = "Descriptions of the topologies of streams groups (KIP-1331)"
 _TRANSACTIONS = "Transactions"
 _DEAD_LETTERS = "Dead-letter queues (KIP-1191)"
 _SHARE_STATE = "Buffers, threads and replicas of the share coordinator, whose records are in memory"
@@ -64,8 +63,6 @@ _OLD = "Replaced by IncrementalAlterConfigs and SaslHandshake v1, which all curr
 _INNER = "Buffers, threads and delays that the embedded broker has no counterpart of"
 
 UNBUILT: tuple[Unbuilt, ...] = (
-    *_apis(_TOPOLOGY_DESCRIPTIONS, StreamsGroupTopologyDescriptionUpdate=93),
-    *_configs(UnbuiltKind.BROKER_CONFIG, _TOPOLOGY_DESCRIPTIONS, "group.streams.topology.description.plugin.class"),
     *_apis(
         _TRANSACTIONS,
         AddPartitionsToTxn=24,

@@ -7,12 +7,15 @@ from attrs import frozen
 from kafka_groups.assignment import BUILT_IN_ASSIGNORS, TaskAssignors
 from kafka_groups.config.consumer_group import ConsumerGroupSettings
 from kafka_groups.config.keys import Key, KeyType
-from kafka_groups.config.readers import read_list
+from kafka_groups.config.readers import read_list, read_text
 from kafka_groups.config.settings import setting
 from kafka_groups.config.share_group import integer, milliseconds
 from kafka_groups.errors import ConfigurationError, InvalidConfigError
 
-__all__ = ["StreamsGroupConfig", "StreamsGroupSettings"]
+__all__ = ["IN_MEMORY_DESCRIPTIONS", "StreamsGroupConfig", "StreamsGroupSettings"]
+
+IN_MEMORY_DESCRIPTIONS = "org.apache.kafka.server.streams.InMemoryTopologyDescriptionPlugin"
+"""The plugin of Kafka 4.4 that keeps the descriptions of topologies in a broker's memory."""
 
 _ASSIGNORS_KEY = "group.streams.assignors"
 _BUILT_IN = " or ".join(assignor.name for assignor in BUILT_IN_ASSIGNORS)
@@ -150,6 +153,18 @@ class StreamsGroupSettings(ConsumerGroupSettings):
             type=KeyType.LIST,
             default=(),
             doc="Default of streams.rack.aware.assignment.tags.",
+            error=InvalidConfigError,
+        )
+    )
+    streams_topology_description_plugin: str | None = setting(
+        Key(
+            name="group.streams.topology.description.plugin.class",
+            type=KeyType.CLASS,
+            default=None,
+            reader=read_text,
+            choices=(IN_MEMORY_DESCRIPTIONS,),
+            doc="What keeps the descriptions of topologies that applications send (KIP-1331). None: nothing, and "
+            "brokers do not ask for descriptions.",
             error=InvalidConfigError,
         )
     )

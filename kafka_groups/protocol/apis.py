@@ -63,6 +63,7 @@ class ApiKey(enum.IntEnum):
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
     ALTER_SHARE_GROUP_OFFSETS = 91
     DELETE_SHARE_GROUP_OFFSETS = 92
+    STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE = 93
 
 
 @frozen
@@ -185,6 +186,7 @@ APIS: Mapping[ApiKey, Api] = MappingProxyType({
         _api(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, 0, 1),
         _api(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, 0),
         _api(ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, 0),
+        _api(ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE, 0, 0),
     )
 })  # fmt: skip
 

@@ -136,7 +136,16 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatTopology,
 )
+from kafka_groups.protocol.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+)
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from kafka_groups.protocol.messages.topology_description import (
+    SOURCE_NODE,
+    TopologyDescription,
+    TopologyDescriptionNode,
+    TopologyDescriptionSubtopology,
+)
 from kafka_groups.protocol.messages.update_features import UPGRADE, FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_groups.protocol.messages.write_share_group_state import (
     WriteShareGroupStateRequest,
@@ -336,6 +345,15 @@ def _streams_heartbeat(place: Place) -> StreamsGroupHeartbeatRequest:
     )  # fmt: skip
 
 
+def _describe_topology(place: Place) -> StreamsGroupTopologyDescriptionUpdateRequest:
+    node = TopologyDescriptionNode(name="source", node_type=SOURCE_NODE, source_topics=(place.topic,))
+    part = TopologyDescriptionSubtopology(subtopology_id="0", nodes=(node,))
+    return StreamsGroupTopologyDescriptionUpdateRequest(
+        group_id=f"{place.group_id}-streams", member_id="new", topology_epoch=0,
+        topology_description=TopologyDescription(subtopologies=(part,)),
+    )  # fmt: skip
+
+
 _A_CONFIG = KeyValue(key="cleanup.policy", value="compact")
 
 
@@ -382,6 +400,7 @@ def _delete_state(place: Place) -> DeleteShareGroupStateRequest:
     return DeleteShareGroupStateRequest(group_id=place.group_id, topics=(topic,))
 
 
+_NO_DESCRIPTIONS = frozenset({ErrorCode.UNSUPPORTED_VERSION})
 _NO_SASL = frozenset({ErrorCode.ILLEGAL_SASL_STATE, ErrorCode.UNSUPPORTED_SASL_MECHANISM})
 
 CASES: dict[ApiKey, Case] = {
@@ -431,6 +450,9 @@ CASES: dict[ApiKey, Case] = {
             group_ids=(f"{place.group_id}-streams",), include_authorized_operations=True
         ),
         lambda place: (_streams_heartbeat(place),),
+    ),
+    ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: Case(
+        _describe_topology, lambda place: (_streams_heartbeat(place),), _NO_DESCRIPTIONS
     ),
     ApiKey.SHARE_GROUP_HEARTBEAT: Case(_heartbeat),
     ApiKey.SHARE_GROUP_DESCRIBE: Case(

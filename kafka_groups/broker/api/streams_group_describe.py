@@ -1,7 +1,7 @@
 """StreamsGroupDescribe (key 89), v0-v1: returns members, tasks, topology and state of streams groups (KIP-1071).
 
-A topology has the numbers of partitions once it works with the existing topics. Descriptions of topologies (v1,
-KIP-1331) are never stored.
+A topology has the numbers of partitions once it works with the existing topics. Its description (v1, KIP-1331) is
+included if the request asks for it, and a member has sent it to this coordinator.
 
 Errors per group: UNSUPPORTED_VERSION (streams.version=0, or group.coordinator.rebalance.protocols lacks streams),
 NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_GROUP_ID (empty), GROUP_ID_NOT_FOUND.
@@ -18,7 +18,6 @@ from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
     StreamsGroupDescribeResponseGroup,
-    TopologyDescriptionStatus,
 )
 
 __all__ = ["handle"]
@@ -35,16 +34,17 @@ async def _described(
     group_id: str, request: StreamsGroupDescribeRequest, context: RequestContext
 ) -> StreamsGroupDescribeResponseGroup:
     try:
-        group = await _describe(group_id, context)
+        group = await _describe(group_id, request, context)
     except BrokerError as error:
         return StreamsGroupDescribeResponseGroup(group_id=group_id, error_code=code_of(error), error_message=str(error))
-    if request.include_topology_description:
-        group = evolve(group, topology_description_status=TopologyDescriptionStatus.NOT_STORED)
     return evolve(group, authorized_operations=GROUP_OPERATIONS) if request.include_authorized_operations else group
 
 
-async def _describe(group_id: str, context: RequestContext) -> StreamsGroupDescribeResponseGroup:
+async def _describe(
+    group_id: str, request: StreamsGroupDescribeRequest, context: RequestContext
+) -> StreamsGroupDescribeResponseGroup:
     check_streams_groups_enabled(context.services)
     if not group_id:
         raise InvalidGroupIdError
-    return await context.services.groups.describe_streams(group_id)
+    groups, wanted = context.services.groups, request.include_topology_description
+    return await groups.describe_streams(group_id, with_description=wanted)

@@ -43,6 +43,9 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
+from kafka_groups.protocol.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+)
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_groups.types import TopicPartition
 
@@ -160,13 +163,32 @@ class GroupCoordinator:
         response = await self._run(request.group_id, beat, note)
         return with_creation_failures(response, self._internal_topics.failures_of(wanted))
 
-    async def describe_streams(self, group_id: str) -> StreamsGroupDescribeResponseGroup:
-        """Return a group as StreamsGroupDescribe shows it.
+    async def update_streams_description(self, request: StreamsGroupTopologyDescriptionUpdateRequest) -> None:
+        """Keep the description of a streams group's topology.
+
+        Raises:
+            BrokerError: As for `StreamsGroups.update_description`.
+        """
+
+        def update(shard: GroupShard) -> Result[None, GroupRecord]:
+            return Result(None, shard.streams_groups_with(request.group_id).update_description(request).records)
+
+        await self._run(request.group_id, update)
+
+    async def describe_streams(
+        self, group_id: str, *, with_description: bool = False
+    ) -> StreamsGroupDescribeResponseGroup:
+        """Return a group as StreamsGroupDescribe shows it, with the description of its topology if that is wanted.
 
         Raises:
             GroupIdNotFoundError: The group does not exist, or is of another type.
         """
-        return await self._run(group_id, lambda shard: shard.describe_streams(group_id))
+
+        def describe(shard: GroupShard) -> Result[StreamsGroupDescribeResponseGroup, GroupRecord]:
+            groups = shard.streams_groups_with(group_id)
+            return Result(groups.describe(group_id, with_description=with_description))
+
+        return await self._run(group_id, describe)
 
     async def initialized_partitions(self, group_id: str) -> Mapping[UUID, frozenset[int]]:
         """Return the share-partitions of a group that have state, by topic id. Empty if the group does not exist."""

@@ -13,6 +13,7 @@ from kafka_groups.protocol.messages.streams_group import (
     TaskOffset,
     UserEndpoint,
 )
+from kafka_groups.protocol.messages.topology_description import TopologyDescription
 
 
 class TopologyDescriptionStatus(enum.IntEnum):
@@ -80,42 +81,6 @@ class StreamsGroupDescribeResponseMember:
     assignment: StreamsGroupDescribeAssignment
     target_assignment: StreamsGroupDescribeAssignment
     is_classic: bool = False
-
-
-@frozen(kw_only=True)
-class TopologyDescriptionNode:
-    """A node of a topology, of type 1 (source), 2 (processor) or 3 (sink)."""
-
-    name: str
-    node_type: int
-    source_topics: tuple[str, ...] = ()
-    sink_topic: str | None = None
-    stores: tuple[str, ...] = ()
-    successors: tuple[str, ...] = ()
-
-
-@frozen(kw_only=True)
-class TopologyDescriptionSubtopology:
-    """The nodes of a sub-topology."""
-
-    subtopology_id: str
-    nodes: tuple[TopologyDescriptionNode, ...] = ()
-
-
-@frozen(kw_only=True)
-class TopologyDescriptionGlobalStore:
-    """The nodes that fill a global store."""
-
-    source: TopologyDescriptionNode
-    processor: TopologyDescriptionNode
-
-
-@frozen(kw_only=True)
-class TopologyDescription:
-    """What an application has said about its topology, for people to read (KIP-1331)."""
-
-    subtopologies: tuple[TopologyDescriptionSubtopology, ...] = ()
-    global_stores: tuple[TopologyDescriptionGlobalStore, ...] = ()
 
 
 @frozen(kw_only=True)

@@ -90,7 +90,12 @@ def test_every_field_that_a_version_lacks_has_a_default_and_is_refused_or_ignora
 def _with_required_fields(message_class: type[Any]) -> Any:
     kinds: dict[Any, Any] = {bytes: b"", int: 0, bool: False, str: ""}
     required = [field for field in attrs.fields(message_class) if field.default is attrs.NOTHING]
-    return message_class(**{field.name: kinds[field.type] for field in required})
+    return message_class(
+        **{
+            field.name: _with_required_fields(field.type) if attrs.has(field.type) else kinds[field.type]
+            for field in required
+        }
+    )
 
 
 def _other_than(default: Any) -> Any:

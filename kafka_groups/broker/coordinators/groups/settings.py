@@ -42,6 +42,7 @@ def streams_rules(
         wall_ms,
         settings.streams_group_max_size,
         settings.streams_assignors,
+        keeps_descriptions=settings.streams_topology_description_plugin is not None,
         is_4_4=profile.has_static_streams_members,
     )
 

@@ -52,7 +52,6 @@ from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRespons
 from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     JOIN_GROUP_EPOCH as JOIN_STREAMS_EPOCH,
 )
@@ -229,14 +228,14 @@ class GroupShard(NoTransactions):
         replaced = (ClassicGroupMetadata(request.group_id, None),) if becomes_streams else ()
         return Result(beaten.response, (*replaced, *beaten.records), beaten.effects)
 
-    def describe_streams(self, group_id: str) -> Result[StreamsGroupDescribeResponseGroup, GroupRecord]:
-        """Return what StreamsGroupDescribe shows of a group.
+    def streams_groups_with(self, group_id: str) -> StreamsGroups:
+        """Return the streams groups, for an operation on this one, whether or not it exists.
 
         Raises:
-            GroupIdNotFoundError: The group does not exist, or is of another type.
+            GroupIdNotFoundError: The group is of another type.
         """
         self._by_type.check_type(group_id, GroupType.STREAMS)
-        return Result(self.streams.describe(group_id))
+        return self.streams
 
     def _is_empty_classic(self, group_id: str) -> bool:
         return self.type_of(group_id) is GroupType.CLASSIC and self.classic.group(group_id).is_empty

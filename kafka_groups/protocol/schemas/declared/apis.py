@@ -38,6 +38,7 @@ REQUESTS: Mapping[tuple[int, int], Schema] = MappingProxyType({
     (42, 3): request("DeleteGroupsRequest", 3, groups_names=array_of(STRING)),
     (88, 1): streams_groups.HEARTBEAT_REQUEST_1,
     (89, 1): streams_groups.DESCRIBE_REQUEST_1,
+    (93, 0): streams_groups.DESCRIPTION_UPDATE_REQUEST_0,
 })  # fmt: skip
 """The schema of a request by API key and version."""
 
@@ -57,5 +58,6 @@ RESPONSES: Mapping[tuple[int, int], Schema] = MappingProxyType({
     (88, 0): streams_groups.HEARTBEAT_RESPONSE_0,
     (88, 1): streams_groups.HEARTBEAT_RESPONSE_1,
     (89, 1): streams_groups.DESCRIBE_RESPONSE_1,
+    (93, 0): streams_groups.DESCRIPTION_UPDATE_RESPONSE_0,
 })  # fmt: skip
 """The schema of a response by API key and version."""

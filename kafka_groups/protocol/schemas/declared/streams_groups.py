@@ -1,4 +1,4 @@
-"""Schemas of StreamsGroupHeartbeat and StreamsGroupDescribe v1 (Kafka 4.4), and what the group's records share."""
+"""Schemas of APIs of streams groups in versions of Kafka 4.4, and what the groups' records share."""
 
 from kafka_groups.protocol.schemas.declaring import (
     BOOLEAN,
@@ -21,6 +21,8 @@ from kafka_groups.protocol.schemas.plain import Schema
 __all__ = [
     "DESCRIBE_REQUEST_1",
     "DESCRIBE_RESPONSE_1",
+    "DESCRIPTION_UPDATE_REQUEST_0",
+    "DESCRIPTION_UPDATE_RESPONSE_0",
     "ENDPOINT",
     "HEARTBEAT_REQUEST_1",
     "HEARTBEAT_RESPONSE_0",
@@ -192,3 +194,18 @@ _GROUP = flexible(
     assignor_name=NULLABLE_STRING,
 )
 DESCRIBE_RESPONSE_1 = response("StreamsGroupDescribeResponse", 1, throttle_time_ms=INT32, groups=array_of(_GROUP))
+DESCRIPTION_UPDATE_REQUEST_0 = request(
+    "StreamsGroupTopologyDescriptionUpdateRequest",
+    0,
+    group_id=STRING,
+    member_id=STRING,
+    topology_epoch=INT32,
+    topology_description=FieldType(_DESCRIPTION),
+)
+DESCRIPTION_UPDATE_RESPONSE_0 = response(
+    "StreamsGroupTopologyDescriptionUpdateResponse",
+    0,
+    throttle_time_ms=INT32,
+    error_code=INT16,
+    error_message=NULLABLE_STRING,
+)

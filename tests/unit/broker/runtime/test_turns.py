@@ -33,8 +33,8 @@ NOT_LONG = {
 """Requests without an array."""
 FEW_ITEMS = {ApiKey.LIST_GROUPS, ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_HEARTBEAT}
 """Only names, which are looked at at once."""
-ONE_OPERATION = {ApiKey.STREAMS_GROUP_HEARTBEAT}
-"""A heartbeat with a large topology is one operation on its group, whose tasks are assigned together."""
+ONE_OPERATION = {ApiKey.STREAMS_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE}
+"""A large topology, or its description, is one operation on its group, whose tasks are assigned together."""
 
 
 class Calls:

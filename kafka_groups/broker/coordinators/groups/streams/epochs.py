@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Mapping
 
+from attrs import evolve
+
 from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import (
@@ -63,7 +65,7 @@ def increase_if_due(
     known = draft.group.metadata or StreamsGroupEpoch(draft.group.epoch)
     facts = (metadata_hash(draft.group, topics), configured.epoch if configured.is_ready else NOT_VALIDATED, configs)
     if has_changed or facts != (known.metadata_hash, known.validated_topology_epoch, known.assignment_configs):
-        _increase(draft, *facts)
+        _increase(draft, known, *facts)
 
 
 def follow_departure(draft: StreamsDraft, topics: TopicsImage) -> None:
@@ -71,11 +73,23 @@ def follow_departure(draft: StreamsDraft, topics: TopicsImage) -> None:
     group = draft.group
     known = group.metadata or StreamsGroupEpoch(group.epoch)
     facts = (metadata_hash(group, topics), known.validated_topology_epoch, known.assignment_configs)
-    _increase(draft, *facts)
+    _increase(draft, known, *facts)
     if not group.members:
         draft.write(StreamsGroupTargetAssignmentMetadata(group.group_id, StreamsTargetEpoch(group.epoch)))
 
 
-def _increase(draft: StreamsDraft, hashed: int, validated_topology_epoch: int, configs: Mapping[str, str]) -> None:
-    epoch = StreamsGroupEpoch(draft.group.epoch + 1, hashed, validated_topology_epoch, configs)
+def _increase(
+    draft: StreamsDraft,
+    known: StreamsGroupEpoch,
+    hashed: int,
+    validated_topology_epoch: int,
+    configs: Mapping[str, str],
+) -> None:
+    epoch = evolve(
+        known,
+        epoch=draft.group.epoch + 1,
+        metadata_hash=hashed,
+        validated_topology_epoch=validated_topology_epoch,
+        assignment_configs=configs,
+    )
     draft.write(StreamsGroupMetadata(draft.group.group_id, epoch))

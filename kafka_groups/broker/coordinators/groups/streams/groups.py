@@ -10,8 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 
+from attrs import evolve
+
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.members import known_member
+from kafka_groups.broker.coordinators.groups.streams.descriptions import TopologyDescriptions, checked_description
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.epochs import follow_departure
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
@@ -19,7 +22,9 @@ from kafka_groups.broker.coordinators.groups.streams.heartbeat import ReceivedHe
 from kafka_groups.broker.coordinators.groups.streams.members import leave_for_a_while, remove
 from kafka_groups.broker.coordinators.groups.streams.offsets import check_commit, check_fetch
 from kafka_groups.broker.coordinators.groups.streams.records import (
+    IS_STORING,
     StreamsAssignment,
+    StreamsGroupEpoch,
     StreamsGroupMetadata,
     StreamsGroupRecord,
     StreamsGroupTargetAssignmentMetadata,
@@ -38,13 +43,22 @@ from kafka_groups.broker.coordinators.groups.streams.timers import (
 )
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
-from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError, UnknownServerError
+from kafka_groups.errors import (
+    GroupIdNotFoundError,
+    InvalidRequestError,
+    NonEmptyGroupError,
+    UnknownMemberIdError,
+    UnknownServerError,
+)
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     JOIN_GROUP_EPOCH,
     LEAVE_GROUP_EPOCH,
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
+)
+from kafka_groups.protocol.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
 )
 from kafka_groups.types import TopicPartition
 
@@ -73,6 +87,7 @@ class StreamsGroups:
         self._groups: dict[str, StreamsGroup] = {}
         self._soft: dict[str, StreamsSoftState] = {}
         self._timers = StreamsTimers()
+        self._descriptions = TopologyDescriptions(is_on=rules.keeps_descriptions)
 
     def __repr__(self) -> str:
         return f"<StreamsGroups: {len(self._groups)} groups, {len(self._timers)} deadlines>"
@@ -102,6 +117,7 @@ class StreamsGroups:
         if record.value is None and group == StreamsGroup(record.group_id):
             del self._groups[record.group_id]
             self._soft.pop(record.group_id, None)
+            self._descriptions.forget(record.group_id)
 
     def loaded(self, now_ms: int) -> Iterator[Result[None, StreamsGroupRecord]]:
         """Give every member a new session, and the time to revoke what it must."""
@@ -145,6 +161,7 @@ class StreamsGroups:
         if is_delayed and delay_key not in self._timers:
             self._timers.set(delay_key, now_ms + beat.config.initial_rebalance_delay_ms)
         self._follow_deadlines(beat, former_id, now_ms)
+        response = self._descriptions.ask_if_missing(response, beat.draft.group, version, now_ms)
         return Result(response, tuple(beat.draft.records), self._effects(beat))
 
     def _soft_of(self, group_id: str) -> StreamsSoftState:
@@ -272,15 +289,46 @@ class StreamsGroups:
 
     # ------------------------------------------------------------------------------------ administration
 
-    def describe(self, group_id: str) -> StreamsGroupDescribeResponseGroup:
-        """Return a group as StreamsGroupDescribe shows it.
+    def update_description(
+        self, request: StreamsGroupTopologyDescriptionUpdateRequest
+    ) -> Result[None, StreamsGroupRecord]:
+        """Keep the description of a topology that a member sends (KIP-1331).
+
+        As in Kafka, a first record says that the description may be stored or not, and a second one that it is.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist.
+            UnknownMemberIdError: The sender is not a member.
+            InvalidRequestError: The group has a topology of another epoch, or the description contradicts itself.
+        """
+        draft = StreamsDraft(self.group(request.group_id))
+        group = draft.group
+        if request.member_id not in group.members:
+            raise UnknownMemberIdError(f"Member {request.member_id} is not a member of group {request.group_id}.")
+        epoch = -1 if group.topology is None else group.topology.epoch
+        if request.topology_epoch != epoch:
+            raise InvalidRequestError(
+                f"The description is of the topology with epoch {request.topology_epoch}, and the group's is {epoch}."
+            )
+        description = checked_description(request.topology_description)
+        known = group.metadata or StreamsGroupEpoch(group.epoch)
+        is_storing = evolve(known, stored_description_epoch=IS_STORING)
+        if known != is_storing:
+            draft.write(StreamsGroupMetadata(request.group_id, is_storing))
+        draft.write(StreamsGroupMetadata(request.group_id, evolve(known, stored_description_epoch=epoch)))
+        self._descriptions.store(request.group_id, epoch, description)
+        return Result(None, tuple(draft.records))
+
+    def describe(self, group_id: str, *, with_description: bool = False) -> StreamsGroupDescribeResponseGroup:
+        """Return a group as StreamsGroupDescribe shows it, with the description of its topology if that is wanted.
 
         Raises:
             GroupIdNotFoundError: The group does not exist.
         """
         group, soft = self.group(group_id), self._soft_of(group_id)
         assignor = assignor_for(self._rules.config_of(group_id), self._rules.assignors)
-        return described_group(group, soft.configured, soft.reported, assignor.name)
+        described = described_group(group, soft.configured, soft.reported, assignor.name)
+        return self._descriptions.attach(described, group) if with_description else described
 
     def delete(self, group_id: str) -> tuple[StreamsGroupRecord, ...]:
         """Return the records that delete a group. Those of its offsets are not among them.

@@ -15,6 +15,7 @@ from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopo
 from kafka_groups.protocol.messages.streams_group import UserEndpoint
 
 __all__ = [
+    "IS_STORING",
     "NOT_VALIDATED",
     "StreamsAssignment",
     "StreamsGroupCurrentMemberAssignment",
@@ -33,6 +34,8 @@ __all__ = [
 NOT_VALIDATED = -1
 """In place of the epoch of a topology that does not work with the existing topics."""
 _NONE_STORED = -1
+IS_STORING = -2
+"""In place of the epoch of a description that may be stored or not."""
 
 
 # ------------------------------------------------------------------------------------------------ values
@@ -47,7 +50,8 @@ class StreamsGroupEpoch:
         metadata_hash: A hash of the topology's topics at that epoch.
         validated_topology_epoch: The epoch of the topology that works with the existing topics, or -1.
         assignment_configs: The configs that assignors may use, with their values at that epoch.
-        stored_description_epoch: The epoch of the topology whose description is stored (KIP-1331). Never here.
+        stored_description_epoch: The epoch of the topology whose description is stored (KIP-1331), -1 if there is
+            none, or -2 while it is stored.
         failed_description_epoch: The epoch of the topology whose description was refused. Never here.
     """
 

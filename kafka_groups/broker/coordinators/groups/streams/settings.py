@@ -22,6 +22,7 @@ class StreamsRules:
         wall_ms: Returns the wall-clock time, for the records.
         max_size: Maximum number of members in a group (`group.streams.max.size`).
         assignors: The task assignors, the default first (`group.streams.assignors`).
+        keeps_descriptions: Whether descriptions of topologies are kept (KIP-1331).
         is_4_4: Whether static members and offsets of tasks are supported, as from Kafka 4.4 on.
         task_offset_interval_ms: How often members report offsets of tasks. Kafka 4.4 has no public config for it.
         acceptable_recovery_lag: How far behind a warm-up task may be to become active; no config either.
@@ -31,6 +32,7 @@ class StreamsRules:
     wall_ms: Callable[[], int]
     max_size: int = 2**31 - 1
     assignors: TaskAssignors = field(factory=TaskAssignors)
+    keeps_descriptions: bool = False
     is_4_4: bool = True
     task_offset_interval_ms: int = _TASK_OFFSET_INTERVAL_MS
     acceptable_recovery_lag: int = _ACCEPTABLE_RECOVERY_LAG

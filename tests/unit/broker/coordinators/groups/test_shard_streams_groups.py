@@ -84,7 +84,7 @@ def test_other_groups_stay_what_they_are(groups: Groups) -> None:
     for describe in (groups.shard.describe_consumer, groups.shard.describe_classic):
         with pytest.raises(GroupIdNotFoundError, match="Group g is not a c"):
             describe("g")
-    assert groups.shard.describe_streams("g").response.group_state == "Assigning"
+    assert groups.shard.streams_groups_with("g").describe("g").group_state == "Assigning"
 
 
 def test_offsets_of_a_streams_group_are_fenced_kept_and_deleted_with_it(groups: Groups) -> None:
