@@ -1,12 +1,13 @@
 """The topology of an application as the members of its streams group send it (KIP-1071).
 
-These are plain values. `TopologyBuilder` checks what you give it and builds them. All members of a group have to send
+These are plain values. `TopologyBuilder` checks what you give it and builds them. A topology prints itself as text, and
+`Topology.to_mermaid` as a diagram. All members of a group have to send
 the same topology in the same order, or the coordinator refuses the join. Everything is therefore sorted, as in Kafka's
 Java client: sub-topologies by id, topics by name, configs by key. The order in which the Java client sends several
 copartition groups is not known; they are sorted by their positions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
@@ -42,6 +43,9 @@ class ChangelogTopic:
     configs: tuple[tuple[str, str], ...] = field(factory=dict, converter=_configs)
     replication_factor: int = _BROKERS_DEFAULT
 
+    def __str__(self) -> str:
+        return _shown(self, None)
+
     def to_wire(self) -> StreamsTopicInfo:
         """Return the topic as a heartbeat has it."""
         return _topic_info(self, _DERIVED)
@@ -62,6 +66,9 @@ class RepartitionTopic:
     partitions: int | None = None
     configs: tuple[tuple[str, str], ...] = field(factory=dict, converter=_configs)
     replication_factor: int = _BROKERS_DEFAULT
+
+    def __str__(self) -> str:
+        return _shown(self, self.partitions)
 
     def to_wire(self) -> StreamsTopicInfo:
         """Return the topic as a heartbeat has it."""
@@ -93,18 +100,27 @@ class Subtopology:
         """Names of all topics that it reads."""
         return frozenset(self.source_topics) | {topic.name for topic in self.repartition_sources}
 
+    def __str__(self) -> str:
+        parts: Mapping[str, Iterable[str]] = {
+            "reads": sorted(self.source_topics),
+            "reads repartition topic": map(str, sorted(self.repartition_sources, key=_by_name)),
+            "writes repartition topic": sorted(self.repartition_sinks),
+            "keeps changelog": map(str, sorted(self.changelogs, key=_by_name)),
+            "co-partitions": [", ".join(sorted(group)) for group in self.copartition_groups],
+        }
+        lines = [f"  {role} {each}" for role, found in parts.items() for each in found]
+        return "\n".join([f"Sub-topology {self.subtopology_id}", *lines])
+
     def to_wire(self) -> StreamsSubtopology:
         """Return the sub-topology as a heartbeat has it."""
         sources = tuple(sorted(self.source_topics))
-        repartition = sorted(self.repartition_sources, key=lambda topic: topic.name)
+        repartition = sorted(self.repartition_sources, key=_by_name)
         names = [topic.name for topic in repartition]
         groups = [_positions(group, sources, names) for group in self.copartition_groups]
         return StreamsSubtopology(
             subtopology_id=self.subtopology_id,
             source_topics=sources,
-            state_changelog_topics=tuple(
-                topic.to_wire() for topic in sorted(self.changelogs, key=lambda topic: topic.name)
-            ),
+            state_changelog_topics=tuple(topic.to_wire() for topic in sorted(self.changelogs, key=_by_name)),
             repartition_sink_topics=tuple(sorted(self.repartition_sinks)),
             repartition_source_topics=tuple(topic.to_wire() for topic in repartition),
             copartition_groups=tuple(sorted(groups, key=_order_of_group)),
@@ -128,11 +144,35 @@ class Topology:
         """Names of the topics that have to exist before the group assigns tasks."""
         return frozenset(name for each in self.subtopologies for name in each.source_topics)
 
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._ordered))
+
+    def to_mermaid(self) -> str:
+        """Return the topology as a Mermaid flowchart.
+
+        Topics are cylinders and sub-topologies boxes. An arrow goes where records go; a dotted line connects a
+        sub-topology with the changelogs of its stores.
+        """
+        topics: dict[str, str] = {}
+        boxes, arrows = [], []
+        for number, each in enumerate(self._ordered):
+            box = f"subtopology{number}"
+            boxes.append(f'  {box}["sub-topology {_quoted(each.subtopology_id)}"]')
+            arrows += [f"  {_node(topics, name)} --> {box}" for name in sorted(each.read_topics)]
+            arrows += [f"  {box} --> {_node(topics, name)}" for name in sorted(each.repartition_sinks)]
+            arrows += [f"  {box} -.- {_node(topics, topic.name)}" for topic in sorted(each.changelogs, key=_by_name)]
+        cylinders = [f'  {node}[("{_quoted(name)}")]' for name, node in topics.items()]
+        return "\n".join(["flowchart LR", *cylinders, *boxes, *arrows])
+
+    @property
+    def _ordered(self) -> list[Subtopology]:
+        # The ids are sorted as text, so "10" comes before "2".
+        return sorted(self.subtopologies, key=lambda each: each.subtopology_id)
+
     def to_wire(self) -> StreamsGroupHeartbeatTopology:
         """Return the topology as a heartbeat that joins has it."""
-        # The ids are sorted as text, so "10" comes before "2".
-        ordered = sorted(self.subtopologies, key=lambda each: each.subtopology_id)
-        return StreamsGroupHeartbeatTopology(epoch=self.epoch, subtopologies=tuple(each.to_wire() for each in ordered))
+        parts = tuple(each.to_wire() for each in self._ordered)
+        return StreamsGroupHeartbeatTopology(epoch=self.epoch, subtopologies=parts)
 
 
 def _topic_info(topic: ChangelogTopic | RepartitionTopic, partitions: int) -> StreamsTopicInfo:
@@ -153,3 +193,23 @@ def _positions(group: frozenset[str], sources: tuple[str, ...], repartition: lis
 
 def _order_of_group(group: CopartitionGroup) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return group.source_topics, group.repartition_source_topics
+
+
+def _by_name(topic: ChangelogTopic | RepartitionTopic) -> str:
+    return topic.name
+
+
+def _shown(topic: ChangelogTopic | RepartitionTopic, partitions: int | None) -> str:
+    factor = None if topic.replication_factor == _BROKERS_DEFAULT else topic.replication_factor
+    numbers = {"partitions": partitions, "replication factor": factor}
+    details = [f"{name}={number}" for name, number in numbers.items() if number is not None]
+    details += [f"{key}={value}" for key, value in topic.configs]
+    return f"{topic.name} ({', '.join(details)})" if details else topic.name
+
+
+def _node(nodes: dict[str, str], name: str) -> str:
+    return nodes.setdefault(name, f"topic{len(nodes)}")
+
+
+def _quoted(text: str) -> str:
+    return text.replace('"', "#quot;")

@@ -74,3 +74,70 @@ def test_the_order_in_which_things_are_given_does_not_matter() -> None:
 def test_what_must_exist_is_what_nobody_creates() -> None:
     assert Topology((JOIN,)).source_topics == {"accounts", "rates"}
     assert JOIN.read_topics == {"accounts", "rates", "app-a-repartition", "app-b-repartition"}
+
+
+WORDS = Subtopology(subtopology_id="0", source_topics=("lines",), repartition_sinks=("app-words-repartition",))
+COUNTS = Subtopology(
+    subtopology_id="1",
+    repartition_sources=(RepartitionTopic("app-words-repartition", 4),),
+    changelogs=(ChangelogTopic("app-counts-changelog", {"cleanup.policy": "compact"}),),
+)
+
+
+def test_a_topology_prints_itself_as_text() -> None:
+    assert str(Topology((COUNTS, WORDS))).splitlines() == [
+        "Sub-topology 0",
+        "  reads lines",
+        "  writes repartition topic app-words-repartition",
+        "Sub-topology 1",
+        "  reads repartition topic app-words-repartition (partitions=4)",
+        "  keeps changelog app-counts-changelog (cleanup.policy=compact)",
+    ]
+
+
+def test_text_has_everything_of_a_subtopology() -> None:
+    assert str(JOIN).splitlines() == [
+        "Sub-topology 1",
+        "  reads accounts",
+        "  reads rates",
+        "  reads repartition topic app-a-repartition",
+        "  reads repartition topic app-b-repartition (partitions=4)",
+        "  writes repartition topic app-c-repartition",
+        "  writes repartition topic app-z-repartition",
+        "  keeps changelog app-counts-changelog",
+        "  keeps changelog app-totals-changelog (replication factor=3, cleanup.policy=compact, segment.bytes=100)",
+        "  co-partitions app-a-repartition, rates",
+        "  co-partitions accounts, app-b-repartition",
+    ]
+
+
+def test_a_topology_prints_itself_as_a_mermaid_diagram() -> None:
+    assert Topology((COUNTS, WORDS)).to_mermaid().splitlines() == [
+        "flowchart LR",
+        '  topic0[("lines")]',
+        '  topic1[("app-words-repartition")]',
+        '  topic2[("app-counts-changelog")]',
+        '  subtopology0["sub-topology 0"]',
+        '  subtopology1["sub-topology 1"]',
+        "  topic0 --> subtopology0",
+        "  subtopology0 --> topic1",
+        "  topic1 --> subtopology1",
+        "  subtopology1 -.- topic2",
+    ]
+
+
+def test_a_topic_is_drawn_once_and_quotes_do_not_end_a_label() -> None:
+    both = [
+        Subtopology(subtopology_id=name, source_topics=("in",), changelogs=(ChangelogTopic("in"),))
+        for name in ('a"b', "c")
+    ]
+    assert Topology(tuple(both)).to_mermaid().splitlines() == [
+        "flowchart LR",
+        '  topic0[("in")]',
+        '  subtopology0["sub-topology a#quot;b"]',
+        '  subtopology1["sub-topology c"]',
+        "  topic0 --> subtopology0",
+        "  subtopology0 -.- topic0",
+        "  topic0 --> subtopology1",
+        "  subtopology1 -.- topic0",
+    ]
