@@ -35,6 +35,11 @@ class JavaProgram:
     ) -> None:
         self._process.communicate()
 
+    def kill(self) -> None:
+        """End the process as `kill -9` does."""
+        self._process.kill()
+        self._process.wait()
+
     def say(self, *words: str) -> None:
         """Give an order."""
         orders = self._process.stdin

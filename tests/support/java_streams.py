@@ -1,4 +1,4 @@
-"""Applications of Kafka Streams that count records, which a small Java program runs in one JVM."""
+"""Applications of Kafka Streams that count records or words, which a small Java program runs in one JVM."""
 
 from pathlib import Path
 
@@ -40,6 +40,13 @@ class JavaStreams(JavaProgram):
     def open(self, name: str, source: str, sink: str, **properties: str) -> None:
         """Start an application that counts the records of each key. Underscores in properties stand for dots."""
         self.say("open", name, source, sink, *pairs(properties))
+
+    def open_words(self, name: str, source: str, sink: str, **properties: str) -> None:
+        """Start an application that counts the lines that contain each word. The keys of the source are ids of lines.
+
+        It has a repartition topic and a changelog. A line that is processed twice is counted once.
+        """
+        self.say("words", name, source, sink, *pairs(properties))
 
     def close(self, *names: str) -> None:
         """Close applications. Static members do not leave the group."""
