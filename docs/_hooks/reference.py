@@ -36,6 +36,7 @@ from kafka_groups.config.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.groups import group_keys
 from kafka_groups.config.keys import Key
 from kafka_groups.config.share import share_consumer_keys
+from kafka_groups.config.streams import IGNORED_BY_KAFKA, streams_member_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS
@@ -43,6 +44,7 @@ from kafka_groups.share.metrics import METRICS
 from kafka_groups.spark.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
+from kafka_groups.streams import states as streams_states
 from kafka_groups.types import ConsumerState
 
 _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)
@@ -64,6 +66,28 @@ def admin_client() -> Iterator[str]:
     yield ", ".join(f"[`{key.name}`](#consumer-{key.name})" for key in admin_keys().values())
 
 
+def streams_member() -> Iterator[str]:
+    """The keys of a member of a streams group that not all clients have."""
+    for attribute, key in streams_member_keys().items():
+        if attribute not in admin_keys():
+            yield from _entry("member", key, keyword=attribute)
+
+
+def ignored_in_streams_groups() -> Iterator[str]:
+    """The keys that Kafka Streams ignores in streams groups, and what to do instead."""
+    return _refused(IGNORED_BY_KAFKA)
+
+
+def streams_member_state() -> Iterator[str]:
+    """The states of a member of a streams group."""
+    return _meanings(streams_states.MembershipState)
+
+
+def streams_member_transition() -> Iterator[str]:
+    """Where each event takes a member of a streams group."""
+    return _transitions(streams_states.MembershipState, streams_states.MembershipEvent, streams_states.TRANSITIONS)
+
+
 def consumer_metrics() -> Iterator[str]:
     """The metrics of a share consumer."""
     yield from _table_head("Name", "Unit", "Meaning")
@@ -80,8 +104,12 @@ def broker_metrics() -> Iterator[str]:
 
 def forbidden() -> Iterator[str]:
     """The keys that a share consumer refuses, the reasons, and what to do instead."""
+    return _refused(FORBIDDEN)
+
+
+def _refused(table: Mapping[str, tuple[str, str]]) -> Iterator[str]:
     yield from _table_head("Key", "Why not", "Instead")
-    for name, (why, remedy) in FORBIDDEN.items():
+    for name, (why, remedy) in table.items():
         yield _row(f"`{name}`", f"{why[0].upper()}{why[1:]}.", f"{remedy[0].upper()}{remedy[1:]}.")
 
 
@@ -339,6 +367,10 @@ def _row(*cells: str) -> str:
 _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "share-consumer": share_consumer,
     "admin-client": admin_client,
+    "streams-member": streams_member,
+    "ignored-in-streams-groups": ignored_in_streams_groups,
+    "streams-member-states": streams_member_state,
+    "streams-member-transitions": streams_member_transition,
     "consumer-metrics": consumer_metrics,
     "broker-metrics": broker_metrics,
     "forbidden": forbidden,

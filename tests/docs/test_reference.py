@@ -16,10 +16,12 @@ from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unbuilt import UNBUILT
 from kafka_groups.client.membership import states as member_states
+from kafka_groups.config.admin import admin_keys
 from kafka_groups.config.broker import broker_keys
 from kafka_groups.config.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.groups import group_keys
 from kafka_groups.config.share import share_consumer_keys
+from kafka_groups.config.streams import IGNORED_BY_KAFKA, streams_member_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS, ApiKey
@@ -28,6 +30,7 @@ from kafka_groups.spark.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.worker_options import WorkerOptions
+from kafka_groups.streams import states as streams_states
 from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
 from kafka_groups.types import ConsumerState
 from tests.docs.blocks import ROOT
@@ -55,14 +58,16 @@ def page(hook: ModuleType, name: str) -> str:
 def test_configuration_reference_has_every_key(hook: ModuleType) -> None:
     made = page(hook, "configuration.md")
     entries = re.findall(r"^#### `(\S+)` \{ #\S+ \}$", made, re.MULTILINE)
-    consumer, others = share_consumer_keys(), [*group_keys().values(), *broker_keys().values(), *topic_keys().values()]
+    member = [key for name, key in streams_member_keys().items() if name not in admin_keys()]
+    of_groups = [*group_keys().values(), *broker_keys().values(), *topic_keys().values()]
+    consumer, others = share_consumer_keys(), [*member, *of_groups]
     assert sorted(entries) == sorted(key.name for key in [*consumer.values(), *others])
     for key in [*consumer.values(), *others]:
         assert f"\n{key.doc}\n" in made, key.name
     for attribute, key in consumer.items():
         assert f"**Keyword:** `{attribute}` " in made, key.name
         assert all(f"`{alias}`" in made for alias in key.aliases), key.name
-    for name in FORBIDDEN:
+    for name in (*FORBIDDEN, *IGNORED_BY_KAFKA):
         assert f"\n| `{name}` |" in made, name
     for name, (why, _) in FOREIGN.items():
         assert re.search(rf"^- \*\*.{re.escape(why[1:])}\.\*\* .*`{re.escape(name)}`", made, re.MULTILINE), name
@@ -123,9 +128,10 @@ def transitions(made: str) -> dict[tuple[str, str], str]:
     ("heading", "events", "table"),
     [
         ("A member of a group", member_states.MemberEvent, member_states.TRANSITIONS),
+        ("A member of a streams group", streams_states.MembershipEvent, streams_states.TRANSITIONS),
         ("A record of a share-partition", record_state.RecordEvent, record_state.TRANSITIONS),
     ],
-    ids=["member", "record"],
+    ids=["member", "streams member", "record"],
 )
 def test_states_page_has_every_transition_and_no_other(
     hook: ModuleType, heading: str, events: type[enum.Enum], table: Mapping[Any, enum.Enum]
