@@ -106,9 +106,9 @@ class StreamsMember:
         """Leave as a static member that will return."""
         return await self.beat(LEAVE_STATIC_EPOCH)
 
-    async def commit(self, topic: str, number: int, epoch: int | None = None, version: int = 9) -> str:
+    async def commit(self, topic: str, number: int, epoch: int | None = None, version: int = 9, offset: int = 5) -> str:
         """Commit an offset; returns the name of the error."""
-        partition = OffsetCommitRequestPartition(partition_index=number, committed_offset=5, committed_metadata="")
+        partition = OffsetCommitRequestPartition(partition_index=number, committed_offset=offset, committed_metadata="")
         request = OffsetCommitRequest(
             group_id=self.group_id,
             generation_id_or_member_epoch=self.epoch if epoch is None else epoch,

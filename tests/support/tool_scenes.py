@@ -4,15 +4,23 @@ A step is a command, which gets the broker's address as `--bootstrap-server` unl
 that a client does. Text after `<<<` is the command's standard input. Each scene has topics and groups of its own.
 """
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from types import MappingProxyType
 
 from attrs import field, frozen
 from confluent_kafka import Consumer, Producer
 
+from kafka_groups.config.readers import read_host_ports
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.share import KafkaShareConsumer
+from tests.support.cluster_client import ClusterClient
+from tests.support.conditions import until
+from tests.support.raw_client import RawClient
+from tests.support.streams_member import StreamsMember
+from tests.support.streams_topologies import internal, sent, subtopology
 
 SERVER = "SERVER"
 """Where a command wants the address."""
@@ -76,6 +84,41 @@ def consume(topic: str, group_id: str, records: int = 6, protocol: str = "classi
         consumer.commit(asynchronous=False)
 
     return step
+
+
+def count(topic: str, group_id: str, records: int = 6) -> Callable[[Stage], None]:
+    """Join a streams group that counts words, commit that half of each of two partitions is processed, and stay."""
+    words, counts = f"{group_id}-words-repartition", f"{group_id}-counts-changelog"
+    topology = sent(
+        subtopology("0", sources=(topic,), sinks=(words,)),
+        subtopology("1", repartitions=(internal(words),), changelogs=(internal(counts),)),
+    )
+
+    async def work(client: RawClient) -> None:
+        member = StreamsMember(client, group_id, "member-1")
+        beat = await until(lambda: member.join(topology), lambda it: bool(it.active))
+        await member.beat(owned=beat.active)
+        for number in range(2):
+            assert await member.commit(topic, number, offset=records // 4) == "NONE"
+
+    def step(stage: Stage) -> None:
+        asyncio.run(at_coordinator(stage.server, group_id, work))
+        stage.clients.callback(lambda: asyncio.run(at_coordinator(stage.server, group_id, gone)))
+
+    async def gone(client: RawClient) -> None:
+        assert (await StreamsMember(client, group_id, "member-1").leave()).error == "NONE"
+
+    return step
+
+
+async def at_coordinator(server: str, group_id: str, work: Callable[[RawClient], Awaitable[None]]) -> None:
+    """Do some work over a connection to the coordinator of a group."""
+    ((host, port),) = read_host_ports(server)
+    asking = ClusterClient(TcpNetwork(), host, port)
+    await asking.coordinator_of(group_id)
+    await asking.close()
+    async with RawClient(TcpNetwork(), host, port) as client:
+        await work(client)
 
 
 def leave(stage: Stage) -> None:
@@ -274,6 +317,70 @@ CONSUMER_PROTOCOL: Scene = (
     "kafka-consumer-groups --delete --group newer",
 )
 
+_RESET = "kafka-streams-groups --reset-offsets --group counting"
+
+STREAMS_GROUPS: Scene = (
+    "kafka-topics --create --topic lines --partitions 2",
+    "kafka-topics --create --topic other",
+    produce("lines"),
+    (
+        "kafka-configs --alter --entity-type groups --entity-name counting "
+        "--add-config streams.session.timeout.ms=60000,streams.initial.rebalance.delay.ms=0"
+    ),
+    "kafka-configs --describe --entity-type groups --entity-name counting",
+    count("lines", "counting"),
+    "kafka-streams-groups --list",
+    "kafka-streams-groups --list --state",
+    "kafka-streams-groups --list --state empty",
+    "kafka-streams-groups --list --state Stable,NotReady",
+    "kafka-streams-groups --list --state sleeping",
+    "kafka-groups --list --streams",
+    *(
+        f"kafka-streams-groups --describe --group counting {options}"
+        for options in (
+            "",
+            "--verbose",
+            "--offsets",
+            "--offsets --verbose",
+            "--members",
+            "--members --verbose",
+            "--state",
+            "--state --verbose",
+        )
+    ),
+    "kafka-streams-groups --describe --all-groups",
+    "kafka-streams-groups --describe --group missing",
+    "kafka-streams-groups --delete --group counting",
+    "kafka-streams-groups --delete-offsets --group counting --input-topic lines",
+    "kafka-streams-groups --delete-offsets --group counting --all-input-topics",
+    f"{_RESET} --all-input-topics --to-earliest --execute",
+    "kafka-consumer-groups --describe --group counting",
+    leave,
+    "kafka-streams-groups --describe --group counting",
+    "kafka-streams-groups --describe --group counting --members",
+    "kafka-streams-groups --describe --group counting --state --verbose",
+    f"{_RESET} --all-input-topics --to-earliest --dry-run",
+    f"{_RESET} --all-input-topics --to-latest --execute",
+    f"{_RESET} --all-input-topics --shift-by -1 --execute",
+    f"{_RESET} --all-input-topics --to-current --export --dry-run",
+    f"{_RESET} --input-topic lines:0 --to-offset 1 --execute",
+    f"{_RESET} --input-topic lines --to-offset 99 --dry-run",
+    f"{_RESET} --input-topic lines --to-datetime 2020-01-01T00:00:00.000 --execute",
+    f"{_RESET} --all-input-topics --by-duration PT1H --dry-run",
+    f"{_RESET} --input-topic other --to-latest --execute",
+    f"{_RESET} --input-topic missing --to-latest --execute",
+    f"{_RESET} --all-input-topics --to-latest --execute --delete-internal-topic counting-counts-changelog",
+    "kafka-streams-groups --reset-offsets --group missing --all-input-topics --to-latest --execute",
+    "kafka-streams-groups --describe --group counting --offsets --verbose",
+    "kafka-streams-groups --delete-offsets --group counting --input-topic missing",
+    "kafka-streams-groups --delete-offsets --group counting --input-topic lines",
+    "kafka-streams-groups --delete-offsets --group counting --all-input-topics",
+    "kafka-streams-groups --delete --group counting --group missing",
+    "kafka-streams-groups --delete --group counting --delete-all-internal-topics",
+    "kafka-streams-groups --list",
+    "kafka-topics --list --topic counting.*",
+)
+
 CONFIGS: Scene = (
     "kafka-topics --create --topic settled --partitions 2",
     "kafka-configs --describe --entity-type topics --entity-name settled",
@@ -406,6 +513,7 @@ SCENES: Mapping[str, Scene] = MappingProxyType({
     "topics": TOPICS,
     "offsets": OFFSETS,
     "share groups": SHARE_GROUPS,
+    "streams groups": STREAMS_GROUPS,
     "consumer groups": CONSUMER_GROUPS,
     "consumer groups by KIP-848": CONSUMER_PROTOCOL,
     "configs": CONFIGS,
