@@ -16,10 +16,12 @@ from kafka_groups.config.groups import group_keys
 from kafka_groups.config.topic import topic_keys
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.kafka_tools import KafkaTools, ToolRun
+from tests.support.reset_scenes import APPLICATION_RESET
 from tests.support.targets import EMBEDDED_PROPERTIES
 from tests.support.tool_scenes import SCENES, SERVER, Stage, Step
 
 SETTINGS = {"group.share.heartbeat.interval.ms": "500", "group.share.assignment.interval.ms": "0"}
+ALL_SCENES = {**SCENES, "applications of Kafka Streams": APPLICATION_RESET}
 FEATURES = {"share.version": 1}
 """One whose newest level is not built yet."""
 
@@ -41,10 +43,10 @@ def embedded() -> Iterator[str]:
         yield cluster.bootstrap_servers
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", ALL_SCENES)
 def test_a_scene_is_the_same_on_both_brokers(name: str, embedded: str, kafka: str, kafka_tools: KafkaTools) -> None:
-    on_embedded = list(played(SCENES[name], embedded, kafka_tools))
-    on_kafka = list(played(SCENES[name], kafka, kafka_tools, on_embedded))
+    on_embedded = list(played(ALL_SCENES[name], embedded, kafka_tools))
+    on_kafka = list(played(ALL_SCENES[name], kafka, kafka_tools, on_embedded))
     different = [str(pair) for pair in zip(on_embedded, on_kafka, strict=True) if pair[0] != pair[1]]
     assert not different, "\n".join(different)
 

@@ -32,6 +32,7 @@ MAIN_CLASSES: Mapping[str, str] = MappingProxyType({
     "kafka-producer-perf-test": "org.apache.kafka.tools.ProducerPerformance",
     "kafka-share-consumer-perf-test": "org.apache.kafka.tools.ShareConsumerPerformance",
     "kafka-share-groups": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
+    "kafka-streams-application-reset": "org.apache.kafka.tools.StreamsResetter",
     "kafka-streams-groups": "org.apache.kafka.tools.streams.StreamsGroupCommand",
     "kafka-topics": "org.apache.kafka.tools.TopicCommand",
     "kafka-verifiable-consumer": "org.apache.kafka.tools.VerifiableConsumer",
