@@ -15,6 +15,7 @@ from kafka_groups.admin import (
 )
 from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
 from kafka_groups.cli.admin.streams_offsets import offsets
+from kafka_groups.cli.demo.streams.command import demo
 from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["streams"]
@@ -28,6 +29,7 @@ def streams() -> None:
 
 
 streams.add_command(offsets)
+streams.add_command(demo)
 
 
 @streams.command("list")

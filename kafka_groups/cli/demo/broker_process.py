@@ -2,8 +2,9 @@
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX
@@ -25,8 +26,9 @@ class BrokerProcess:
     The child exits when this process ends, because its standard input closes.
     """
 
-    def __init__(self, brokers: int, log: Path) -> None:
+    def __init__(self, brokers: int, log: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self._brokers = brokers
+        self._settings = settings
         self._log = log
         self._process: asyncio.subprocess.Process
         self.bootstrap_servers = ""
@@ -37,6 +39,7 @@ class BrokerProcess:
     async def __aenter__(self) -> Self:
         """Start the broker and wait for its address."""
         command = [sys.executable, "-m", "kafka_groups.cli", "broker", "--brokers", str(self._brokers)]
+        command += [word for name, value in self._settings.items() for word in ("--set", f"{name}={value}")]
         with self._log.open("wb") as errors:
             self._process = await asyncio.create_subprocess_exec(
                 *command,

@@ -17,7 +17,7 @@ from kafka_groups.cli.output import console_for_people
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import SystemClock
 
-__all__ = ["demo"]
+__all__ = ["OF_STREAMS", "DemoVersion", "demo", "run_demo"]
 
 _INTERRUPTED = 130
 _PARTITIONS = {True: 2, False: 4}
@@ -59,11 +59,11 @@ def demo(*, spark: bool, mode: str | None, partitions: int | None, **given: Any)
         )
     if not spark:
         given["mode"] = mode or "explicit"
-    sys.exit(_run(_WITH_SPARK if spark else _WITHOUT_SPARK, given))
+    sys.exit(run_demo(_WITH_SPARK if spark else _WITHOUT_SPARK, given))
 
 
 @frozen
-class _Version:
+class DemoVersion:
     """One version of the demo: the modules `run` and `report` of a package, imported on first use."""
 
     package: str
@@ -82,11 +82,14 @@ class _Version:
         importlib.import_module(f"{self.package}.report").print_report(console, outcome, elapsed_ms)
 
 
-_WITH_SPARK = _Version("kafka_groups.cli.demo.pipeline", "Pipeline", "PipelineOptions")
-_WITHOUT_SPARK = _Version("kafka_groups.cli.demo.plain", "Demo", "DemoOptions")
+_WITH_SPARK = DemoVersion("kafka_groups.cli.demo.pipeline", "Pipeline", "PipelineOptions")
+_WITHOUT_SPARK = DemoVersion("kafka_groups.cli.demo.plain", "Demo", "DemoOptions")
+OF_STREAMS = DemoVersion("kafka_groups.cli.demo.streams", "StreamsDemo", "StreamsDemoOptions")
+"""The demo of streams groups."""
 
 
-def _run(version: _Version, given: dict[str, Any]) -> int:
+def run_demo(version: DemoVersion, given: dict[str, Any]) -> int:
+    """Run a version of the demo with these options and print its report. Return the exit status."""
     console, clock = console_for_people(), SystemClock()
     started_ms = clock.now_ms()
     try:
@@ -103,6 +106,6 @@ def _run(version: _Version, given: dict[str, Any]) -> int:
     return 0 if outcome.holds else 1
 
 
-async def _with_progress(version: _Version, given: dict[str, Any]) -> Any:
+async def _with_progress(version: DemoVersion, given: dict[str, Any]) -> Any:
     with progress_on(console_for_people()) as progress:
         return await version.outcome(given, progress)

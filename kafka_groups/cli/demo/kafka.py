@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.broker_process import BrokerProcess
@@ -19,6 +20,7 @@ async def prepared_kafka(
     partitions: Mapping[str, int],
     directory: Path,
     progress: Progress,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Create the topics, and make the group start at their earliest records.
 
@@ -28,13 +30,14 @@ async def prepared_kafka(
         partitions: The number of partitions of each topic.
         directory: Directory for the embedded broker's log.
         progress: Shows the address of the embedded broker.
+        settings: Settings of the embedded broker.
 
     Returns:
         The bootstrap servers.
     """
     servers = options.bootstrap_servers
     if servers is None:
-        broker = await stack.enter_async_context(BrokerProcess(options.brokers, directory / "broker.log"))
+        broker = await stack.enter_async_context(BrokerProcess(options.brokers, directory / "broker.log", settings))
         servers = broker.bootstrap_servers
         progress.note(f"Started an embedded broker at {servers}")
     await asyncio.to_thread(publish.create_topics, servers, partitions)

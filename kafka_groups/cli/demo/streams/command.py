@@ -1,0 +1,25 @@
+"""`kafka-groups streams demo`."""
+
+import sys
+from typing import Any
+
+import click
+
+__all__ = ["demo"]
+
+
+@click.command()
+@click.option("--bootstrap-servers", help="Use this Kafka (4.2 or newer) instead of the embedded broker.")
+@click.option("--partitions", type=click.IntRange(3, 100), default=6, help="Partitions of the topic, and tasks.")
+@click.option("--brokers", type=click.IntRange(1, 10), default=1, help="Number of embedded brokers.")
+@click.option("--flights", "limit", type=click.IntRange(3_000), help="Use only this many of the 336,776 flights.")
+@click.option("--timeout", "timeout_seconds", type=float, default=300.0, help="Fail after this many seconds.")
+def demo(**given: Any) -> None:
+    """Count 336,776 real flights per carrier in a streams group, while one process joins late and another is killed.
+
+    The tasks keep their counts in a changelog and hand them over with it. The exit status is 0 only if every flight was
+    counted exactly once.
+    """
+    from kafka_groups.cli.demo.command import OF_STREAMS, run_demo  # noqa: PLC0415 - only if it is used
+
+    sys.exit(run_demo(OF_STREAMS, given))

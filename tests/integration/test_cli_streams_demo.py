@@ -1,0 +1,40 @@
+"""The demo of streams groups as users run it: processes join late and are killed, and the counts are exact."""
+
+import subprocess
+import sys
+
+import pytest
+
+from kafka_groups.testing.kafka_process import KafkaProcess
+
+pytestmark = pytest.mark.slow
+
+COMMAND = [sys.executable, "-W", "error", "-m", "kafka_groups.cli", "streams", "demo", "--flights", "30000"]
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=400, check=False)
+
+
+def check(done: "subprocess.CompletedProcess[str]") -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "killed with SIGKILL after" in done.stdout
+    assert "Every flight was counted exactly once" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.timeout(420)
+def test_every_flight_is_counted_once_on_the_embedded_broker() -> None:
+    check(run())
+
+
+@pytest.mark.timeout(420)
+@pytest.mark.real_kafka
+def test_every_flight_is_counted_once_on_a_real_kafka(real_kafka: KafkaProcess) -> None:
+    check(run("--bootstrap-servers", real_kafka.bootstrap_servers))
+
+
+def test_too_few_flights_are_refused() -> None:
+    done = subprocess.run([*COMMAND[:-1], "10"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "3000" in done.stderr
