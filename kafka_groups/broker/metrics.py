@@ -75,6 +75,7 @@ _STATES: Mapping[GroupType, tuple[str, ...]] = MappingProxyType({
     GroupType.CLASSIC: ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"),
     GroupType.CONSUMER: ("Empty", "Assigning", "Reconciling", "Stable", "Dead"),
     GroupType.SHARE: ("Empty", "Stable", "Dead"),
+    GroupType.STREAMS: ("Empty", "NotReady", "Assigning", "Reconciling", "Stable", "Dead"),
 })  # fmt: skip
 
 
@@ -154,6 +155,12 @@ _OF_REBALANCES = (
         "Heartbeats of share groups that began a new epoch of the group. Members that leave do not count.",
         lambda figures: figures.services.groups.figures.share_rebalances,
     ),
+    BrokerMetric(
+        f"{_GROUPS}:streams-group-rebalance-count",
+        "rebalances",
+        "Heartbeats of streams groups that began a new epoch of the group. Members that leave do not count.",
+        lambda figures: figures.services.groups.figures.streams_rebalances,
+    ),
 )
 _OF_COORDINATORS = (
     BrokerMetric(
@@ -222,6 +229,7 @@ METRICS: tuple[BrokerMetric, ...] = (
     *_of_groups(GroupType.CLASSIC),
     *_of_groups(GroupType.CONSUMER),
     *_of_groups(GroupType.SHARE),
+    *_of_groups(GroupType.STREAMS),
     *_by_older_names(),
     *_OF_OFFSETS,
     *_OF_REBALANCES,

@@ -11,15 +11,21 @@ from tests.support.conditions import wait_until
 from tests.support.kafka_metrics import KafkaMetrics
 from tests.support.kafka_tools import KafkaTools
 from tests.support.targets import EMBEDDED_PROPERTIES
-from tests.support.tool_scenes import Stage, consume, leave, produce, share
+from tests.support.tool_scenes import Stage, consume, count, leave, produce, share
 
-SETTINGS = {"group.share.heartbeat.interval.ms": "500", "group.share.assignment.interval.ms": "0"}
+SETTINGS = {
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.assignment.interval.ms": "0",
+    "group.streams.max.session.timeout.ms": "300000",
+    "group.streams.session.timeout.ms": "300000",
+}
+"""The member of the streams group sends no heartbeats while Kafka counts."""
 TIMING = {
     "kafka.server:type=share-coordinator-metrics:write-total",
     "kafka.server:type=group-coordinator-metrics:share-group-rebalance-count",
 }
 """How often something happens depends on when heartbeats and fetches arrive."""
-STABLE = "kafka.server:type=group-coordinator-metrics,state=Stable:share-group-count"
+STABLE = "kafka.server:type=group-coordinator-metrics,state=Stable:{}-group-count"
 MINUTELY = frozenset(metric.name for metric in METRICS if metric.unit == "groups")
 """Kafka counts groups once a minute."""
 Metrics = Mapping[str, int]
@@ -74,7 +80,8 @@ def played(server: str, metrics: Callable[[], Metrics], tools: KafkaTools) -> It
         tools.run("kafka-configs", *to, "--alter", "--entity-type", "groups", "--entity-name", "sharing", *from_start)
         consume("counted", "billing")(stage)
         share("counted", "sharing")(stage)
-        wait_until(lambda: metrics()[STABLE] == 1, timeout_s=90)
+        count("counted", "counting")(stage)
+        wait_until(lambda: all(metrics()[STABLE.format(kind)] == 1 for kind in ("share", "streams")), timeout_s=90)
         yield metrics()
         leave(stage)
     wait_until(lambda: metrics()["kafka.server:type=ShareSessionCache,name=ShareSessionsCount:Value"] == 0)
@@ -83,6 +90,7 @@ def played(server: str, metrics: Callable[[], Metrics], tools: KafkaTools) -> It
     yield metrics()
     tools.run("kafka-consumer-groups", *to, "--delete", "--group", "billing")
     tools.run("kafka-share-groups", *to, "--delete", "--group", "sharing")
+    tools.run("kafka-streams-groups", *to, "--delete", "--group", "counting")
     yield metrics()
 
 

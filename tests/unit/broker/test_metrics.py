@@ -7,8 +7,12 @@ import pytest
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metrics import METRICS
 from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
+from tests.support.raw_client import RawClient
+from tests.support.streams_member import StreamsMember
+from tests.support.streams_topologies import sent, subtopology
 
 GROUPS = "kafka.server:type=group-coordinator-metrics"
 ACKNOWLEDGED = "kafka.server:type=ShareGroupMetrics,name=RecordAcknowledgementsPerSec"
@@ -55,6 +59,33 @@ async def test_a_share_group_in_its_states() -> None:
     assert {name: sum(each[name] for each in by_broker) for name in stable} == stable
     assert empty[f"{GROUPS},state=Empty:share-group-count"] == 1
     assert empty["kafka.server:type=ShareSessionCache,name=ShareSessionsCount:Value"] == 0
+
+
+async def test_a_streams_group_in_its_states() -> None:
+    network = MemoryNetwork()
+    at_once = {"group.streams.initial.rebalance.delay.ms": 0, "group.streams.assignment.interval.ms": 0}
+    settings = {**ONE_PARTITION, **at_once}
+    async with EmbeddedCluster(network=network, settings=settings) as cluster:
+        host, _, port = cluster.bootstrap_servers.partition(":")
+        async with RawClient(network, host, int(port)) as client:
+            await client.ask(FindCoordinatorRequest(coordinator_keys=("counting",)))
+            member = StreamsMember(client, "counting", "m")
+            await member.join(sent(subtopology("0", sources=("orders",))))
+            not_ready = cluster.metrics()
+            cluster.create_topic("orders")
+            told = await member.beat()
+            assert told.active
+            await member.beat(owned=told.active)
+            stable = cluster.metrics()
+            await member.leave()
+            empty = cluster.metrics()
+
+    for state, seen in (("NotReady", not_ready), ("Stable", stable), ("Empty", empty)):
+        assert seen[f"{GROUPS},protocol=streams:group-count"] == 1
+        of_states = {name: value for name, value in seen.items() if name.endswith(":streams-group-count") and value}
+        assert of_states == {f"{GROUPS},state={state}:streams-group-count": 1}
+    counts = [seen[f"{GROUPS}:streams-group-rebalance-count"] for seen in (not_ready, stable, empty)]
+    assert counts == [1, 2, 2], "as in Kafka, a member that leaves does not count"
 
 
 async def test_the_metrics_of_a_broker_that_is_not_running() -> None:
