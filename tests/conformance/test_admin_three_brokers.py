@@ -3,8 +3,11 @@
 from kafka_groups.admin import AsyncKafkaAdmin
 from kafka_groups.types import TopicPartition
 from tests.support.cluster_client import Topic
+from tests.support.conditions import until
 from tests.support.consuming import values
 from tests.support.real_kafka import unique
+from tests.support.streams_member import StreamsMember
+from tests.support.streams_topologies import sent, subtopology
 from tests.support.three_brokers import Trio
 
 RECORDS = 5
@@ -52,3 +55,36 @@ async def assert_seen(admin: AsyncKafkaAdmin, groups: dict[int, str]) -> None:
     listed = await admin.list_share_groups()
     assert set(groups.values()) <= {group.group_id for group in listed.groups}
     assert not listed.errors
+
+
+async def empty_streams_group(trio: Trio, group_id: str, topic: Topic) -> None:
+    """Make a streams group whose only member has left."""
+
+    async def joined() -> StreamsMember:
+        member = StreamsMember(await trio.client().coordinator_of(group_id), group_id, "member-1")
+        await member.join(sent(subtopology("0", sources=(topic.name,))))
+        return member
+
+    # A real Kafka's coordinator may just be starting.
+    member = await until(joined, lambda it: it.epoch > 0)
+    await member.leave()
+
+
+async def test_streams_groups_at_all_coordinators(trio: Trio) -> None:
+    topic, groups = await topic_with_records(trio), await group_at_each(trio)
+    everything = {TopicPartition(topic.name, number): 0 for number in range(6)}
+    for group_id in groups.values():
+        await empty_streams_group(trio, group_id, topic)
+    async with trio.admin() as admin:
+        for group_id in groups.values():
+            assert len((await admin.reset_streams_group_offsets(group_id, "latest", [topic.name])).checked()) == 6
+        killed = await trio.coordinator_of(groups[min(groups)])
+        await trio.kill(killed)
+        described = (await admin.describe_streams_groups(groups.values())).checked()
+        assert [(group.state, group.lag) for group in described.values.values()] == [("Empty", everything)] * 3
+        listed = await admin.list_streams_groups()
+        assert set(groups.values()) <= {group.group_id for group in listed.groups}
+        assert not listed.errors
+        await trio.restart(killed)
+        deleted = await admin.delete_streams_groups(groups.values())
+        assert set(deleted.checked()) == set(groups.values())
