@@ -1,5 +1,10 @@
 """Descriptions of topologies (KIP-1331): who is asked, what is refused and shown; and brokers that keep none."""
 
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 from attrs import evolve
 
 from kafka_groups.config.streams_group import IN_MEMORY_DESCRIPTIONS
@@ -22,20 +27,22 @@ from kafka_groups.protocol.messages.topology_description import (
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
 )
+from tests.support.kafka_classpath import kafka_classpath, libs_or_skip
 from tests.support.real_kafka import unique
 from tests.support.streams_member import StreamsMember
 from tests.support.streams_topologies import sent, subtopology
-from tests.support.targets import Target, everywhere, everywhere_with
+from tests.support.targets import Target, everywhere, everywhere_with, over_tcp_with
 
 A, B = "A" * 22, "B" * 22
 NONE, NOT_FOUND, UNKNOWN = "NONE", "GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"
 INVALID, UNSUPPORTED = "INVALID_REQUEST", "UNSUPPORTED_VERSION"
 
-where_they_are_kept = everywhere_with({
+KEEPING = {
     "group.streams.initial.rebalance.delay.ms": "0",
     "group.streams.assignment.interval.ms": "0",
     "group.streams.topology.description.plugin.class": IN_MEMORY_DESCRIPTIONS,
-})  # fmt: skip
+}
+where_they_are_kept = everywhere_with(KEEPING)
 
 SOURCE = TopologyDescriptionNode(
     name="source", node_type=SOURCE_NODE, source_topics=("b", "a"), successors=("count", "z", "y")
@@ -228,3 +235,46 @@ async def test_groups_of_other_types_have_no_description(target: Target) -> None
     topic = await target.cluster.create_topic()
     shares = await target.group_of(topic)
     assert await group.update(group=shares) == NOT_FOUND
+
+
+# ------------------------------------------------------------------------------------- as in Java
+
+JavaAdmin = Callable[[str, str], list[str]]
+
+
+@pytest.fixture(scope="module")
+def java(tmp_path_factory: pytest.TempPathFactory) -> JavaAdmin:
+    """Kafka's own admin client of 4.4.0: prints the description of a group's topology."""
+    classpath, directory = kafka_classpath(libs_or_skip()), tmp_path_factory.mktemp("classes")
+    source = Path(__file__).parents[1] / "support" / "java" / "TopologyPrinter.java"
+    _run("javac", "-cp", classpath, "-d", str(directory), str(source))
+
+    def run(bootstrap_servers: str, group_id: str) -> list[str]:
+        command = ("java", "-XX:TieredStopAtLevel=1", "-cp", f"{directory}:{classpath}", "TopologyPrinter")
+        return _run(*command, bootstrap_servers, group_id).splitlines()
+
+    return run
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, text=True, capture_output=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@over_tcp_with(KEEPING)
+async def test_java_shows_the_description(target: Target, java: JavaAdmin) -> None:
+    group = await new_group(target)
+    await group.is_asked(group.member())
+    assert java(target.bootstrap_servers, group.group_id) == ["NOT_STORED sticky"]
+    assert await group.update() == NONE
+    assert java(target.bootstrap_servers, group.group_id) == [
+        "AVAILABLE sticky",
+        "1 sink writes out from count to odd",
+        "1 count stores s1,s2 from source to sink",
+        "1 source reads a,b from - to count,y,z",
+        "0 dynamic writes - from - to -",
+        "global g1 reads a,b from - to count,y,z",
+        "global g2 stores s1,s2 from - to sink",
+    ]

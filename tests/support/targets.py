@@ -186,3 +186,8 @@ def on_kafka_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
 def everywhere_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
     """Everywhere, on brokers with settings of their own; on a real Kafka in the slow tests."""
     return _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA, properties=properties)
+
+
+def over_tcp_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
+    """As `over_tcp`, on brokers with settings of their own."""
+    return _on(EMBEDDED_TCP, REAL_KAFKA, properties=properties)

@@ -7,6 +7,7 @@ from kafka_groups.config.broker import (
     broker_settings,
 )
 from kafka_groups.config.groups import share_group_config, streams_group_config, validate_group_config
+from kafka_groups.config.streams_group import IN_MEMORY_DESCRIPTIONS
 from kafka_groups.errors import InvalidConfigError
 
 BOUNDS = {
@@ -135,3 +136,11 @@ def test_a_group_may_select_a_task_assignor_that_the_brokers_offer() -> None:
         "Invalid value 'range' for streams.assignor.name: the brokers do not offer this task assignor. Use nothing or "
         "sticky, or register yours in the brokers' group.streams.assignors."
     )
+
+
+def test_descriptions_of_topologies_are_kept_by_kafkas_plugin_or_not_at_all() -> None:
+    key = "group.streams.topology.description.plugin.class"
+    assert broker_settings({}).streams_topology_description_plugin is None
+    assert broker_settings({key: IN_MEMORY_DESCRIPTIONS}).streams_topology_description_plugin == IN_MEMORY_DESCRIPTIONS
+    with pytest.raises(InvalidConfigError, match=r"'com\.acme\.Mine'.*InMemoryTopologyDescriptionPlugin"):
+        broker_settings({key: "com.acme.Mine"})

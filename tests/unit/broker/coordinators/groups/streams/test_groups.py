@@ -551,6 +551,16 @@ def test_an_assignor_that_fails_changes_nothing() -> None:
     assert streams.groups.describe(GROUP).assignor_name == "failing"
 
 
+def test_why_an_assignor_failed_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    streams = with_topic(assignors=TaskAssignors((Failing(),)))
+    with pytest.raises(UnknownServerError):
+        streams.join("a")
+    [record] = caplog.records
+    assert record.getMessage() == "The task assignor failing failed for epoch 2."
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], ValueError)
+
+
 def test_an_assignor_that_fails_when_the_delay_ends_is_asked_again() -> None:
     failing = Failing()
     streams = with_topic(config=StreamsGroupConfig(), assignors=TaskAssignors((failing,)))
