@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
-from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
+from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_GROUP_EPOCH, StreamsStatus
 from tests.lockstep.answers import fields_of
 from tests.lockstep.differences import Allowed, Difference, differences
 from tests.lockstep.running import Outcome, Source
@@ -18,8 +18,8 @@ from tests.lockstep.settling import in_force, settle_metadata
 from tests.lockstep.side import Side, Sides
 from tests.lockstep.steps import GROUP, CreateTopic, Step, take
 from tests.lockstep.streams_differences import (
+    CACHED_TARGET,
     FAILED_HEARTBEAT,
-    STOLEN_TARGET,
     allowed_by,
     compared,
     is_left_out,
@@ -34,7 +34,7 @@ _PATIENCE_S = 2.0
 _PAUSE_S = 0.01
 _MORE_REPLICAS_THAN_BROKERS = 2
 _OBSERVER = "observer"
-_STEALS = (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID)
+_MOVES_COPY = (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID)
 _CONFIGS = {
     "streams.assignment.interval.ms": "0",
     "streams.initial.rebalance.delay.ms": "0",
@@ -53,7 +53,7 @@ class StreamsRun:
     allowed: list[str] = field(factory=list)
     _described: Any = None
     _epoch: int = 0
-    _epoch_of_theft: int = -1
+    _epoch_of_copy: int = -1
     _has_failed: bool = False
 
     async def through(self, source: Source) -> Outcome:
@@ -101,8 +101,8 @@ class StreamsRun:
         return response, [*found, *more]
 
     def _allowed(self, found: list[Difference]) -> list[Allowed] | None:
-        is_stolen = self._epoch == self._epoch_of_theft
-        aftermath = (STOLEN_TARGET,) * is_stolen + (FAILED_HEARTBEAT,) * self._has_failed
+        has_copy = self._epoch == self._epoch_of_copy
+        aftermath = (CACHED_TARGET,) * has_copy + (FAILED_HEARTBEAT,) * self._has_failed
         return allowed_by(self.done, found, aftermath)
 
     async def _take(self, step: Step) -> tuple[Any, list[Difference]]:
@@ -119,12 +119,12 @@ class StreamsRun:
         embedded = _of_this_run(await self._ask_embedded(step), self.sides.embedded)
         found = differences(fields_of(real, self.sides.real), fields_of(embedded, self.sides.embedded))
         if isinstance(step, StreamsHeartbeat):
-            self._note_aftermath(real.error_code, embedded.error_code)
+            self._note_aftermath(step, real.error_code, embedded.error_code)
         return embedded, compared(found)
 
-    def _note_aftermath(self, real: ErrorCode, embedded: ErrorCode) -> None:
-        if real in _STEALS:
-            self._epoch_of_theft = self._epoch
+    def _note_aftermath(self, step: StreamsHeartbeat, real: ErrorCode, embedded: ErrorCode) -> None:
+        if real in _MOVES_COPY or step.epoch == LEAVE_GROUP_EPOCH:
+            self._epoch_of_copy = self._epoch
         self._has_failed |= real is embedded is ErrorCode.UNKNOWN_SERVER_ERROR
 
     async def _ask_embedded(self, step: Step) -> Any:

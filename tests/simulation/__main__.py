@@ -1,7 +1,7 @@
-"""Run seeds by hand: `python -m tests.simulation [--classic | --consumer] [--trace] SEED [SEED…]`.
+"""Run seeds by hand: `python -m tests.simulation [--classic | --consumer | --streams] [--trace] SEED [SEED…]`.
 
-With `--classic` or `--consumer`, the world is that of a classic group or of a consumer group. With `--trace`, every
-event is written to the error stream. If two runs of a seed have different digests, the first line in which their traces
+With `--classic`, `--consumer` or `--streams`, the world is that of a group of that type. With `--trace`, every event is
+written to the error stream. If two runs of a seed have different digests, the first line in which their traces
 differ shows where.
 """
 
@@ -12,10 +12,11 @@ from collections.abc import Callable
 from kafka_groups.testing.simulation import SimulationReport
 from tests.simulation.classic.world import run_classic_world
 from tests.simulation.consumer.world import run_consumer_world
+from tests.simulation.streams.world import run_streams_world
 from tests.simulation.world import run_world
 
 _MOST_SHOWN = 20
-_OTHERS = {"classic": run_classic_world, "consumer": run_consumer_world}
+_OTHERS = {"classic": run_classic_world, "consumer": run_consumer_world, "streams": run_streams_world}
 
 
 def main() -> int:

@@ -29,8 +29,8 @@ class SeededFaults:
         refused_connection: An attempt to connect fails.
         lost_heartbeat_response: A broker handles a heartbeat, or another request of a group's member such as JoinGroup
             or OffsetCommit, and then breaks the connection.
-        repeated_heartbeat: A broker handles a heartbeat twice. In consumer groups this strikes only those that contain
-            everything, as a client's retry does.
+        repeated_heartbeat: A broker handles a heartbeat twice. In consumer and streams groups this strikes only those
+            that contain everything, as a client's retry does.
         slow_broker: Each frame of a broker takes half a second longer, for up to 20 seconds.
         leader_moved: Another broker becomes the leader of a partition.
         coordinator_moved: A group's coordinator, or the coordinator of its record states, moves to another broker.

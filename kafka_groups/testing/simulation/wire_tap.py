@@ -21,7 +21,7 @@ from kafka_groups.testing.simulation.ledger import GroupLedger, SentRequest
 __all__ = ["WireTap", "WireWatcher"]
 
 _OF_SHARES = frozenset({ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE, ApiKey.SHARE_GROUP_HEARTBEAT})
-_JOINS = frozenset({ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT})
+_JOINS = frozenset({ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_HEARTBEAT})
 """What members of other groups join with."""
 
 
@@ -48,7 +48,7 @@ class WireTap:
 
     Attributes:
         ledgers: What it has seen of each share group.
-        consumed_groups: The ids of the classic groups and consumer groups that members have joined, in order.
+        consumed_groups: The ids of classic, consumer and streams groups that members have joined, in order.
         half_dead: The connections on which frames vanish, in order.
         frames: How many frames were sent.
     """

@@ -1,0 +1,1 @@
+"""Streams groups (KIP-1071) with static members in virtual time, under seeded faults."""

@@ -1,0 +1,226 @@
+"""Defects planted on purpose in streams groups: each must be caught by the simulation within a few seeds."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from kafka_groups.assignment.sticky import assignor
+from kafka_groups.assignment.sticky.active_tasks import assign_active
+from kafka_groups.assignment.sticky.past import Past
+from kafka_groups.broker.coordinators.groups.members import known_member
+from kafka_groups.broker.coordinators.groups.streams import epochs, groups, heartbeat, members, offsets, reconciliation
+from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
+from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
+from kafka_groups.broker.coordinators.groups.streams.reconciliation import _MemberStep
+from kafka_groups.broker.coordinators.groups.streams.records import (
+    StreamsGroupCurrentMemberAssignment,
+    StreamsGroupRecord,
+    StreamsGroupTopology,
+)
+from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
+from tests.simulation.groups.mutants import some_commits_are_not_stored
+
+__all__ = ["MUTANTS"]
+
+Patch = pytest.MonkeyPatch
+Plant = Callable[[Patch], None]
+
+
+# ------------------------------------------------------------------------------------------------ tasks
+
+
+def tasks_are_given_before_others_release_them(patch: Patch) -> None:
+    """A member gets all of its target assignment at once, whoever has it."""
+    patch.setattr(_MemberStep, "_is_free_active", lambda *_: True)
+
+
+def revocations_are_not_confirmed(patch: Patch) -> None:
+    """Who does not say what it owns is taken to own nothing."""
+    may_own = reconciliation._may_own
+    patch.setattr(reconciliation, "_may_own", lambda owned, *tasks: owned is not None and may_own(owned, *tasks))
+
+
+def tasks_to_revoke_are_free(patch: Patch) -> None:
+    """What a member has yet to revoke is given to others."""
+    own = StreamsGroup._own
+
+    def own_assigned(self: StreamsGroup, member_id: str, current: Any) -> None:
+        kept = None if current is None else evolve(current, revoking_active={}, revoking_standby=frozenset())
+        own(self, member_id, kept)
+
+    patch.setattr(StreamsGroup, "_own", own_assigned)
+
+
+def standbys_go_to_the_process_of_the_active_task(patch: Patch) -> None:
+    """A standby task is given although another member of the process runs the task or has a standby of it."""
+    patch.setattr(_MemberStep, "_is_free_standby", lambda *_: True)
+
+
+def active_tasks_go_to_the_process_of_a_standby(patch: Patch) -> None:
+    """An active task is given although another member of the process still has a standby of it."""
+    patch.setattr(_MemberStep, "_is_free_active", lambda step, task, _current: task not in step.group.active_owners)
+
+
+def one_member_gets_everything(patch: Patch) -> None:
+    """The loads are not balanced."""
+
+    def assign_to_one(tasks: Any, numbered: Any, past: Any) -> Any:
+        return [0] * len(assign_active(tasks, numbered, past))
+
+    patch.setattr(assignor, "assign_active", assign_to_one)
+
+
+def the_assignor_forgets_who_has_what(patch: Patch) -> None:
+    """Former tasks do not count, so that each assignment begins anew."""
+    of = Past.of
+
+    def without_past(group: Any, tasks: Any, numbered: Any) -> Any:
+        past = of(group, tasks, numbered)
+        shifted = [(number + 1) % numbered.count for number in range(tasks.count)]
+        return evolve(past, active=shifted if group.configs.rack_aware_assignment_tags else past.active)
+
+    patch.setattr(Past, "of", without_past)
+
+
+def growing_topics_are_not_noticed(patch: Patch) -> None:
+    """A change of topics does not change the group epoch."""
+    increase = epochs.increase_if_due
+
+    def increase_for_members(draft: StreamsDraft, *facts: Any, has_changed: bool) -> None:
+        if has_changed or draft.group.metadata is None:
+            increase(draft, *facts, has_changed=has_changed)
+
+    patch.setattr(heartbeat, "increase_if_due", increase_for_members)
+
+
+# ---------------------------------------------------------------------------------------------- epochs
+
+
+def epochs_of_members_go_back(patch: Patch) -> None:
+    """Who joins gets the epoch before that of the target assignment."""
+    reachable = heartbeat.StreamsHeartbeat._reachable_target
+
+    def older(self: heartbeat.StreamsHeartbeat, *, is_delayed: bool) -> Any:
+        target, epoch = reachable(self, is_delayed=is_delayed)
+        return target, max(epoch - 1, 1) if self._is_joining else epoch
+
+    patch.setattr(heartbeat.StreamsHeartbeat, "_reachable_target", older)
+
+
+def epochs_of_heartbeats_are_not_checked(patch: Patch) -> None:
+    """A member may stay, whatever its epoch."""
+    patch.setattr(members, "check_epoch", lambda *_: None)
+
+
+def commits_in_any_epoch_are_accepted(patch: Patch) -> None:
+    """A member may commit, whatever its epoch."""
+
+    def check(group: StreamsGroup, member_id: str, *_rest: Any) -> None:
+        known_member(group, member_id, None)
+
+    patch.setattr(groups, "check_commit", check)
+
+
+def commits_of_former_members_are_accepted(patch: Patch) -> None:
+    """Whoever is not a member may commit, as if the group were empty."""
+    check = offsets.check_commit
+
+    def check_members(group: StreamsGroup, member_id: str, *rest: Any) -> None:
+        if member_id in group.members:
+            check(group, member_id, *rest)
+
+    patch.setattr(groups, "check_commit", check_members)
+
+
+# --------------------------------------------------------------------------------------- static members
+
+
+def older_ids_are_not_fenced(patch: Patch) -> None:
+    """A member whose instance was started again is told that it is unknown, so that it joins once more."""
+
+    def known_by_id(group: StreamsGroup, member_id: str, _instance: str | None) -> Any:
+        return known_member(group, member_id, None)
+
+    for owner in (members, groups):
+        patch.setattr(owner, "known_member", known_by_id)
+
+
+def tasks_of_static_members_are_free_while_they_are_away(patch: Patch) -> None:
+    """A static member that leaves for a while loses its tasks at once."""
+    leave = members.leave_for_a_while
+
+    def leave_without(draft: StreamsDraft, member_id: str) -> None:
+        leave(draft, member_id)
+        group_id, away = draft.group.group_id, draft.group.current[member_id]
+        without = evolve(away, active={}, standby=frozenset())
+        draft.write(StreamsGroupCurrentMemberAssignment(group_id, member_id, without))
+        members.remove(draft, member_id)
+
+    patch.setattr(groups, "leave_for_a_while", leave_without)
+
+
+# --------------------------------------------------------------------------------------------- loading
+
+
+def sessions_are_lost_on_load(patch: Patch) -> None:
+    """After a load, no session ends."""
+
+    def loaded(_self: StreamsGroups, _now_ms: int) -> Iterator[Result[None, StreamsGroupRecord]]:
+        yield Result(None)
+
+    patch.setattr(StreamsGroups, "loaded", loaded)
+
+
+def current_assignments_are_lost_on_load(patch: Patch) -> None:
+    """A coordinator that takes over does not know what members have, and in which epochs they are."""
+    _forget_on_load(patch, StreamsGroupCurrentMemberAssignment)
+
+
+def topologies_are_lost_on_load(patch: Patch) -> None:
+    """A coordinator that takes over does not know the topology."""
+    _forget_on_load(patch, StreamsGroupTopology)
+
+
+def _forget_on_load(patch: Patch, *kinds: type) -> None:
+    load_some, replay = CoordinatorRuntime._load_some, StreamsGroups.replay
+    is_loading = [False]
+
+    def load_forgetting(self: CoordinatorRuntime[Any]) -> None:
+        is_loading[0] = True
+        load_some(self)
+        is_loading[0] = False
+
+    def replay_others(self: StreamsGroups, record: StreamsGroupRecord) -> None:
+        if not (is_loading[0] and isinstance(record, kinds)):
+            replay(self, record)
+
+    patch.setattr(CoordinatorRuntime, "_load_some", load_forgetting)
+    patch.setattr(StreamsGroups, "replay", replay_others)
+
+
+MUTANTS: Mapping[str, Plant] = {
+    plant.__name__: plant
+    for plant in (
+        tasks_are_given_before_others_release_them,
+        revocations_are_not_confirmed,
+        tasks_to_revoke_are_free,
+        standbys_go_to_the_process_of_the_active_task,
+        active_tasks_go_to_the_process_of_a_standby,
+        one_member_gets_everything,
+        the_assignor_forgets_who_has_what,
+        growing_topics_are_not_noticed,
+        epochs_of_members_go_back,
+        epochs_of_heartbeats_are_not_checked,
+        commits_in_any_epoch_are_accepted,
+        commits_of_former_members_are_accepted,
+        some_commits_are_not_stored,
+        older_ids_are_not_fenced,
+        tasks_of_static_members_are_free_while_they_are_away,
+        sessions_are_lost_on_load,
+        current_assignments_are_lost_on_load,
+        topologies_are_lost_on_load,
+    )
+}
