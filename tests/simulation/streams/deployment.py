@@ -75,11 +75,13 @@ class Deployment:
     @property
     def is_calm(self) -> bool:
         """Whether each seat has one process, and their members have all tasks, in one epoch."""
-        members = self.crew.members()
-        is_one = len({each.epoch for each in members}) == 1
-        if not (self.crew.is_whole and is_one and all(each.is_in for each in members)):
-            return False
-        return not self.problem
+        is_one = len({each.epoch for each in self.crew.members()}) == 1
+        return self.crew.is_whole and is_one and self.is_shared_out
+
+    @property
+    def is_shared_out(self) -> bool:
+        """Whether the members that are there have all tasks."""
+        return all(each.is_in for each in self.crew.members()) and not self.problem
 
     @property
     def problem(self) -> str:

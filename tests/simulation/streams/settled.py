@@ -30,16 +30,24 @@ _LATE_S = 2.0
 """The assignment interval, and the time that programs take to close tasks."""
 _TAGS = "streams.rack.aware.assignment.tags"
 
-Tasks_ = dict[str, tuple[Tasks, Tasks]]
+_ByRole = tuple[Tasks, Tasks]
 
 
 @frozen
 class Settled:
-    """The end of a run."""
+    """The end of a run.
+
+    Attributes:
+        world: Where the members live.
+        ledger: What was seen of them.
+        deployment: Their processes.
+        supervising: Starts processes again that nobody runs, until the group is settled.
+    """
 
     world: SimulatedWorld
     ledger: StreamsLedger
     deployment: Deployment
+    supervising: asyncio.Task[None]
 
     async def check(self) -> None:
         """Wait until every task has its owner, and disturb the group in ways that it must take well."""
@@ -47,6 +55,7 @@ class Settled:
             members = self.deployment.crew.members()
             self._complain(f"not settled after {_CALM_S} s: {self.deployment.problem or 'nothing is wrong'}: {members}")
             return
+        self.supervising.cancel()
         await self._expect_state("Stable")
         await self._restart_quietly()
         move_coordinator(self.world, GROUP)
@@ -61,7 +70,7 @@ class Settled:
     def _complain(self, text: str) -> None:
         self.world.violations.append(text)
 
-    def _tasks(self) -> Tasks_:
+    def _tasks(self) -> dict[str, _ByRole]:
         return {each.seat.name: (each.active, each.standby) for each in self.deployment.crew.members()}
 
     # ------------------------------------------------------------------------------------ nothing moves
@@ -109,26 +118,28 @@ class Settled:
         seat = next(each for each in self.deployment.crew.seats if each.instance is None)
         before = self._owners()
         await self._stop(seat)
-        self._expect_few_moves(before, self._share(), f"{seat.name} left")
-        # A supervisor starts it again after a while: what the others have by then is enough.
+        await self._expect_owners_within_rounds(f"{seat.name} left")
+        self._expect_few_moves(before, f"{seat.name} left")
         left = self._owners()
         process = self.deployment.crew.start(seat)
         if not await within(_TAKE_OVER_S, lambda: process.member is not None and process.member.epoch > 0):
             self._complain(f"{seat.name} did not return")
-            return
-        if not await within(_ROUNDS * HEARTBEAT_S + _LATE_S, lambda: self.deployment.is_calm):
-            self._complain(f"not settled {_ROUNDS} rounds after {seat.name} returned: {self.deployment.problem}")
-        self._expect_few_moves(left, self._share(), f"{seat.name} returned")
+        await self._expect_owners_within_rounds(f"{seat.name} returned")
+        self._expect_few_moves(left, f"{seat.name} returned")
+
+    async def _expect_owners_within_rounds(self, why: str) -> None:
+        """Wait for three rounds of heartbeats. Then the members that are there must have all tasks."""
+        if not await within(_ROUNDS * HEARTBEAT_S + _LATE_S, lambda: self.deployment.is_shared_out):
+            problem = self.deployment.problem or "members are not in"
+            self._complain(f"{why}, and {_ROUNDS} rounds later {problem}: {self.deployment.crew.members()}")
 
     def _owners(self) -> dict[str, str]:
         return {str(task): each.seat.name for each in self.deployment.crew.members() for task in each.active}
 
-    def _share(self) -> int:
-        owners = self._owners()
-        return -(-len(owners) // max(len(self.deployment.crew.members()), 1))
-
-    def _expect_few_moves(self, before: dict[str, str], most: int, why: str) -> None:
+    def _expect_few_moves(self, before: dict[str, str], why: str) -> None:
+        """At most as many tasks have moved as one of all members has."""
         after = self._owners()
+        most = -(-len(after) // len(self.deployment.crew.seats))
         moved = [task for task, owner in after.items() if before.get(task, owner) != owner]
         if len(moved) > most:
             self._complain(f"{why}, and {len(moved)} tasks moved, not at most {most}: {before} to {after}")
@@ -136,8 +147,9 @@ class Settled:
     async def _grow_quietly(self) -> None:
         """Let a topic grow. The new task gets an owner."""
         await grow(self.world)
-        if not await within(_ROUNDS * HEARTBEAT_S + _LATE_S, lambda: self.deployment.is_calm):
-            self._complain(f"the new task has no owner: {self.deployment.crew.members()}")
+        await self._expect_owners_within_rounds("a topic grew")
+        if not await within(_TAKE_OVER_S, lambda: self.deployment.is_calm):
+            self._complain(f"not settled after a topic grew: {self.deployment.crew.members()}")
 
     async def _expect_state(self, state: str) -> None:
         """Ask for the state of the group."""

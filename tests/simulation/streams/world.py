@@ -61,5 +61,5 @@ async def _run(world: SimulatedWorld) -> None:
     with counted(world.struck):
         await deployment.disturb()
         await world.settle()
-        await Settled(world, ledger, deployment).check()
+        await Settled(world, ledger, deployment, supervising).check()
     supervising.cancel()
