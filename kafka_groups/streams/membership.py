@@ -233,17 +233,18 @@ class StreamsMembership:
             _REACTIONS.get(response.error_code, StreamsMembership._refused)(self, response, now_ms)
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
-        """Look the coordinator up again, and send a full heartbeat after the back-off.
-
-        If the broker does not support streams groups, the error ends the client.
-        """
+        """Look the coordinator up again, and retry. If the broker has no streams groups, the error ends the client."""
         if isinstance(error, UnsupportedVersionError) and self.state in IN_GROUP:
             self._refuse(error)
             return
+        self._lose_coordinator()
+        self._pace.failed(now_ms)
+
+    def _lose_coordinator(self) -> None:
+        """Look the coordinator up again. It may have changed the member's tasks before it was gone."""
         self._answer_lost = True
         self._coordinator.mark_unknown()
         self._again_in_full()
-        self._pace.failed(now_ms)
 
     # -------------------------------------------------------------------------- what answers bring
 
@@ -325,8 +326,7 @@ class StreamsMembership:
     # ------------------------------------------------------------------------------------- errors
 
     def _rediscover(self, _response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
-        self._coordinator.mark_unknown()
-        self._again_in_full()
+        self._lose_coordinator()
         self._pace.again(now_ms)
 
     def _retry(self, _response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:

@@ -126,6 +126,18 @@ def test_tasks_that_come_after_a_lost_response_are_all_there_are() -> None:
     assert member.membership.owned == tasks(A, B)
 
 
+@pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE])
+def test_a_coordinator_that_is_gone_may_have_changed_the_tasks_before(error: ErrorCode) -> None:
+    member = Member().joined(A)
+    member.refuse(member.heartbeat(), error)
+    member.coordinator.node_id = 2
+    member.answer(member.send(), member_epoch=3)
+    again = member.send()
+    assert wire(again) == JOINING
+    member.answer(again, tasks(A, B), member_epoch=3)
+    assert member.membership.owned == tasks(A, B)
+
+
 def test_a_dynamic_member_that_may_have_missed_tasks_joins_again_and_keeps_its_own() -> None:
     member = Member().joined(A, B)
     member.lose(member.heartbeat())

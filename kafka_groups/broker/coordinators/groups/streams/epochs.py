@@ -30,17 +30,22 @@ def assignment_configs(config: StreamsGroupConfig) -> Mapping[str, str]:
     return {_NUM_STANDBY_REPLICAS: str(config.num_standby_replicas)} | ({_RACK_TAGS: tags} if tags else {})
 
 
-def metadata_hash(group: StreamsGroup, topics: TopicsImage) -> int:
+def metadata_hash(group: StreamsGroup, topics: TopicsImage, *, departed: int = 0) -> int:
     """Return a number that changes when the target assignment may have to change.
 
     It depends on the topology's topics with their ids and numbers of partitions, and on the number of members: if only
     the first records of an operation are stored, a member is new or gone, and the group epoch did not follow.
+
+    Args:
+        group: The group.
+        topics: The topics of the cluster.
+        departed: How many members to count that are gone.
     """
     names = () if group.topology is None else group.topology.required_topics
     found = [topic for name in names if (topic := topics.topic(name)) is not None]
     if not found:
         return _NOTHING_HASH
-    facts = ([(each.name, each.topic_id.hex, each.num_partitions) for each in found], len(group.members))
+    facts = ([(each.name, each.topic_id.hex, each.num_partitions) for each in found], len(group.members) + departed)
     digest = hashlib.blake2b(repr(facts).encode(), digest_size=_HASH_BYTES).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -69,10 +74,15 @@ def increase_if_due(
 
 
 def follow_departure(draft: StreamsDraft, topics: TopicsImage) -> None:
-    """Increase the group epoch because a member has gone. The target assignment of an empty group is current."""
+    """Increase the group epoch because a member has gone. The target assignment of an empty group is current.
+
+    As in Kafka, changes of topics are left to the next heartbeat.
+    """
     group = draft.group
     known = group.metadata or StreamsGroupEpoch(group.epoch)
-    facts = (metadata_hash(group, topics), known.validated_topology_epoch, known.assignment_configs)
+    has_same_topics = metadata_hash(group, topics, departed=1) == known.metadata_hash
+    hashed = metadata_hash(group, topics) if has_same_topics else known.metadata_hash
+    facts = (hashed, known.validated_topology_epoch, known.assignment_configs)
     _increase(draft, known, *facts)
     if not group.members:
         draft.write(StreamsGroupTargetAssignmentMetadata(group.group_id, StreamsTargetEpoch(group.epoch)))

@@ -179,6 +179,20 @@ def test_what_increases_the_group_epoch_of_a_dynamic_member() -> None:
         assert streams.beat("a", number, **change).member_epoch == number
 
 
+def test_a_growing_topic_is_not_noticed_by_a_member_that_leaves() -> None:
+    streams = with_topic()
+    streams.join("a")
+    streams.join("b")
+    epoch = streams.group.epoch
+    streams.topics.grow("in", 5)
+    streams.beat("b", -1)
+    assert streams.group.epoch == epoch + 1
+    streams.beat("a", streams.group.current_of("a").member_epoch, ())
+    assert streams.group.epoch == epoch + 2
+    streams.beat("a", streams.group.current_of("a").member_epoch)
+    assert streams.group.epoch == epoch + 2
+
+
 def test_a_growing_topic_gives_more_tasks() -> None:
     streams = with_topic(1)
     streams.join("a")
