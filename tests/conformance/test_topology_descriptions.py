@@ -1,13 +1,16 @@
 """Descriptions of topologies (KIP-1331): who is asked, what is refused and shown; and brokers that keep none."""
 
+import asyncio
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
 
 from kafka_groups.config.streams_group import IN_MEMORY_DESCRIPTIONS
+from kafka_groups.protocol.coordinator_records.streams_group import StreamsGroupMetadataKey
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
@@ -27,8 +30,9 @@ from kafka_groups.protocol.messages.topology_description import (
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
 )
+from tests.support.internal_topics import InternalTopics
 from tests.support.kafka_classpath import kafka_classpath, libs_or_skip
-from tests.support.real_kafka import unique
+from tests.support.real_kafka import RawConnection, unique
 from tests.support.streams_member import StreamsMember
 from tests.support.streams_topologies import sent, subtopology
 from tests.support.targets import Target, everywhere, everywhere_with, over_tcp_with
@@ -235,6 +239,35 @@ async def test_groups_of_other_types_have_no_description(target: Target) -> None
     topic = await target.cluster.create_topic()
     shares = await target.group_of(topic)
     assert await group.update(group=shares) == NOT_FOUND
+
+
+# ---------------------------------------------------------------------------------------- records
+
+
+def stored_epochs(target: Target, group_id: str) -> list[int | None]:
+    """The epochs of descriptions in all records of the group itself; None for its end."""
+    with RawConnection(target.host, target.port) as connection:
+        log, found = InternalTopics(connection), []
+        while records := log.read():
+            found += [record.decode() for record in records]
+    own: list[Any] = [each.value for each in found if each.key == StreamsGroupMetadataKey(group_id=group_id)]
+    return [value and value.stored_description_topology_epoch for value in own]
+
+
+@over_tcp_with(KEEPING)
+async def test_the_records_of_a_group_say_which_description_is_stored(target: Target) -> None:
+    group = await new_group(target)
+    member, other = group.member(A), group.member(B)
+    await group.is_asked(member)
+    assert await group.update(epoch=2) == INVALID
+    assert await asyncio.to_thread(stored_epochs, target, group.group_id) == [-1]
+    assert await group.update() == NONE
+    await group.is_asked(other)
+    assert await group.update() == NONE
+    await other.leave()
+    await member.leave()
+    expected = [-1, -2, 3, 3, -2, 3, 3, 3]
+    assert await asyncio.to_thread(stored_epochs, target, group.group_id) == expected
 
 
 # ------------------------------------------------------------------------------------- as in Java
