@@ -162,6 +162,20 @@ _OF_REBALANCES = (
         lambda figures: figures.services.groups.figures.streams_rebalances,
     ),
 )
+_OF_DESCRIPTIONS = (
+    BrokerMetric(
+        f"{_GROUPS}:streams-group-topology-description-set-success-count",
+        "descriptions",
+        "Descriptions of topologies that were stored (KIP-1331).",
+        lambda figures: figures.services.groups.figures.descriptions_stored,
+    ),
+    BrokerMetric(
+        f"{_GROUPS}:streams-group-topology-description-get-success-count",
+        "descriptions",
+        "Descriptions of topologies that StreamsGroupDescribe has shown (KIP-1331).",
+        lambda figures: figures.services.groups.figures.descriptions_shown,
+    ),
+)
 _OF_COORDINATORS = (
     BrokerMetric(
         f"{_GROUPS},state=active:num-partitions",
@@ -233,6 +247,7 @@ METRICS: tuple[BrokerMetric, ...] = (
     *_by_older_names(),
     *_OF_OFFSETS,
     *_OF_REBALANCES,
+    *_OF_DESCRIPTIONS,
     *_OF_COORDINATORS,
     *_OF_SESSIONS,
     *_of_acknowledgements(),

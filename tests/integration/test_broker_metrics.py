@@ -1,23 +1,33 @@
 """The metrics of the embedded broker have Kafka's names, and Kafka's values after the same actions."""
 
+import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metrics import METRICS
+from kafka_groups.config.streams_group import IN_MEMORY_DESCRIPTIONS
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from kafka_groups.protocol.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+)
+from kafka_groups.protocol.messages.topology_description import TopologyDescription
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.kafka_metrics import KafkaMetrics
 from tests.support.kafka_tools import KafkaTools
+from tests.support.raw_client import RawClient
 from tests.support.targets import EMBEDDED_PROPERTIES
-from tests.support.tool_scenes import Stage, consume, count, leave, produce, share
+from tests.support.tool_scenes import Stage, at_coordinator, consume, count, leave, produce, share
 
 SETTINGS = {
     "group.share.heartbeat.interval.ms": "500",
     "group.share.assignment.interval.ms": "0",
     "group.streams.max.session.timeout.ms": "300000",
     "group.streams.session.timeout.ms": "300000",
+    "group.streams.topology.description.plugin.class": IN_MEMORY_DESCRIPTIONS,
 }
 """The member of the streams group sends no heartbeats while Kafka counts."""
 TIMING = {
@@ -81,6 +91,7 @@ def played(server: str, metrics: Callable[[], Metrics], tools: KafkaTools) -> It
         consume("counted", "billing")(stage)
         share("counted", "sharing")(stage)
         count("counted", "counting")(stage)
+        describe_topology(server, "counting")
         wait_until(lambda: all(metrics()[STABLE.format(kind)] == 1 for kind in ("share", "streams")), timeout_s=90)
         yield metrics()
         leave(stage)
@@ -92,6 +103,22 @@ def played(server: str, metrics: Callable[[], Metrics], tools: KafkaTools) -> It
     tools.run("kafka-share-groups", *to, "--delete", "--group", "sharing")
     tools.run("kafka-streams-groups", *to, "--delete", "--group", "counting")
     yield metrics()
+
+
+def describe_topology(server: str, group_id: str) -> None:
+    """Store a description of the group's topology, and ask for it once with and once without the description."""
+    update = StreamsGroupTopologyDescriptionUpdateRequest(
+        group_id=group_id, member_id="member-1", topology_epoch=0, topology_description=TopologyDescription()
+    )
+
+    async def work(client: RawClient) -> None:
+        assert (await client.ask(update)).error_code is ErrorCode.NONE
+        for wanted in (True, False):
+            asked = StreamsGroupDescribeRequest(group_ids=(group_id,), include_topology_description=wanted)
+            [shown] = (await client.ask(asked)).groups
+            assert (shown.topology_description is not None) is wanted
+
+    asyncio.run(at_coordinator(server, group_id, work))
 
 
 def test_every_name_is_kafkas(kafka: tuple[str, Callable[[], Metrics]]) -> None:

@@ -173,7 +173,7 @@ class GroupCoordinator:
         def update(shard: GroupShard) -> Result[None, GroupRecord]:
             return Result(None, shard.streams_groups_with(request.group_id).update_description(request).records)
 
-        await self._run(request.group_id, update)
+        await self._run(request.group_id, update, self.figures.stored)
 
     async def describe_streams(
         self, group_id: str, *, with_description: bool = False
@@ -188,7 +188,7 @@ class GroupCoordinator:
             groups = shard.streams_groups_with(group_id)
             return Result(groups.describe(group_id, with_description=with_description))
 
-        return await self._run(group_id, describe)
+        return await self._run(group_id, describe, self.figures.described)
 
     async def initialized_partitions(self, group_id: str) -> Mapping[UUID, frozenset[int]]:
         """Return the share-partitions of a group that have state, by topic id. Empty if the group does not exist."""

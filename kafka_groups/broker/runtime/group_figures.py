@@ -7,6 +7,7 @@ from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupMetadata
 from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
 
 __all__ = ["GroupFigures"]
 
@@ -23,6 +24,8 @@ class GroupFigures:
             members that leave do not count.
         share_rebalances: The same of share groups.
         streams_rebalances: The same of streams groups.
+        descriptions_stored: Descriptions of topologies that were stored.
+        descriptions_shown: Descriptions of topologies that were read for StreamsGroupDescribe.
     """
 
     offset_commits: int = 0
@@ -31,6 +34,8 @@ class GroupFigures:
     consumer_rebalances: int = 0
     share_rebalances: int = 0
     streams_rebalances: int = 0
+    descriptions_stored: int = 0
+    descriptions_shown: int = 0
 
     def heard(self, result: Result[object, GroupRecord]) -> None:
         """Note a heartbeat of a member that stays."""
@@ -38,6 +43,14 @@ class GroupFigures:
             self.share_rebalances += isinstance(record, ShareGroupMetadata)
             self.consumer_rebalances += isinstance(record, ConsumerGroupMetadata)
             self.streams_rebalances += isinstance(record, StreamsGroupMetadata)
+
+    def stored(self, _result: Result[None, GroupRecord]) -> None:
+        """Note the description of a topology."""
+        self.descriptions_stored += 1
+
+    def described(self, result: Result[StreamsGroupDescribeResponseGroup, GroupRecord]) -> None:
+        """Note what StreamsGroupDescribe shows of a group."""
+        self.descriptions_shown += result.response.topology_description is not None
 
     def synced(self, result: Result[object, GroupRecord]) -> None:
         """Note a SyncGroup request. It has records if it is the leader's."""

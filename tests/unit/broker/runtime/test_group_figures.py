@@ -5,6 +5,8 @@ from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommit
 from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, ShareGroupMetadata
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.runtime.group_figures import GroupFigures
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
+from kafka_groups.protocol.messages.topology_description import TopologyDescription
 
 OFFSETS = Result(None, tuple(OffsetCommitted("g", "t", number, None) for number in range(3)))
 
@@ -17,6 +19,16 @@ def test_heartbeats_count_if_they_begin_an_epoch() -> None:
     figures.heard(Result(None, (ShareGroupMetadata("g", GroupEpoch(2, 0)),)))
     figures.heard(Result(None, (ConsumerGroupMetadata("g", ConsumerGroupEpoch(2, 0)),)))
     assert figures == GroupFigures(share_rebalances=1, consumer_rebalances=1)
+
+
+def test_descriptions_of_topologies_count_when_they_are_stored_and_shown() -> None:
+    figures = GroupFigures()
+    figures.stored(Result(None))
+    figures.described(Result(StreamsGroupDescribeResponseGroup(group_id="g")))
+    figures.described(
+        Result(StreamsGroupDescribeResponseGroup(group_id="g", topology_description=TopologyDescription()))
+    )
+    assert figures == GroupFigures(descriptions_stored=1, descriptions_shown=1)
 
 
 def test_every_offset_counts_and_every_round() -> None:
