@@ -28,7 +28,6 @@ OBSERVED = (ApiKey.STREAMS_GROUP_HEARTBEAT, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_
 _NONE, _FENCED, _UNKNOWN = ErrorCode.NONE, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNKNOWN_MEMBER_ID
 _FORGOTTEN = frozenset({_UNKNOWN, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
 _NO_MEMBER = frozenset({_UNKNOWN, _FENCED, ErrorCode.GROUP_ID_NOT_FOUND})
-_Key = tuple[int, int]
 
 
 @define(eq=False)
@@ -46,7 +45,7 @@ class StreamsLedger:
     _instances: dict[str, str] = field(factory=dict)
     _rivals: set[str] = field(factory=set)
     _newest: int = 0
-    _may_commit: dict[_Key, bool] = field(factory=dict)
+    _may_commit: dict[int, bool] = field(factory=dict)
     _names: dict[Any, str] = field(factory=dict)
     _offsets: OffsetLedger = field(init=False)
 
@@ -62,7 +61,7 @@ class StreamsLedger:
                 self._heartbeat_asked(request)
             case OffsetCommitRequest() as request:
                 self._offsets.commit_asked(sent)
-                self._may_commit[_key(sent)] = self._expects_commit(request)
+                self._may_commit[id(sent)] = self._expects_commit(request)
             case _:
                 pass
 
@@ -73,7 +72,7 @@ class StreamsLedger:
                 self._heartbeat_answered(request, response, sent.sent_ms)
             case OffsetCommitRequest() as request:
                 self._offsets.commit_answered(sent, response, self._now_ms)
-                if not self._may_commit.pop(_key(sent)) and error_of_commit(response) is _NONE:
+                if not self._may_commit.pop(id(sent)) and error_of_commit(response) is _NONE:
                     epoch = request.generation_id_or_member_epoch
                     self._complain(f"a commit of {request.member_id} in epoch {epoch} was accepted")
             case OffsetFetchRequest():
@@ -240,7 +239,3 @@ class StreamsLedger:
 def _shown(tasks: TaskRoles) -> str:
     roles = (("active", tasks.active), ("standby", tasks.standby))
     return "; ".join(f"{role} {', '.join(map(str, sorted(each)))}" for role, each in roles if each)
-
-
-def _key(sent: SentRequest) -> _Key:
-    return sent.link.connection, sent.sent_ms

@@ -25,6 +25,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     IS_STORING,
     StreamsAssignment,
     StreamsGroupEpoch,
+    StreamsGroupMemberMetadata,
     StreamsGroupMetadata,
     StreamsGroupRecord,
     StreamsGroupTargetAssignmentMetadata,
@@ -114,6 +115,9 @@ class StreamsGroups:
         """Apply a record to the state. The order of records with different keys does not matter."""
         group = self._groups.setdefault(record.group_id, StreamsGroup(record.group_id))
         group.replay(record)
+        if isinstance(record, StreamsGroupMemberMetadata) and not group.members and record.group_id in self._soft:
+            # As in Kafka, also if the only member is replaced, because its former id goes first.
+            self._soft[record.group_id].shutdown_member = None
         if record.value is None and group == StreamsGroup(record.group_id):
             del self._groups[record.group_id]
             self._soft.pop(record.group_id, None)
@@ -204,8 +208,6 @@ class StreamsGroups:
         remove(draft, member_id)
         follow_departure(draft, self._topics)
         self._stop_waiting(group_id, member_id)
-        if not draft.group.members:
-            self._soft_of(group_id).shutdown_member = None
 
     # ----------------------------------------------------------------------------------------- deadlines
 

@@ -400,6 +400,16 @@ def test_all_must_shut_down_until_the_group_is_empty() -> None:
     assert codes(streams.join("a")) == []
 
 
+def test_nobody_must_shut_down_after_the_only_member_was_replaced() -> None:
+    streams = with_topic()
+    streams.join("a", instance_id="i")
+    streams.beat("a", 2, instance_id="i", shutdown_application=True)
+    streams.beat("a", -2, instance_id="i")
+    returned = streams.join("b", instance_id="i")
+    assert codes(returned) == [StreamsStatus.SHUTDOWN_APPLICATION]
+    assert codes(streams.beat("b", returned.member_epoch, instance_id="i")) == []
+
+
 def test_an_empty_group_can_be_deleted() -> None:
     streams = with_topic()
     streams.join("a")
