@@ -293,8 +293,16 @@ class GroupLedger:
         held = self.locks.get(place)
         if held is not None and self._is_held(place, held):
             self._violation(place, f"acquired for {member_id} while {held.member_id} holds it ({held})")
-        if count <= self.delivery_counts.get(place, 0):
+        if count < self._least_count(place):
             self._violation(place, f"delivery count {count} after {self.delivery_counts[place]}")
+
+    def _least_count(self, place: Place) -> int:
+        """The delivery count that the next delivery of a record must have, or more.
+
+        A count is stored with the next change of the record. If that is an acknowledgement that was under way when the
+        group's last session on the leader ended, neither may be stored: the leader forgets the group.
+        """
+        return self.delivery_counts.get(place, 0) + (0 if self.is_unanswered(place) else 1)
 
     def _is_held(self, place: Place, lock: RecordLock) -> bool:
         """Whether nothing may have ended the lock: it is not over, and its holder has given up neither it nor all."""

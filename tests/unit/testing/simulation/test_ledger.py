@@ -135,6 +135,17 @@ def test_delivery_counts_grow_until_a_leader_moves(wire: Wire) -> None:
     assert "delivery count 1 after 1" in wire.ledger.violations[0]
 
 
+def test_a_count_is_forgotten_with_an_acknowledgement_that_nobody_answered(wire: Wire) -> None:
+    wire.acquire("anna", 2)
+    wire.ask("anna", AcknowledgeType.ACCEPT)
+    wire.wait(LOCK_MS + 1)
+    wire.acquire("bert", 2)
+    assert wire.ledger.violations == []
+    wire.wait(LOCK_MS + 1)
+    wire.acquire("anna", 1)
+    assert "delivery count 1 after 2" in wire.ledger.violations[0]
+
+
 def test_a_record_is_done_at_its_limit_and_may_be_just_before(wire: Wire) -> None:
     done = []
     for count in range(1, LIMIT + 1):
