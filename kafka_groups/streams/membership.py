@@ -76,7 +76,7 @@ class StreamsMembership:
         self._timeout_ms = timeout_ms
         self._tasks = TaskOwnership()
         self._full = True
-        self._answer_lost = False
+        self._answer_lost = self._unanswered = False
         self._shutdown = False
         self._may_be_member = False
         self._leave_epoch = LEAVE_GROUP_EPOCH
@@ -237,6 +237,7 @@ class StreamsMembership:
         if isinstance(error, UnsupportedVersionError) and self.state in IN_GROUP:
             self._refuse(error)
             return
+        self._unanswered = True
         self._lose_coordinator()
         self._pace.failed(now_ms)
 
@@ -259,7 +260,7 @@ class StreamsMembership:
             self._tasks.tell(StatusesChanged(self.group.statuses))
         assigned = assigned_tasks(response)
         if assigned is not None:
-            self._tasks.target, self._answer_lost = assigned, False
+            self._tasks.target, self._answer_lost, self._unanswered = assigned, False, False
         self._tasks.advance(lost=sent.joins)
         self._follow(now_ms)
         if self._answer_lost and self.state is MembershipState.STABLE:
@@ -271,7 +272,7 @@ class StreamsMembership:
         """Note what the coordinator knows now."""
         if sent.joins:
             self._log.joined(response.member_epoch)
-            self._answer_lost = False
+            self._answer_lost = self._unanswered = False
             self._tasks.told(NO_TASKS)
         elif sent.lists_tasks:
             self._tasks.told(sent.owned)
@@ -293,10 +294,7 @@ class StreamsMembership:
             self._handle(MembershipEvent.ACKNOWLEDGED)
 
     def _expects_tasks(self, now_ms: int) -> bool:
-        """Return whether the next heartbeat may bring tasks: the coordinator tells members only when they ask.
-
-        After a change of tasks there may be more, because other members have to give them up first.
-        """
+        """Return whether the next heartbeat may bring tasks, such as those that others have to give up first."""
         if self.state is MembershipState.RECONCILING or self.group.is_blocked:
             return False
         return self.group.is_assigning or not self.owned or now_ms < self._settling_until_ms
@@ -304,15 +302,16 @@ class StreamsMembership:
     def _resynchronize(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse) -> None:
         """Ask for all tasks, because the lost answer may have had some.
 
-        The coordinator sends tasks that have not changed only to members that join. A static member may not join while
-        it is in the group. It leaves for a while if the epoch shows that it has missed something.
+        The coordinator sends unchanged tasks only to members that join. A static member may not join while it is in the
+        group: it leaves for a while if a response was lost, or if the epoch shows that it has missed something.
         """
         if self.description.instance_id is None:
             self._handle(MembershipEvent.RESYNCHRONIZE)
             self._start_over()
             return
-        self._answer_lost = False
-        if response.member_epoch != sent.request.member_epoch:
+        may_have_missed = self._unanswered or response.member_epoch != sent.request.member_epoch
+        self._answer_lost = self._unanswered = False
+        if may_have_missed:
             self._log.missed_tasks()
             self._step_out()
 

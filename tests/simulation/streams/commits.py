@@ -49,15 +49,8 @@ class Commits:
     def __attrs_post_init__(self) -> None:
         self._version = self.rng.choice((_BY_NAME, _BY_ID))
 
-    def began(self, _tasks: Tasks) -> None:
-        """It has got tasks."""
-        self._remember()
-
-    def ended(self, _tasks: Tasks) -> None:
-        """It gives up tasks, or has lost them."""
-        self._remember()
-
-    def _remember(self) -> None:
+    def remember(self) -> None:
+        """Note what the member owns in its present epoch, before that changes."""
         owned = self.membership.owned.active
         if self.membership.epoch > 0 and owned:
             self._former.append((self.membership.epoch, owned))

@@ -112,14 +112,15 @@ class Holding:
             self._closing = self.held | self._closing
             self.held, self.is_joining = NOTHING, True
         elif request.member_epoch == LEAVE_STATIC_EPOCH:
-            self.held, self.is_away, self._floor, self._left_ms = self.told, True, 0, now_ms
-            self.is_joining = False
+            self.held = NOTHING if self.is_in_doubt or self.unanswered > 1 else self.told
+            self.is_away, self.is_joining, self._floor, self._left_ms = True, False, 0, now_ms
             self.since = dict.fromkeys(self.since, 0)
         elif request.member_epoch < 0:
             self.held, self.is_leaving, self.is_joining, self._left_ms = NOTHING, True, False, now_ms
         elif request.active_tasks is not None:
             owned = _listed(request)
-            foreign, self.held = owned - self.held - self._closing, owned & self.held
+            allowed = self.held | self.told
+            foreign, self.held = owned - allowed - self._closing, owned & allowed
             self._closing &= owned  # who joins again may take its time to close what it had
             return foreign
         return NOTHING
@@ -136,7 +137,8 @@ class Holding:
         if response.active_tasks is not None:
             self.told = _listed(response)
         self._note_epochs(request)
-        new, self.held = self.told - self.held, self.held | self.told
+        new = NOTHING if self.is_in_doubt else self.told - self.held
+        self.held = self.held | new
         self.epoch = self._floor = response.member_epoch
         if self.held == self.told and not self.is_in_doubt:
             self.clean_ms = sent_ms

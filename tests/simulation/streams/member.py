@@ -193,7 +193,7 @@ class Member:
                 case TasksRevoked() | TasksLost():
                     self._to_close.append((event, self._now_ms + round(1000 * self._time_to_close(event))))
                 case TasksAssigned():
-                    self.commits.began(event.tasks.active)
+                    self.commits.remember()
 
     def _time_to_close(self, event: TasksRevoked | TasksLost) -> float:
         """Now and then, it takes too long to close tasks."""
@@ -206,7 +206,7 @@ class Member:
         for event in due:
             if isinstance(event, TasksRevoked):
                 await self._commit(event.tasks.active)
-            self.commits.ended(event.tasks.active)
+            self.commits.remember()
             self.membership.confirm(event, self._now_ms)
         self._to_close = [each for each in self._to_close if each[0] not in due]
 
