@@ -40,7 +40,7 @@ def heartbeat(changes: Mapping[str, Any]) -> StreamsGroupHeartbeatRequest:
 
 
 async def answers(bootstrap_servers: str) -> dict[str, str]:
-    """The error for each of the heartbeats, and for one that joins as it should, but while there are no coordinators."""
+    """The error for each of the heartbeats, and for one that joins well while there are no coordinators yet."""
     host, _, port = bootstrap_servers.rpartition(":")
     found = {}
     async with RawClient(TcpNetwork(), host, int(port)) as client:
