@@ -25,6 +25,11 @@ from kafka_groups.broker.coordinators.groups.consumer.states import (
     ConsumerGroupEvent,
     ConsumerGroupState,
 )
+from kafka_groups.broker.coordinators.groups.streams.states import (
+    STREAMS_GROUP_TRANSITIONS,
+    StreamsGroupEvent,
+    StreamsGroupState,
+)
 from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, Profile
 from kafka_groups.broker.share_partitions import record_state
@@ -193,6 +198,18 @@ def consumer_group_state() -> Iterator[str]:
 def consumer_group_transition() -> Iterator[str]:
     """What changes the state of a consumer group."""
     return _transitions(ConsumerGroupState, ConsumerGroupEvent, CONSUMER_GROUP_TRANSITIONS, lambda state: state.value)
+
+
+def streams_group_state() -> Iterator[str]:
+    """The states of a streams group."""
+    yield from _table_head("State", "Meaning")
+    for name, meaning in _documented(StreamsGroupState).items():
+        yield _row(StreamsGroupState[name].value, meaning)
+
+
+def streams_group_transition() -> Iterator[str]:
+    """What changes the state of a streams group."""
+    return _transitions(StreamsGroupState, StreamsGroupEvent, STREAMS_GROUP_TRANSITIONS, lambda state: state.value)
 
 
 def record_event() -> Iterator[str]:
@@ -387,6 +404,8 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "classic-group-transitions": classic_group_transition,
     "consumer-group-states": consumer_group_state,
     "consumer-group-transitions": consumer_group_transition,
+    "streams-group-states": streams_group_state,
+    "streams-group-transitions": streams_group_transition,
     "record-events": record_event,
     "record-transitions": record_transition,
     "served-apis": served_api,

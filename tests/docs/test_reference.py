@@ -11,6 +11,7 @@ import pytest
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.coordinators.groups.classic import states as classic_states
 from kafka_groups.broker.coordinators.groups.consumer import states as consumer_states
+from kafka_groups.broker.coordinators.groups.streams import states as streams_group_states
 from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.broker.share_partitions import record_state
@@ -149,8 +150,9 @@ def test_states_page_has_every_transition_and_no_other(
     [
         ("A classic group", classic_states.CLASSIC_GROUP_TRANSITIONS),
         ("A consumer group", consumer_states.CONSUMER_GROUP_TRANSITIONS),
+        ("A streams group", streams_group_states.STREAMS_GROUP_TRANSITIONS),
     ],
-    ids=["classic", "consumer"],
+    ids=["classic", "consumer", "streams"],
 )
 def test_states_page_has_every_transition_of_a_group(
     hook: ModuleType, heading: str, table: Mapping[Any, enum.Enum]
