@@ -30,14 +30,12 @@ from kafka_groups.admin.topics import partitions_of_topics
 from kafka_groups.admin.values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
 from kafka_groups.client.assembly import Environment
 from kafka_groups.config.admin import AdminConfig, admin_config
+from kafka_groups.config.connection import config_of
 from kafka_groups.config.keywords import AdminKeywords
-from kafka_groups.config.timeouts import checked_timeout
-from kafka_groups.errors import ConfigurationError
+from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, checked_timeout
 from kafka_groups.types import TopicPartition
 
 __all__ = ["AsyncKafkaAdmin"]
-
-_NONE_IS_API_TIMEOUT = "None is default.api.timeout.ms"
 
 
 class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
@@ -73,9 +71,7 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
         environment: Environment | None = None,
         **keywords: Unpack[AdminKeywords],
     ) -> None:
-        self._config = config if isinstance(config, AdminConfig) else admin_config(config, **keywords)
-        if isinstance(config, AdminConfig) and keywords:
-            raise ConfigurationError(f"{', '.join(keywords)}: give keywords or a finished AdminConfig, not both")
+        self._config = config_of(config, keywords, AdminConfig, admin_config)
         self._client = admin_client(self._config, environment or Environment())
         self._finalizer = weakref.finalize(self, _abandon, self._client)
 
@@ -343,7 +339,7 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
             await self._client.close()
 
     def _within(self, timeout_s: float | None) -> Asking:
-        timeout_s = checked_timeout(timeout_s, _NONE_IS_API_TIMEOUT)
+        timeout_s = checked_timeout(timeout_s, NONE_IS_API_TIMEOUT)
         return self._client.within(
             self._config.default_api_timeout_ms if timeout_s is None else round(timeout_s * 1000)
         )

@@ -81,7 +81,7 @@ NOBODY: Final = AsMember()
 def commit_question(
     group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: Callable[[], AsMember] = lambda: NOBODY
 ) -> Question[str, Committed]:
-    """Return the question that commits offsets (OffsetCommit). Its answer has None or an error for each partition.
+    """Return the question that commits offsets (OffsetCommit). For each partition, the answer is None or an error.
 
     Args:
         group_id: The group.
@@ -177,7 +177,7 @@ def fetch_question(
 def fetch_all_question(group_ids: Iterable[str]) -> Question[str, Fetched]:
     """Return the question that fetches all committed offsets of groups, for somebody who is in none of them.
 
-    Offsets that an open transaction may change are told, too, as they are now.
+    They include offsets that an open transaction may change, as they are now.
     """
 
     def build(keys: Sequence[str], version: int) -> OffsetFetchRequest:
@@ -235,7 +235,7 @@ def _named(code: ErrorCode, key: TopicPartition) -> str:
 def delete_question(group_id: str, partitions: Iterable[TopicPartition]) -> Question[str, Committed]:
     """Return the question that deletes committed offsets (OffsetDelete, KIP-496).
 
-    Its answer has None or an error for each partition. Offsets of topics that members read stay.
+    For each partition, the answer is None or an error. Offsets of topics that members read stay.
     """
     topics = tuple(_topic_to_delete(topic, numbers) for topic, numbers in by_topic(partitions).items())
 

@@ -1,7 +1,7 @@
 """The configuration keys that every client has: where the brokers are, how to reach them, TLS and SASL."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from attrs import frozen
 
@@ -9,9 +9,9 @@ from kafka_groups.config import client, security
 from kafka_groups.config.keys import Key
 from kafka_groups.config.sasl import sasl_settings
 from kafka_groups.config.settings import KeyTable, collected, raise_together, setting
-from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
-__all__ = ["ClientConfig", "client_keys"]
+__all__ = ["ClientConfig", "client_keys", "config_of"]
 
 
 @frozen(kw_only=True)
@@ -72,6 +72,30 @@ class ClientConfig:
         yield lambda: client.check_backoff(client.RECONNECT_BACKOFF_MS, "reconnect_backoff_ms", self)
         yield lambda: security.check_tls(self)
         yield lambda: sasl_settings(self)
+
+
+C = TypeVar("C", bound=ClientConfig)
+
+
+def config_of(
+    given: C | Mapping[str, object] | None, keywords: Mapping[str, object], kind: type[C], read: Callable[..., C]
+) -> C:
+    """Return the configuration out of what a constructor was given.
+
+    Args:
+        given: A finished configuration, keys by dotted names, or None.
+        keywords: Keys by the attributes' names.
+        kind: The class of the configuration.
+        read: Reads and checks a mapping and keywords.
+
+    Raises:
+        ConfigurationError: There are keywords beside a finished configuration; or the errors of `read`.
+    """
+    if not isinstance(given, kind):
+        return read(given, **keywords)
+    if keywords:
+        raise ConfigurationError(f"{', '.join(keywords)}: give keywords or a finished {kind.__name__}, not both")
+    return given
 
 
 def client_keys() -> dict[str, Key]:

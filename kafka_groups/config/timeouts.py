@@ -6,12 +6,21 @@ from typing import Final
 
 from kafka_groups.errors import ConfigurationError
 
-__all__ = ["MAX_SECONDS", "WAITS_FOREVER", "checked_seconds", "checked_timeout"]
+__all__ = [
+    "MAX_SECONDS",
+    "NONE_IS_API_TIMEOUT",
+    "NONE_IS_REQUEST_TIMEOUT",
+    "WAITS_FOREVER",
+    "checked_seconds",
+    "checked_timeout",
+]
 
 MAX_SECONDS: Final = 1_000_000_000
 """Some 30 years; the clocks of operating systems do not go much further."""
 
 WAITS_FOREVER: Final = "None waits for as long as it takes"
+NONE_IS_API_TIMEOUT: Final = "None is default.api.timeout.ms"
+NONE_IS_REQUEST_TIMEOUT: Final = "None is request.timeout.ms"
 
 
 def checked_timeout(value: object, meaning_of_none: str = WAITS_FOREVER, *, name: str = "timeout") -> float | None:

@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, Unpack
 
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.keywords import ShareConsumerKeywords
-from kafka_groups.config.timeouts import checked_timeout
+from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_REQUEST_TIMEOUT, checked_timeout
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
@@ -20,12 +20,11 @@ from kafka_groups.share.delivery.records import AnyRecord, K, ShareRecord, V
 from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.loop_waits import LoopWaits
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
-from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, _LocalSurface
+from kafka_groups.share.surface import _LocalSurface
 
 __all__ = ["AsyncKafkaShareConsumer"]
 
 DEFAULT_CLOSE_TIMEOUT_S = 30.0
-NONE_IS_REQUEST_TIMEOUT = "None is request.timeout.ms"
 
 
 class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):

@@ -8,13 +8,12 @@ from typing import Any, Generic, Self, Unpack
 
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.keywords import ShareConsumerKeywords
-from kafka_groups.config.timeouts import checked_timeout
+from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_REQUEST_TIMEOUT, checked_timeout
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.wake_up import WakeUp
 from kafka_groups.share.aio import (
     DEFAULT_CLOSE_TIMEOUT_S,
-    NONE_IS_REQUEST_TIMEOUT,
 )
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
@@ -23,7 +22,7 @@ from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, K, ShareRecord, V
 from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
-from kafka_groups.share.surface import NONE_IS_API_TIMEOUT, _LocalSurface
+from kafka_groups.share.surface import _LocalSurface
 
 __all__ = ["KafkaShareConsumer"]
 

@@ -7,8 +7,8 @@ from attrs import frozen
 from kafka_groups.admin.client import AdminClient
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.config.connection import config_of
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
-from kafka_groups.errors import ConfigurationError
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.application import Application
 from kafka_groups.share.client import ShareClient
@@ -46,11 +46,7 @@ def configured(config: Configuration, keywords: Mapping[str, object]) -> ShareCo
     Raises:
         ConfigurationError: A key is unknown or forbidden, or a value is bad.
     """
-    if not isinstance(config, ShareConsumerConfig):
-        return share_consumer_config(config, **keywords)
-    if keywords:
-        raise ConfigurationError(f"{', '.join(keywords)}: give keywords or a finished ShareConsumerConfig, not both")
-    return config
+    return config_of(config, keywords, ShareConsumerConfig, share_consumer_config)
 
 
 def with_deserializers(

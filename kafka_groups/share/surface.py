@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from kafka_groups.config.timeouts import checked_timeout
+from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, checked_timeout
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.archiving import ArchiveCallback
@@ -14,9 +14,7 @@ from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.parts import Parts
 from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition, TopicPartition
 
-__all__ = ["NONE_IS_API_TIMEOUT", "_LocalSurface"]
-
-NONE_IS_API_TIMEOUT = "None is default.api.timeout.ms"
+__all__ = ["_LocalSurface"]
 
 
 class _LocalSurface:

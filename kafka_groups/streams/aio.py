@@ -12,21 +12,21 @@ from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.call_guard import CallGuard
 from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.config.connection import config_of
 from kafka_groups.config.keywords import StreamsMemberKeywords
-from kafka_groups.config.streams import StreamsMemberConfig
-from kafka_groups.config.timeouts import checked_timeout
+from kafka_groups.config.streams import StreamsMemberConfig, streams_member_config
+from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_REQUEST_TIMEOUT, checked_timeout
 from kafka_groups.errors import (
     ApplicationShutdownError,
     ConfigurationError,
     IllegalStateError,
     StaleMemberEpochError,
 )
-from kafka_groups.streams.arguments import checked_offset, configured, described
+from kafka_groups.streams.arguments import checked_offset, described
 from kafka_groups.streams.client import StreamsClient, TaskPositions
 from kafka_groups.streams.group_metadata import group_metadata_bytes
 from kafka_groups.streams.member_events import (
     GroupMembershipOperation,
-    StatusesChanged,
     StreamsMembershipEvent,
     TasksLost,
     TasksRevoked,
@@ -38,8 +38,6 @@ from kafka_groups.types import OffsetAndMetadata, TopicPartition
 __all__ = ["DEFAULT_CLOSE_TIMEOUT_S", "AsyncStreamsGroupMember"]
 
 DEFAULT_CLOSE_TIMEOUT_S: Final = 30.0
-_NONE_IS_API_TIMEOUT: Final = "None is default.api.timeout.ms"
-_NONE_IS_REQUEST_TIMEOUT: Final = "None is request.timeout.ms"
 
 
 class AsyncStreamsGroupMember(_MemberView):
@@ -55,7 +53,7 @@ class AsyncStreamsGroupMember(_MemberView):
     - `StatusesChanged`: what keeps the group from working, such as missing source topics. After the status
       `SHUTDOWN_APPLICATION`, commit and close your tasks: the next `poll` leaves the group and raises an error.
 
-    A member belongs to one event loop. Only one task polls at a time; the other methods may be called meanwhile.
+    A member belongs to one event loop. Only one task polls at a time; any may call the other methods.
     Heartbeats are sent as long as your program lets the event loop run. Use it in an `async with` statement, or call
     `close`.
 
@@ -88,7 +86,7 @@ class AsyncStreamsGroupMember(_MemberView):
         environment: Environment | None = None,
         **keywords: Unpack[StreamsMemberKeywords],
     ) -> None:
-        self._config = configured(config, keywords)
+        self._config = config_of(config, keywords, StreamsMemberConfig, streams_member_config)
         self._errors = BackgroundErrors()
         assembly = Assembly(self._config, environment or Environment(), self._errors)
         self._clock = assembly.clock
@@ -166,12 +164,8 @@ class AsyncStreamsGroupMember(_MemberView):
                     await self._changed.wait()
         except TimeoutError:
             return ()
-        self._shutdown_told = any(isinstance(event, StatusesChanged) for event in events) and self._is_shut_down
+        self._shutdown_told = self._client.membership.group.shutdown_requested
         return events
-
-    @property
-    def _is_shut_down(self) -> bool:
-        return self._client.membership.group.shutdown_requested
 
     async def _shut_down(self) -> None:
         await self._close(GroupMembershipOperation.DEFAULT, self._config.request_timeout_ms)
@@ -223,7 +217,7 @@ class AsyncStreamsGroupMember(_MemberView):
 
         Raises:
             IllegalStateError: The member is not in the group.
-            StaleMemberEpochError: The partition's task is, or was meanwhile, another member's.
+            StaleMemberEpochError: The partition's task is, or was in between, another member's.
             UnknownMemberIdError: The coordinator has removed the member; `poll` tells which tasks are lost.
             OperationTimeoutError: The coordinator did not answer in time.
             KafkaGroupsError: Another error of the group or of a partition; other partitions may be committed.
@@ -304,7 +298,7 @@ class AsyncStreamsGroupMember(_MemberView):
         Raises:
             ConcurrentUseError: A `poll` is under way.
         """
-        timeout = checked_timeout(timeout, _NONE_IS_REQUEST_TIMEOUT)
+        timeout = checked_timeout(timeout, NONE_IS_REQUEST_TIMEOUT)
         if self._guard.is_closed:
             return
         if self._guard.is_forked:
@@ -344,7 +338,7 @@ class AsyncStreamsGroupMember(_MemberView):
             )
 
     def _api_timeout_ms(self, timeout_s: float | None) -> int:
-        checked = checked_timeout(timeout_s, _NONE_IS_API_TIMEOUT)
+        checked = checked_timeout(timeout_s, NONE_IS_API_TIMEOUT)
         return self._config.default_api_timeout_ms if checked is None else round(checked * 1000)
 
 

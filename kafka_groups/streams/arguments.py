@@ -1,34 +1,18 @@
 """Reads what the constructor and the methods of a member are given."""
 
 import random
-from collections.abc import Mapping
 from typing import Final
 
-from kafka_groups.config.streams import StreamsMemberConfig, streams_member_config
+from kafka_groups.config.streams import StreamsMemberConfig
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.streams.heartbeat import MemberDescription
 from kafka_groups.streams.topology import Topology
 from kafka_groups.types import OffsetAndMetadata, TopicPartition, member_id_of, random_uuid
 
-__all__ = ["checked_offset", "configured", "described"]
+__all__ = ["checked_offset", "described"]
 
 _MOST_MEMBERS: Final = 100_000
-
-
-def configured(
-    config: StreamsMemberConfig | Mapping[str, object] | None, keywords: Mapping[str, object]
-) -> StreamsMemberConfig:
-    """Return the configuration out of what a constructor was given.
-
-    Raises:
-        ConfigurationError: A key is unknown or has no effect, or a value is invalid.
-    """
-    if not isinstance(config, StreamsMemberConfig):
-        return streams_member_config(config, **keywords)
-    if keywords:
-        raise ConfigurationError(f"{', '.join(keywords)}: give keywords or a finished StreamsMemberConfig, not both")
-    return config
 
 
 def _check_number(number: object) -> None:
@@ -42,7 +26,7 @@ def described(
     """Return what a member tells its group about itself.
 
     Raises:
-        ConfigurationError: The topology is no topology, the process id no text or the number no number.
+        ConfigurationError: The topology, the process id or the number is invalid.
     """
     _check_number(number)
     if process_id == "":
@@ -67,7 +51,7 @@ def checked_offset(key: TopicPartition, offset: OffsetAndMetadata | int) -> Offs
     """Return an offset to commit.
 
     Raises:
-        ConfigurationError: It is no offset.
+        ConfigurationError: It is not a whole number of 0 or more.
     """
     found = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
     if not _is_offset(found.offset):

@@ -42,8 +42,8 @@ class StreamsGroupMember(_MemberView):
     - `StatusesChanged`: what keeps the group from working, such as missing source topics. After the status
       `SHUTDOWN_APPLICATION`, commit and close your tasks: the next `poll` leaves the group and raises an error.
 
-    A background thread sends heartbeats while your program works. Only one thread polls at a time; the other methods
-    may be called by any thread meanwhile. Use it in a `with` statement, or call `close`.
+    A background thread sends heartbeats while your program works. Only one thread polls at a time; any may
+    call the other methods. Use it in a `with` statement, or call `close`.
 
     Args:
         config: A dictionary of configuration keys by Kafka's dotted names.
@@ -170,7 +170,7 @@ class StreamsGroupMember(_MemberView):
 
         Raises:
             IllegalStateError: The member is not in the group.
-            StaleMemberEpochError: The partition's task is, or was meanwhile, another member's.
+            StaleMemberEpochError: The partition's task is, or was in between, another member's.
             UnknownMemberIdError: The coordinator has removed the member; `poll` tells which tasks are lost.
             OperationTimeoutError: The coordinator did not answer in time.
             KafkaGroupsError: Another error of the group or of a partition; other partitions may be committed.

@@ -29,6 +29,16 @@ class ChildProcess:
         """Whether the process has not ended."""
         return self._process.poll() is None
 
+    def kill(self) -> None:
+        """Kill the process (SIGKILL) and wait until it has ended."""
+        self._process.kill()
+        self._process.wait()
+
+    def terminate(self) -> None:
+        """Ask the process to exit (SIGTERM)."""
+        if self.running:
+            self._process.terminate()
+
     async def ended(self) -> int:
         """Wait until the process has ended, and return its exit status."""
         return await asyncio.to_thread(self._process.wait)

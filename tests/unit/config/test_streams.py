@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.config.connection import config_of
 from kafka_groups.config.streams import (
     IGNORED_BY_KAFKA,
     StreamsMemberConfig,
@@ -91,3 +92,10 @@ def test_a_key_is_given_once() -> None:
 def test_the_table_has_the_fields_of_the_class() -> None:
     assert {"application_id", "client_tags", "security_protocol"} <= set(streams_member_keys())
     assert StreamsMemberConfig(bootstrap_servers=(("k", 1),), application_id="app").application_id == "app"
+
+
+def test_a_finished_configuration_stands_alone() -> None:
+    made = streams_member_config(REQUIRED)
+    assert config_of(made, {}, StreamsMemberConfig, streams_member_config) is made
+    with pytest.raises(ConfigurationError, match="client_rack: give keywords or a finished StreamsMemberConfig"):
+        config_of(made, {"client_rack": "r"}, StreamsMemberConfig, streams_member_config)

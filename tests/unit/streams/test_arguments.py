@@ -5,22 +5,15 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.config.streams import StreamsMemberConfig
+from kafka_groups.config.streams import StreamsMemberConfig, streams_member_config
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
-from kafka_groups.streams.arguments import configured, described
+from kafka_groups.streams.arguments import described
 from tests.unit.streams.clusters import TOPOLOGY
 
 
 def config(**keywords: Any) -> StreamsMemberConfig:
-    return configured(None, {"bootstrap_servers": "k:1", "application_id": "app", **keywords})
-
-
-def test_a_finished_configuration_stands_alone() -> None:
-    made = config()
-    assert configured(made, {}) is made
-    with pytest.raises(ConfigurationError, match="client_rack: give keywords or a finished StreamsMemberConfig"):
-        configured(made, {"client_rack": "r"})
+    return streams_member_config(bootstrap_servers="k:1", application_id="app", **keywords)
 
 
 def test_everything_about_the_member_is_told() -> None:

@@ -72,16 +72,6 @@ class WorkerProcess(ChildProcess):
         """Let the process continue (SIGCONT)."""
         self._process.send_signal(signal.SIGCONT)
 
-    def kill(self) -> None:
-        """Kill the process (SIGKILL) and wait until it has ended."""
-        self._process.kill()
-        self._process.wait()
-
-    def terminate(self) -> None:
-        """Ask the process to exit (SIGTERM)."""
-        if self.running:
-            self._process.terminate()
-
     def close(self) -> None:
         """Kill the process if it is running, and release its resources."""
         if self.running:

@@ -64,15 +64,6 @@ class CountingProcess(ChildProcess):
             )
         super().__init__(process, log)
 
-    def kill(self) -> None:
-        """SIGKILL."""
-        self._process.kill()
-        self._process.wait()
-
-    def terminate(self) -> None:
-        """SIGTERM."""
-        self._process.terminate()
-
 
 class StreamsDemo:
     """One run of the demo. Call `run` once, inside the progress's context."""
