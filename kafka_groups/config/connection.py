@@ -89,7 +89,7 @@ def config_of(
         read: Reads and checks a mapping and keywords.
 
     Raises:
-        ConfigurationError: There are keywords beside a finished configuration; or the errors of `read`.
+        ConfigurationError: There are keywords and a finished configuration; or the errors of `read`.
     """
     if not isinstance(given, kind):
         return read(given, **keywords)
