@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequestMember
-from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from tests.support.classic_group import BOTH, Group, generations
 from tests.support.classic_member import MEMBER_ID_REQUIRED, NONE, ClassicMember, subscription
+from tests.support.listed_groups import listed_groups
 from tests.support.real_kafka import unique
 from tests.support.targets import Target, everywhere, everywhere_with
 
@@ -305,6 +305,6 @@ async def test_r_a_full_group_lets_a_static_member_restart(target: Target) -> No
 async def test_a_group_with_members_is_listed_and_cannot_be_deleted(target: Target) -> None:
     group = await new_group(target)
     [member] = await group.stable(None)
-    listed = (await member.client.ask(ListGroupsRequest())).groups
+    listed = await listed_groups(member.client)
     [found] = [each for each in listed if each.group_id == group.group_id]
     assert (found.group_type, found.protocol_type, found.group_state) == ("classic", "consumer", "Stable")

@@ -7,7 +7,6 @@ import pytest
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
-from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from kafka_groups.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -28,6 +27,7 @@ from kafka_groups.protocol.messages.offset_fetch import (
 )
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
+from tests.support.listed_groups import listed_groups
 from tests.support.raw_client import RawClient
 from tests.support.real_kafka import unique
 from tests.support.targets import Target, everywhere
@@ -101,7 +101,7 @@ class Offsets:
 
     async def listed(self) -> list[tuple[str, str, str]]:
         """How ListGroups shows the group: type, protocol type and state."""
-        groups = (await self._client.ask(ListGroupsRequest())).groups
+        groups = await listed_groups(self._client)
         found = [group for group in groups if group.group_id == self.group_id]
         return [(group.group_type, group.protocol_type, group.group_state) for group in found]
 

@@ -8,7 +8,6 @@ import pytest
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRequestMember
-from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from kafka_groups.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -17,6 +16,7 @@ from kafka_groups.protocol.messages.offset_delete import (
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.consumer_member import Beat, ConsumerMember, Numbers, described, partitions_in
+from tests.support.listed_groups import listed_groups
 from tests.support.real_kafka import unique
 from tests.support.targets import REAL_KAFKA, Target, everywhere, everywhere_with
 
@@ -82,7 +82,7 @@ class Group:
 
     async def listed(self) -> list[tuple[str, str, str]]:
         """What ListGroups shows of the group."""
-        found = (await self.target.client().ask(ListGroupsRequest())).groups
+        found = await listed_groups(self.target.client())
         shown = [each for each in found if each.group_id == self.group_id]
         return [(each.protocol_type, each.group_state, each.group_type) for each in shown]
 

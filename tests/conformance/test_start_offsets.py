@@ -18,11 +18,11 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
 )
-from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.consuming import consume, values
+from tests.support.listed_groups import listed_groups
 from tests.support.real_kafka import unique
 from tests.support.share_coordinator import SharePartitionState
 from tests.support.targets import EXPLICIT, Target, everywhere
@@ -73,8 +73,7 @@ async def start_offsets(target: Target, group_id: str) -> dict[str, Offsets]:
 
 
 async def exists(target: Target, group_id: str) -> bool:
-    response = await target.client().ask(ListGroupsRequest())
-    return any(group.group_id == group_id for group in response.groups)
+    return any(group.group_id == group_id for group in await listed_groups(target.client()))
 
 
 async def epochs(target: Target, group_id: str) -> tuple[int, int, str]:
@@ -165,7 +164,10 @@ async def test_groups_are_made_for_topics_that_exist(target: Target) -> None:
     for name, topics in asked.items():
         assert (await alter(target, groups[name], *topics)).error_code is NONE
 
-    assert [name for name in asked if await exists(target, groups[name])] == ["no partitions"]
+    async def made() -> list[str]:
+        return [name for name in asked if await exists(target, groups[name])]
+
+    await until(made, lambda names: names == ["no partitions"])
 
 
 @everywhere

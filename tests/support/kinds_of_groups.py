@@ -30,7 +30,6 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestGroup,
 )
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequestMember
-from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from kafka_groups.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -48,6 +47,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupH
 from kafka_groups.types import member_id_of
 from tests.support.classic_member import ClassicMember, subscription
 from tests.support.cluster_client import Topic
+from tests.support.listed_groups import listed_groups
 from tests.support.raw_client import RawClient
 from tests.support.streams_topologies import sent, subtopology
 from tests.support.targets import Target
@@ -269,7 +269,7 @@ async def _list_groups(subject: Subject) -> str:
 
 async def listed(subject: Subject) -> str:
     """What ListGroups shows of the group: type, protocol type, and whether it has members."""
-    groups = (await _ask(subject, ListGroupsRequest())).groups
+    groups = await listed_groups(subject.client)
     found = [each for each in groups if each.group_id == subject.group_id]
     return ", ".join(f"{each.group_type}, {each.protocol_type}, {_members(each.group_state)}" for each in found)
 
