@@ -1,5 +1,6 @@
 """The task assignors that a broker offers, by name."""
 
+import inspect
 from collections.abc import Iterable, Iterator
 from typing import Final, Self, cast
 
@@ -83,11 +84,16 @@ def _built_in(name: str) -> GroupTaskAssignor:
 
 def _own(entry: object) -> GroupTaskAssignor:
     assignor = _made(entry) if isinstance(entry, type) else entry
-    name = getattr(assignor, "name", None)
-    if not isinstance(name, str) or not name or not callable(getattr(assignor, "assign", None)):
+    name, assign = getattr(assignor, "name", None), getattr(assignor, "assign", None)
+    if not isinstance(name, str) or not name or not callable(assign):
         raise ConfigurationError(
             f"{entry!r} is not a task assignor. Register an object with a name, which is text, and a method assign; "
             f"or a built-in name: {_BUILT_IN_NAMES}."
+        )
+    if inspect.iscoroutinefunction(assign):
+        raise ConfigurationError(
+            f"The method assign of the task assignor '{name}' is asynchronous. Make it an ordinary method: the "
+            "coordinator calls it and uses what it returns."
         )
     return cast(GroupTaskAssignor, assignor)
 

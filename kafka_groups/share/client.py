@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.coordinators import CoordinatorManager
-from kafka_groups.client.group_limit import GroupLimitsManager
+from kafka_groups.client.group_configs import GroupConfigsManager
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
@@ -21,6 +21,9 @@ from kafka_groups.share.metrics import Figures, read_metrics
 from kafka_groups.types import ConsumerState, member_id_of, random_uuid
 
 __all__ = ["ShareClient"]
+
+_DELIVERIES = "share.delivery.count.limit"
+_RECORD_LOCKS = "share.partition.max.record.locks"
 
 
 class ShareClient:
@@ -46,8 +49,13 @@ class ShareClient:
         )
         coordinator = assembly.coordinator(config.group_id)
         self.membership = self._membership(coordinator)
-        self._limits = GroupLimitsManager(
-            config.group_id, inbox.events, backoff=assembly.backoff(), timeout_ms=config.request_timeout_ms
+        self._limits = GroupConfigsManager(
+            config.group_id,
+            (_DELIVERIES, _RECORD_LOCKS),
+            since="4.3",
+            events=inbox.events,
+            backoff=assembly.backoff(),
+            timeout_ms=config.request_timeout_ms,
         )
         around = Collaborators(self.membership, self._metadata, assembly.errors, inbox, self._metrics, assembly.rng)
         self.fetcher = ShareFetchManager(config, around)
@@ -190,10 +198,9 @@ class ShareClient:
     def _follow_limits(self) -> None:
         limits, inbox = self._limits, self._inbox
         limits.wanted = limits.wanted or self._metrics.redelivered_total > 0 or self.fetcher.has_grown
-        if limits.delivery_limit is not None:
-            inbox.delivery_limit, inbox.knows_delivery_limit = limits.delivery_limit, True
-        if limits.record_locks is not None:
-            inbox.record_locks = limits.record_locks
+        if _DELIVERIES in limits.values:
+            inbox.delivery_limit, inbox.knows_delivery_limit = limits.values[_DELIVERIES], True
+        inbox.record_locks = limits.values.get(_RECORD_LOCKS, inbox.record_locks)
 
 
 _STATES = {

@@ -10,10 +10,12 @@ from kafka_groups.admin.manager import CallManager
 from kafka_groups.admin.questions import Question
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.group_configs import GroupConfigsManager
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.streams import StreamsMemberConfig
 from kafka_groups.errors import ClosedError, IllegalStateError, KafkaGroupsError
+from kafka_groups.streams.former_life import SESSION_TIMEOUT, FormerLife
 from kafka_groups.streams.heartbeat import MemberDescription
 from kafka_groups.streams.member_events import (
     GroupMembershipOperation,
@@ -74,18 +76,27 @@ class StreamsClient:
         self._known_positions: Mapping[TaskId, TaskPosition] = {}
         self.on_change: Callable[[], None] = lambda: None
         coordinator = assembly.coordinator(config.application_id)
+        configs = GroupConfigsManager(
+            config.application_id,
+            (SESSION_TIMEOUT,),
+            since="4.2",
+            events=assembly.errors.events,
+            backoff=assembly.backoff(),
+            timeout_ms=config.request_timeout_ms,
+        )
+        former_life = FormerLife(Backoff(_RELEASE_MS, _RELEASE_MAX_MS, assembly.rng), configs)
         self.membership = StreamsMembership(
             description,
             coordinator=coordinator,
             errors=assembly.errors,
-            pace=HeartbeatPace(assembly.backoff(), Backoff(_RELEASE_MS, _RELEASE_MAX_MS, assembly.rng), assembly.rng),
+            pace=HeartbeatPace(assembly.backoff(), former_life, assembly.rng),
             offsets=TaskOffsetReporter(self._positions_of_application),
             timeout_ms=config.request_timeout_ms,
         )
         self._calls = CallManager()
         metadata = assembly.metadata_manager(max_age_ms=config.metadata_max_age_ms, allow_auto_create=False)
         metadata.set_topics(description.topology.source_topics)
-        self._engine = assembly.engine((self.membership, coordinator, metadata, self._calls), self._after_turn)
+        self._engine = assembly.engine((self.membership, coordinator, metadata, self._calls, configs), self._after_turn)
 
     def __repr__(self) -> str:
         return f"<StreamsClient {self.membership!r}>"

@@ -35,7 +35,6 @@ class MemberDescription:
         process_id: The id of the process, which members of one process share. It survives restarts if the state does.
         topology: The application's topology.
         rebalance_timeout_ms: How long the coordinator waits for the member to give up tasks.
-        session_timeout_ms: How long the coordinator remembers a member that has crashed.
         instance_id: The id of a static member, or None.
         rack_id: The member's rack, or None.
         user_endpoint: Where the process answers interactive queries, or None.
@@ -47,7 +46,6 @@ class MemberDescription:
     process_id: str
     topology: Topology
     rebalance_timeout_ms: int = 300_000
-    session_timeout_ms: int = 45_000
     instance_id: str | None = None
     rack_id: str | None = None
     user_endpoint: UserEndpoint | None = None

@@ -347,7 +347,7 @@ class StreamsMembership:
 
     def _unreleased(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
         """Wait for the session of the static member's former life, which ends by itself after a crash."""
-        wait_ms = self._pace.awaits_release(self.description.session_timeout_ms, now_ms)
+        wait_ms = self._pace.awaits_release(now_ms)
         if wait_ms is None:
             self._refused(response, now_ms)
             return

@@ -5,6 +5,7 @@ from collections import deque
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
+from kafka_groups.streams.former_life import FormerLife
 
 __all__ = ["HeartbeatPace"]
 
@@ -22,13 +23,12 @@ class HeartbeatPace:
 
     Args:
         backoff: Delays heartbeats after failures.
-        release_backoff: Delays joins while the group has another member with the same instance id.
+        former_life: Delays joins while the group has another member with the same instance id.
         rng: Source of the jitter.
     """
 
-    def __init__(self, backoff: Backoff, release_backoff: Backoff, rng: random.Random) -> None:
-        self._release_backoff = release_backoff
-        self._unreleased_since_ms: int | None = None
+    def __init__(self, backoff: Backoff, former_life: FormerLife, rng: random.Random) -> None:
+        self._former_life = former_life
         self._timer = HeartbeatTimer(backoff)
         self._backoff = backoff
         self._rng = rng
@@ -78,28 +78,18 @@ class HeartbeatPace:
     def answered(self, interval_ms: int, throttle_time_ms: int, now_ms: int) -> None:
         """Note a response without an error. The interval counts from when the heartbeat was sent."""
         self._timer.answered(interval_ms, throttle_time_ms, now_ms)
-        self._release_backoff.succeeded()
-        self._unreleased_since_ms = None
+        self._former_life.over()
 
     def failed(self, now_ms: int) -> None:
         """Note that the heartbeat failed. The next one waits only for the back-off."""
         self._timer.failed(now_ms)
 
-    def awaits_release(self, session_timeout_ms: int, now_ms: int) -> int | None:
-        """Note that another member has the instance id. Return when to join again, or None if that is hopeless.
-
-        The other one may be the former life of this process, whose session ends by itself. The last attempt is made
-        when a session timeout has passed since the first.
-        """
-        if self._unreleased_since_ms is None:
-            self._unreleased_since_ms = now_ms
-        left_ms = self._unreleased_since_ms + session_timeout_ms - now_ms
-        if left_ms <= 0:
-            return None
-        self._release_backoff.failed(now_ms)
-        wait_ms = min(left_ms, self._release_backoff.remaining_ms(now_ms))
-        self._timer.dropped()
-        self._backoff.wait(wait_ms, now_ms)
+    def awaits_release(self, now_ms: int) -> int | None:
+        """Note that another member has the instance id. Return when to join again, or None if that is hopeless."""
+        wait_ms = self._former_life.refused(now_ms)
+        if wait_ms is not None:
+            self._timer.dropped()
+            self._backoff.wait(wait_ms, now_ms)
         return wait_ms
 
     def dropped(self) -> None:

@@ -9,7 +9,9 @@ from kafka_groups.errors import (
     ClosedError,
     IllegalStateError,
     InvalidRequestError,
+    KafkaGroupsError,
     UnknownMemberIdError,
+    UnreleasedInstanceIdError,
 )
 from kafka_groups.streams import (
     ChangelogTopic,
@@ -70,6 +72,10 @@ async def new_group(target: Target, **configs: str) -> str:
 
 async def state_of(program: StreamsProgram) -> MembershipState:
     return program.member.state
+
+
+async def error_of(program: StreamsProgram) -> KafkaGroupsError | None:
+    return program.error
 
 
 async def heard(program: StreamsProgram, kind: type[object]) -> int:
@@ -199,6 +205,17 @@ async def test_a_static_member_that_crashed_waits_for_its_session(target: Target
         await crashed.member._client.abort()
         async with StreamsProgram(target, reading(topic.name), **static) as again:
             assert len(await again.runs(2)) == 2
+
+
+@everywhere_at_once
+async def test_a_static_member_gives_up_when_a_session_of_its_group_is_over(target: Target) -> None:
+    topic, group_id = await target.cluster.create_topic(2), await new_group(target, session_timeout_ms="1500")
+    static = {"application_id": group_id, "group_instance_id": "worker"}
+    async with StreamsProgram(target, reading(topic.name), **static) as alive:
+        await alive.runs(2)
+        async with StreamsProgram(target, reading(topic.name), **static) as twin:
+            await until(lambda: error_of(twin), lambda it: isinstance(it, UnreleasedInstanceIdError))
+        assert len(await alive.runs(2)) == 2
 
 
 @everywhere_at_once

@@ -29,6 +29,7 @@ from kafka_groups.streams.task_offsets import TaskOffsetReporter
 from kafka_groups.streams.tasks import TaskId
 from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic
 from kafka_groups.streams.topology_builder import TopologyBuilder
+from tests.support.former_life import former_life
 from tests.support.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, Streams
 
 TOPOLOGY = (
@@ -61,7 +62,7 @@ class Program:
             ),
             coordinator=finder,
             errors=self.errors,
-            pace=HeartbeatPace(Backoff(100, 1_000, rng), Backoff(1_000, 10_000, rng), rng),
+            pace=HeartbeatPace(Backoff(100, 1_000, rng), former_life(rng), rng),
             offsets=TaskOffsetReporter(dict),
             timeout_ms=30_000,
         )

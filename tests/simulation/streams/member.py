@@ -24,6 +24,7 @@ from tests.simulation.groups.coordination import link_to
 from tests.simulation.groups.coordinator_link import CoordinatorLink
 from tests.simulation.streams.commits import Commits
 from tests.simulation.streams.topics import GROUP, TOPOLOGY, Tasks
+from tests.support.former_life import former_life
 
 __all__ = ["REBALANCE_S", "SESSION_S", "Member", "Seat"]
 
@@ -87,12 +88,11 @@ class Member:
                 process_id=self.seat.process,
                 topology=TOPOLOGY,
                 rebalance_timeout_ms=REBALANCE_S * 1000,
-                session_timeout_ms=SESSION_S * 2000,
                 instance_id=self.seat.instance,
             ),
             coordinator=self._finder,
             errors=self._errors,
-            pace=HeartbeatPace(Backoff(100, 1_000, self.rng), Backoff(1_000, 5_000, self.rng), self.rng),
+            pace=HeartbeatPace(Backoff(100, 1_000, self.rng), former_life(self.rng, SESSION_S * 2000, 5_000), self.rng),
             offsets=TaskOffsetReporter(dict),
             timeout_ms=6_000,
         )

@@ -89,3 +89,16 @@ def test_what_is_not_an_assignor_is_refused(entry: object) -> None:
 def test_a_class_that_cannot_be_made_is_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"Could not create the task assignor Demanding: .*weight.*or an obj"):
         TaskAssignors.of([Demanding])
+
+
+class Asynchronous:
+    name = "asynchronous"
+
+    async def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
+        return GroupAssignment({})
+
+
+@pytest.mark.parametrize("entry", [Asynchronous, Asynchronous()])
+def test_an_asynchronous_assignor_is_refused(entry: object) -> None:
+    with pytest.raises(ConfigurationError, match="task assignor 'asynchronous' is asynchronous. Make it an ordinary"):
+        TaskAssignors.of([entry])

@@ -31,6 +31,7 @@ from kafka_groups.streams.states import MembershipState
 from kafka_groups.streams.task_offsets import TaskOffsetReporter, TaskPosition
 from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment, TaskId, tasks_to_wire
 from kafka_groups.streams.topology import Subtopology, Topology
+from tests.support.former_life import former_life
 
 INTERVAL_MS = 5_000
 REBALANCE_MS = 300_000
@@ -71,7 +72,6 @@ class Member:
                 process_id="p",
                 topology=TOPOLOGY,
                 rebalance_timeout_ms=REBALANCE_MS,
-                session_timeout_ms=SESSION_MS,
                 instance_id=instance_id,
                 user_endpoint=ENDPOINT,
                 client_tags={"zone": "a"},
@@ -79,7 +79,7 @@ class Member:
             coordinator=self.coordinator,
             errors=self.errors,
             pace=HeartbeatPace(
-                Backoff(100, 1000, random.Random(2)), Backoff(1000, 10_000, random.Random(3)), random.Random(4)
+                Backoff(100, 1000, random.Random(2)), former_life(random.Random(3), SESSION_MS), random.Random(4)
             ),
             offsets=TaskOffsetReporter(lambda: self.positions),
             timeout_ms=30_000,

@@ -1,0 +1,28 @@
+"""The former life of a static streams member in a group whose session timeout is known."""
+
+import random
+
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.events import Events
+from kafka_groups.client.group_configs import GroupConfigsManager
+from kafka_groups.streams.former_life import SESSION_TIMEOUT, FormerLife
+
+
+def configs_of(session_timeout_ms: int | None = None) -> GroupConfigsManager:
+    """What the member knows of its group's configuration."""
+    manager = GroupConfigsManager(
+        "app",
+        (SESSION_TIMEOUT,),
+        since="4.2",
+        events=Events(),
+        backoff=Backoff(100, 1_000, random.Random(0)),
+        timeout_ms=30_000,
+    )
+    if session_timeout_ms is not None:
+        manager.values = {SESSION_TIMEOUT: session_timeout_ms}
+    return manager
+
+
+def former_life(rng: random.Random, session_timeout_ms: int | None = None, longest_ms: int = 10_000) -> FormerLife:
+    """Waits from one second on."""
+    return FormerLife(Backoff(1_000, longest_ms, rng), configs_of(session_timeout_ms))
