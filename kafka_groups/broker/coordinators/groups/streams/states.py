@@ -1,6 +1,6 @@
 """The states of a streams group, as a transition table, and those of its members.
 
-The state of a group follows from its records: nobody sets it. The table says which changes may be seen.
+The state of a group follows from its records: nobody sets it. The table says which changes one operation may bring.
 """
 
 import enum
@@ -71,29 +71,24 @@ _S, _E = StreamsGroupState, StreamsGroupEvent
 STREAMS_GROUP_TRANSITIONS: Mapping[tuple[StreamsGroupState, StreamsGroupEvent], StreamsGroupState] = MappingProxyType({
     (_S.EMPTY, _E.BROKEN): _S.NOT_READY,
     (_S.EMPTY, _E.CHANGED): _S.ASSIGNING,
-    (_S.EMPTY, _E.ASSIGNED): _S.RECONCILING,
     (_S.EMPTY, _E.RECONCILED): _S.STABLE,
     (_S.EMPTY, _E.DELETED): _S.DEAD,
     (_S.NOT_READY, _E.CHANGED): _S.ASSIGNING,
     (_S.NOT_READY, _E.ASSIGNED): _S.RECONCILING,
     (_S.NOT_READY, _E.RECONCILED): _S.STABLE,
     (_S.NOT_READY, _E.EMPTIED): _S.EMPTY,
-    (_S.NOT_READY, _E.DELETED): _S.DEAD,
     (_S.ASSIGNING, _E.BROKEN): _S.NOT_READY,
     (_S.ASSIGNING, _E.ASSIGNED): _S.RECONCILING,
     (_S.ASSIGNING, _E.RECONCILED): _S.STABLE,
     (_S.ASSIGNING, _E.EMPTIED): _S.EMPTY,
-    (_S.ASSIGNING, _E.DELETED): _S.DEAD,
     (_S.RECONCILING, _E.BROKEN): _S.NOT_READY,
     (_S.RECONCILING, _E.CHANGED): _S.ASSIGNING,
     (_S.RECONCILING, _E.RECONCILED): _S.STABLE,
     (_S.RECONCILING, _E.EMPTIED): _S.EMPTY,
-    (_S.RECONCILING, _E.DELETED): _S.DEAD,
     (_S.STABLE, _E.BROKEN): _S.NOT_READY,
     (_S.STABLE, _E.CHANGED): _S.ASSIGNING,
     (_S.STABLE, _E.ASSIGNED): _S.RECONCILING,
     (_S.STABLE, _E.EMPTIED): _S.EMPTY,
-    (_S.STABLE, _E.DELETED): _S.DEAD,
 })  # fmt: skip
 """(state, event) → state. A missing pair cannot happen."""
 
