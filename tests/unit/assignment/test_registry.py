@@ -100,5 +100,5 @@ class Asynchronous:
 
 @pytest.mark.parametrize("entry", [Asynchronous, Asynchronous()])
 def test_an_asynchronous_assignor_is_refused(entry: object) -> None:
-    with pytest.raises(ConfigurationError, match="task assignor 'asynchronous' is asynchronous. Make it an ordinary"):
+    with pytest.raises(ConfigurationError, match=r"task assignor 'asynchronous' is asynchronous\. Make it an ordinary"):
         TaskAssignors.of([entry])
