@@ -1,0 +1,107 @@
+"""Draws state machines from their transition tables.
+
+A page contains lines of the form `<!-- diagram: NAME -->`. The build replaces each of them with a Mermaid diagram: text
+that the theme draws in the reader's browser.
+"""
+
+import enum
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.groups.classic.states import CLASSIC_GROUP_TRANSITIONS, ClassicGroupState
+from kafka_groups.broker.coordinators.groups.consumer.states import CONSUMER_GROUP_TRANSITIONS, ConsumerGroupState
+from kafka_groups.broker.coordinators.groups.streams.states import STREAMS_GROUP_TRANSITIONS, StreamsGroupState
+from kafka_groups.streams.states import IN_GROUP, TRANSITIONS
+
+__all__ = ["DIAGRAMS", "on_page_markdown"]
+
+_MARK = re.compile(r"^<!-- diagram: (?P<name>[a-z-]+) -->$", re.MULTILINE)
+
+
+@frozen
+class Diagram:
+    """A state machine to draw.
+
+    Attributes:
+        table: (state, event) → state.
+        frame: States that are drawn inside a frame. What leads out of all of them is drawn once, at the frame. So is
+            what leads from outside to the same state of the frame as from inside.
+        frame_name: The words on the frame.
+    """
+
+    table: Mapping[tuple[enum.Enum, enum.Enum], enum.Enum]
+    frame: frozenset[enum.Enum] = frozenset()
+    frame_name: str = ""
+
+    def lines(self) -> Iterator[str]:
+        """The text of the Mermaid diagram."""
+        inside, outside = self._arrows()
+        yield "stateDiagram-v2"
+        if self.frame:
+            yield from (f'state "{self.frame_name}" as FRAME {{', *self._names(framed=True), *inside, "}")
+        yield from (*self._names(framed=False), *outside)
+
+    def _names(self, *, framed: bool) -> Iterator[str]:
+        states = dict.fromkeys(state for (before, _), after in self.table.items() for state in (before, after))
+        return (f'state "{_worded(each)}" as {each.name}' for each in states if (each in self.frame) is framed)
+
+    def _arrows(self) -> tuple[list[str], list[str]]:
+        """The arrows between states of the frame, and all others."""
+        framed = {state.name for state in self.frame}
+        inside: list[str] = []
+        outside: list[str] = []
+        for (before, after), words in self._edges().items():
+            (inside if {before, after} <= framed else outside).append(f"{before} --> {after}: {', '.join(words)}")
+        return inside, outside
+
+    def _edges(self) -> dict[tuple[str, str], list[str]]:
+        """The words on the arrow from one state, or the frame, to another."""
+        edges: dict[tuple[str, str], list[str]] = {}
+        for (before, event), after in self.table.items():
+            if before is not after:
+                words = edges.setdefault(self.ends(before, event), [])
+                words += [_worded(event)] * (_worded(event) not in words)
+        return edges
+
+    def ends(self, before: enum.Enum, event: enum.Enum) -> tuple[str, str]:
+        """Where the arrow for this event begins and ends."""
+        after = self.table[before, event]
+        usual = {self.table.get((state, event)) for state in self.frame}
+        if before in self.frame and after not in self.frame and usual == {after}:
+            return "FRAME", after.name
+        if before not in self.frame and after in self.frame and usual - {None} == {after}:
+            return before.name, "FRAME"
+        return before.name, after.name
+
+
+_WITH_MEMBERS = "Members are there"
+
+
+def _with_members(states: Iterable[enum.Enum]) -> frozenset[enum.Enum]:
+    return frozenset(state for state in states if state.name not in ("EMPTY", "DEAD"))
+
+
+DIAGRAMS: Mapping[str, Diagram] = {
+    "streams-member": Diagram(TRANSITIONS, IN_GROUP, "In the group, or on the way into it"),
+    "streams-group": Diagram(STREAMS_GROUP_TRANSITIONS, _with_members(StreamsGroupState), _WITH_MEMBERS),
+    "consumer-group": Diagram(CONSUMER_GROUP_TRANSITIONS, _with_members(ConsumerGroupState), _WITH_MEMBERS),
+    "classic-group": Diagram(CLASSIC_GROUP_TRANSITIONS, _with_members(ClassicGroupState), _WITH_MEMBERS),
+}
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Replace the marks on a page with diagrams."""
+    return _MARK.sub(lambda match: _drawn(DIAGRAMS[match["name"]]), markdown)
+
+
+def _drawn(diagram: Diagram) -> str:
+    text = escape("\n".join(diagram.lines()))
+    return f'<pre class="mermaid"><code>{text}</code></pre>'
+
+
+def _worded(value: enum.Enum) -> str:
+    return str(value.value).replace("_", " ")
