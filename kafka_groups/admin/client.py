@@ -11,11 +11,11 @@ from kafka_groups.admin.questions import Asking, Question
 from kafka_groups.admin.results import Results
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.event_loop import check_loop
 from kafka_groups.config.connection import ClientConfig
 from kafka_groups.errors import (
     BootstrapError,
     ClosedError,
-    IllegalStateError,
     KafkaGroupsError,
 )
 
@@ -100,14 +100,10 @@ class AdminClient:
     def _start(self) -> None:
         if self._is_closed:
             raise ClosedError("The admin client was closed.")
+        check_loop(self, "an admin client", self._engine.loop)
         if self._engine.loop is None:
             self._process_id = os.getpid()
             self._engine.start()
-        elif self._engine.loop is not asyncio.get_running_loop():
-            raise IllegalStateError(
-                f"{self!r} belongs to another event loop: every asyncio.run() makes a new loop. Create, use and close"
-                " an admin client within one."
-            )
 
     def _after_turn(self) -> None:
         errors = self._assembly.errors

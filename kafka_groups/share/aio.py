@@ -1,6 +1,5 @@
 """The asynchronous share consumer."""
 
-import asyncio
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -8,10 +7,10 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Generic, Self, Unpack
 
+from kafka_groups.client.event_loop import check_loop
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.keywords import ShareConsumerKeywords
 from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_REQUEST_TIMEOUT, checked_timeout
-from kafka_groups.errors import IllegalStateError
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
@@ -81,12 +80,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
     def _entered(self) -> AbstractContextManager[object]:
-        loop = self._client.loop
-        if loop is not None and loop is not _running_loop():
-            raise IllegalStateError(
-                f"{self!r} belongs to another event loop, which is {'closed' if loop.is_closed() else 'running'}: every"
-                " asyncio.run() makes a new loop. Create, use and close a consumer within one."
-            )
+        check_loop(self, "a consumer", self._client.loop)
         return self._application.entered()
 
     # -------------------------------------------------------------------------------- subscription
@@ -367,13 +361,6 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             await self._client.abort()
             self._application.mark_closed()
         self._application.run_callback()
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _abandon(client: ShareClient) -> None:

@@ -11,6 +11,7 @@ from kafka_groups.admin.group_offsets import commit_question, fetch_question
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.call_guard import CallGuard
+from kafka_groups.client.event_loop import check_loop
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.connection import config_of
 from kafka_groups.config.keywords import StreamsMemberKeywords
@@ -330,23 +331,11 @@ class AsyncStreamsGroupMember(_MemberView):
 
     def _check_loop(self) -> None:
         self._guard.check_process()
-        loop = self._client.loop
-        if loop is not None and loop is not _running_loop():
-            raise IllegalStateError(
-                f"{self!r} belongs to another event loop, which is {'closed' if loop.is_closed() else 'running'}: every"
-                " asyncio.run() makes a new loop. Create, use and close a member within one."
-            )
+        check_loop(self, "a member", self._client.loop)
 
     def _api_timeout_ms(self, timeout_s: float | None) -> int:
         checked = checked_timeout(timeout_s, NONE_IS_API_TIMEOUT)
         return self._config.default_api_timeout_ms if checked is None else round(checked * 1000)
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _abandon(client: StreamsClient, guard: CallGuard) -> None:
