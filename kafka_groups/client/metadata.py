@@ -25,7 +25,7 @@ __all__ = ["Metadata", "MetadataManager", "Node"]
 
 _CREATION_MS = 1_000
 """How long a topic may be missing without a warning, because a broker may be creating it."""
-_REMEDY = "Check the names or create the topics; the consumer keeps looking for them."
+_REMEDY = "Check the names or create the topics; the client keeps looking for them."
 _REPORTED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION})
 
 
@@ -207,7 +207,7 @@ class MetadataManager:
         self._missing_since_ms = now_ms if self._missing_since_ms is None else self._missing_since_ms
         if now_ms - self._missing_since_ms >= _CREATION_MS:
             self._events.warn(
-                Area.GROUP, f"missing {missing}", f"Subscribed topics do not exist: {listed(missing)}. {_REMEDY}"
+                Area.GROUP, f"missing {missing}", f"Topics do not exist: {listed(missing)}. {_REMEDY}"
             )
 
     def _has_retriable_error(self, topics: Iterable[MetadataResponseTopic]) -> bool:

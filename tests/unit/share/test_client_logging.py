@@ -70,7 +70,7 @@ def test_a_topic_that_does_not_exist_is_warned_about_at_growing_intervals(log: p
             assert 3 <= len(lines(log, logging.WARNING, "group")) <= 8
 
     simulate(program)
-    assert lines(log, logging.WARNING, "group")[0].startswith("Subscribed topics do not exist: ordres. Check the names")
+    assert lines(log, logging.WARNING, "group")[0].startswith("Topics do not exist: ordres. Check the names")
 
 
 def test_leaving_on_max_poll_interval_says_why_and_what_to_do(log: pytest.LogCaptureFixture) -> None:
