@@ -57,9 +57,12 @@ class BrokerProcess:
 
 
 @contextmanager
-def embedded(checkout: Path | None = None, brokers: int = 1) -> Iterator[BrokerProcess]:
+def embedded(
+    checkout: Path | None = None, brokers: int = 1, settings: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[BrokerProcess]:
     """An embedded cluster, ended with the block; of another checkout of this project if one is given."""
     command = [sys.executable, "-m", "kafka_groups.cli", "broker", f"--brokers={brokers}", "--until-stdin-closes"]
+    command += [f"--set={name}={value}" for name, value in settings.items()]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=checkout) as process:
         assert process.stdin is not None
         assert process.stdout is not None

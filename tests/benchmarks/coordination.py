@@ -18,6 +18,7 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC, partition_of_key
 from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.network import Network
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.types import AcknowledgeType
@@ -55,10 +56,10 @@ _FETCHES = Limits(max_records=2_000)
 
 @frozen
 class Bench:
-    """A cluster in memory, and a way to ask it."""
+    """A cluster in this process, and a way to ask it."""
 
     cluster: EmbeddedCluster
-    network: MemoryNetwork
+    network: Network
     admin: ClusterClient
 
     def client(self, node_id: int) -> RawClient:
@@ -68,8 +69,11 @@ class Bench:
 
 
 @asynccontextmanager
-async def a_bench(brokers: int = 1, settings: Mapping[str, object] = MappingProxyType({})) -> AsyncIterator[Bench]:
-    network = MemoryNetwork()
+async def a_bench(
+    brokers: int = 1, settings: Mapping[str, object] = MappingProxyType({}), network: Network | None = None
+) -> AsyncIterator[Bench]:
+    """A cluster, in memory unless another network is given."""
+    network = network or MemoryNetwork()
     async with EmbeddedCluster(brokers, network=network, settings={**SETTINGS, **settings}) as cluster:
         address = urlsplit("//" + cluster.bootstrap_servers.partition(",")[0])
         assert address.hostname is not None

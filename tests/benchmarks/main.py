@@ -1,4 +1,4 @@
-"""The command: `share`, `end-to-end`, `memory`, or `all` of them; `arrow`; `assignors`; and `spark`."""
+"""The command: `share`, `end-to-end`, `memory`, or `all` of them; `arrow`; `assignors`; `spark`; and `streams`."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +17,7 @@ from tests.benchmarks.consumers import MODES
 from tests.benchmarks.coordination import COORDINATION
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.spark_command import spark
+from tests.benchmarks.streams_command import streams
 from tests.benchmarks.topics import RECORDS_PER_BATCH
 
 BATCHES = tuple(RECORDS_PER_BATCH)
@@ -49,6 +50,7 @@ def main() -> None:
 main.add_command(arrow)
 main.add_command(assignors)
 main.add_command(spark)
+main.add_command(streams)
 
 
 @main.command()

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from tests.benchmarks.consumers import Task, consume
 from tests.benchmarks.main import main
+from tests.benchmarks.rebalances import JOIN, LEAVE
 
 
 @pytest.mark.slow
@@ -80,6 +81,21 @@ def test_the_task_assignor_is_measured_with_groups_that_double(tmp_path: Path) -
     measured = json.loads(written.read_text())["assignors"]
     assert [(each["members"], each["tasks"]) for each in measured] == [(80, 800), (160, 1600)]
     assert all(seconds > 0 for each in measured for seconds in each["seconds"].values())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_rebalances_and_heartbeats_of_streams_groups_are_measured(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["streams", "--part=embedded", "--part=heartbeats", "--runs=1", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    measured = json.loads(written.read_text())["streams"]
+    [seconds] = measured["embedded"]["seconds"].values()
+    assert {measure: len(runs) for measure, runs in seconds.items()} == {JOIN: 1, LEAVE: 1}
+    assert all(0 < runs[0] < 5 for runs in seconds.values())
+    assert measured["heartbeats"]["without changes"]["records per heartbeat"] == 0
+    assert measured["heartbeats"]["each writes records"]["records per heartbeat"] >= 2
 
 
 class _AllAtOnce:

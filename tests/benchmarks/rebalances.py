@@ -1,0 +1,198 @@
+"""How long a streams group takes to share its tasks when an instance joins, and to take them over when one leaves."""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from statistics import quantiles
+from typing import Final, Protocol
+
+from attrs import field, frozen
+
+from tests.benchmarks.measures import Say
+from tests.support.real_kafka import unique
+
+__all__ = ["JOIN", "LEAVE", "MEASURES", "TASKS", "Instance", "InstanceRunner", "Rhythm", "RunTimes", "measured"]
+
+TASKS: Final = 8
+JOIN, LEAVE = "join to balanced", "leave to owned again"
+MEASURES: Final = (JOIN, LEAVE)
+"""From the join of a second instance until both run half of the tasks; from its leaving until the first runs all."""
+_LOOK_EVERY_S: Final = 0.05  # the times do not depend on it: contenders note them
+_PATIENCE_S: Final = 60.0
+
+
+@frozen
+class Instance:
+    """An instance of an application. Times are seconds of the machine's monotonic clock.
+
+    Attributes:
+        began_s: When it began to join.
+        left_s: When it began to leave, or None.
+        running: Since when each of its tasks runs.
+    """
+
+    began_s: float
+    left_s: float | None
+    running: Mapping[str, float]
+
+
+class InstanceRunner(Protocol):
+    """Runs instances of applications."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+
+    async def open(self, group_id: str, name: str) -> None:
+        """Start an instance. Does not wait until it has joined."""
+
+    async def leave(self, name: str) -> None:
+        """Have an instance leave its group. Does not wait until it has left."""
+
+    async def instances(self) -> Mapping[str, Instance]:
+        """All instances, by name."""
+
+
+@frozen
+class Rhythm:
+    """When members join and leave: after a rest, at a random time of the others' heartbeat interval.
+
+    Attributes:
+        rest_s: How long a group that is balanced is left alone, so that nothing is left of what it has done.
+        interval_s: The heartbeat interval.
+    """
+
+    rest_s: float
+    interval_s: float
+
+    async def pause(self, rng: random.Random) -> None:
+        """Wait."""
+        await asyncio.sleep(self.rest_s + rng.uniform(0, self.interval_s))
+
+
+@frozen
+class RunTimes:
+    """What one contender took.
+
+    Attributes:
+        seconds: The seconds of each run, by what was measured.
+    """
+
+    seconds: Mapping[str, list[float]] = field(factory=lambda: {measure: [] for measure in MEASURES})
+
+    def quartiles(self, measure: str) -> tuple[float, float, float]:
+        """The lower quartile, the median and the upper quartile."""
+        seconds = self.seconds[measure]
+        if len(seconds) == 1:
+            return seconds[0], seconds[0], seconds[0]
+        lower, middle, upper = quantiles(seconds, n=4, method="inclusive")
+        return lower, middle, upper
+
+
+async def measured(
+    contenders: Sequence[InstanceRunner], runs: int, lanes: int, rhythm: Rhythm, seed: int, say: Say
+) -> dict[str, RunTimes]:
+    """Let the second of two instances join and leave, so many times for each contender.
+
+    A contender has one group in each lane. Within a lane, the contenders take turns; the lanes go on at the same time.
+
+    Args:
+        contenders: What is compared.
+        runs: How often each of them joins and leaves, in all lanes together.
+        lanes: How many groups of each there are.
+        rhythm: When it joins and leaves.
+        seed: Of the random times.
+        say: Told about each run.
+    """
+    figures = {each.name: RunTimes() for each in contenders}
+    lanes = min(lanes, runs)
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(lanes):
+            lane = _Lane(contenders, figures, rhythm, random.Random(f"{seed} {number}"), say)
+            tasks.create_task(lane.go(runs // lanes + (number < runs % lanes)))
+    return figures
+
+
+class _Lane:
+    """One group of each contender."""
+
+    def __init__(
+        self,
+        contenders: Sequence[InstanceRunner],
+        figures: Mapping[str, RunTimes],
+        rhythm: Rhythm,
+        rng: random.Random,
+        say: Say,
+    ) -> None:
+        self._groups = [_Group(each) for each in contenders]
+        self._figures = figures
+        self._rhythm = rhythm
+        self._rng = rng
+        self._say = say
+
+    async def go(self, runs: int) -> None:
+        for group in self._groups:
+            await group.begin()
+        for run in range(runs):
+            for group in self._groups[:: -1 if run % 2 else 1]:
+                await self._run(group)
+
+    async def _run(self, group: "_Group") -> None:
+        await self._rhythm.pause(self._rng)
+        joined_s = await group.join()
+        await self._rhythm.pause(self._rng)
+        left_s = await group.leave()
+        seconds = self._figures[group.contender.name].seconds
+        seconds[JOIN].append(joined_s)
+        seconds[LEAVE].append(left_s)
+        self._say(f"{group.contender.name} {len(seconds[JOIN])}: joined in {joined_s:.3f} s, left in {left_s:.3f} s")
+
+
+class _Group:
+    """A group with one instance that stays, and one that comes and goes."""
+
+    def __init__(self, contender: InstanceRunner) -> None:
+        self.contender = contender
+        self._group_id = unique("rebalanced")
+        self._first = f"{self._group_id}/first"
+        self._guests = 0
+
+    @property
+    def _guest(self) -> str:
+        return f"{self._group_id}/guest-{self._guests}"
+
+    async def begin(self) -> None:
+        await self.contender.open(self._group_id, self._first)
+        await self._until({self._first: TASKS})
+
+    async def join(self) -> float:
+        self._guests += 1
+        await self.contender.open(self._group_id, self._guest)
+        instances = await self._until({self._first: TASKS // 2, self._guest: TASKS // 2})
+        return _latest(instances[self._guest]) - instances[self._guest].began_s
+
+    async def leave(self) -> float:
+        await self.contender.leave(self._guest)
+        instances = await self._until({self._first: TASKS})
+        left_s = instances[self._guest].left_s
+        assert left_s is not None
+        return _latest(instances[self._first]) - left_s
+
+    async def _until(self, tasks: Mapping[str, int]) -> Mapping[str, Instance]:
+        """Wait until these instances run so many tasks, each task once."""
+        async with asyncio.timeout(_PATIENCE_S):
+            while True:
+                instances = await self.contender.instances()
+                if _run_exactly(instances, tasks):
+                    return instances
+                await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def _run_exactly(instances: Mapping[str, Instance], tasks: Mapping[str, int]) -> bool:
+    running = {name: instances[name].running for name in tasks}
+    different = {task for each in running.values() for task in each}
+    return len(different) == TASKS and all(len(running[name]) == count for name, count in tasks.items())
+
+
+def _latest(instance: Instance) -> float:
+    return max(instance.running.values())
