@@ -206,9 +206,7 @@ class MetadataManager:
             return
         self._missing_since_ms = now_ms if self._missing_since_ms is None else self._missing_since_ms
         if now_ms - self._missing_since_ms >= _CREATION_MS:
-            self._events.warn(
-                Area.GROUP, f"missing {missing}", f"Topics do not exist: {listed(missing)}. {_REMEDY}"
-            )
+            self._events.warn(Area.GROUP, f"missing {missing}", f"Topics do not exist: {listed(missing)}. {_REMEDY}")
 
     def _has_retriable_error(self, topics: Iterable[MetadataResponseTopic]) -> bool:
         by_code: dict[ErrorCode, list[str]] = {}

@@ -236,7 +236,8 @@ class AsyncStreamsGroupMember(_MemberView):
                 answer.checked()
                 return
             except StaleMemberEpochError:
-                if self.epoch == epoch or self._clock.now_ms() >= deadline_ms:
+                has_new_epoch = self._client.is_joining or self.epoch != epoch
+                if not has_new_epoch or self._clock.now_ms() >= deadline_ms:
                     raise
 
     async def committed(

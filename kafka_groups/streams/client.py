@@ -173,6 +173,11 @@ class StreamsClient:
 
     # ------------------------------------------------------------------------------------- offsets
 
+    @property
+    def is_joining(self) -> bool:
+        """Whether the member has no epoch now that fences its commits, and will have one soon."""
+        return self.membership.state in (MembershipState.JOINING, MembershipState.RETURNING)
+
     def as_member(self) -> AsMember:
         """Return who the member is now, for commits that its epoch fences.
 
@@ -181,7 +186,7 @@ class StreamsClient:
             _JoiningError: It is joining.
         """
         membership = self.membership
-        if membership.state is MembershipState.JOINING:
+        if self.is_joining:
             raise _JoiningError("The member is joining its group.")
         if membership.state not in IN_GROUP:
             raise IllegalStateError(

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from attrs import evolve
 
 from kafka_groups.errors import (
     ApplicationShutdownError,
@@ -13,6 +14,9 @@ from kafka_groups.errors import (
     UnknownMemberIdError,
     UnreleasedInstanceIdError,
 )
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
 from kafka_groups.streams import (
     ChangelogTopic,
     GroupMembershipOperation,
@@ -33,6 +37,7 @@ from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.real_kafka import unique
+from tests.support.rewriting_network import RewritingNetwork
 from tests.support.streams_brokers import everywhere_at_once
 from tests.support.streams_member import StreamsMember, described_streams
 from tests.support.streams_program import StreamsProgram, tasks_of
@@ -192,6 +197,43 @@ async def test_a_static_member_finds_its_tasks_again(target: Target) -> None:
             await again.stop()
             await again.member.close(operation=GroupMembershipOperation.LEAVE_GROUP)
         assert await stays.runs(PARTITIONS) == set(TASKS)
+
+
+@everywhere_at_once
+@pytest.mark.parametrize("instance_id", [None, "worker"], ids=["dynamic", "static"])
+async def test_a_member_whose_tasks_did_not_arrive_asks_again_and_keeps_those_that_it_has(
+    target: Target, instance_id: str | None
+) -> None:
+    topic, group_id = await target.cluster.create_topic(PARTITIONS), await new_group(target)
+    losing = LosingTasks()
+    network = RewritingNetwork(target.network, {ApiKey.STREAMS_GROUP_HEARTBEAT: losing})
+    topology, group = reading(topic.name), {"application_id": group_id}
+    member = StreamsProgram(evolve(target, network=network), topology, group_instance_id=instance_id, **group)
+    async with member:
+        async with StreamsProgram(target, topology, **group) as other:
+            kept = await member.runs(2)
+            await other.runs(2)
+            losing.losses = 1
+        assert await member.runs(PARTITIONS) == set(TASKS)
+    assert losing.losses == 0
+    [first, revoked, second] = [each for each in member.heard if not isinstance(each, StatusesChanged)]
+    assert isinstance(first, TasksAssigned)
+    assert isinstance(revoked, TasksRevoked)
+    assert isinstance(second, TasksAssigned)
+    assert second.tasks.active == set(TASKS) - kept
+
+
+class LosingTasks:
+    """Puts NOT_COORDINATOR in the place of so many answers that have tasks."""
+
+    def __init__(self) -> None:
+        self.losses = 0
+
+    def __call__(self, response: StreamsGroupHeartbeatResponse) -> StreamsGroupHeartbeatResponse:
+        if not self.losses or not response.active_tasks:
+            return response
+        self.losses -= 1
+        return StreamsGroupHeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR)
 
 
 @everywhere_at_once
