@@ -109,12 +109,14 @@ class ClusterClient:
 
     async def delete_topic(self, topic: Topic) -> None:
         """Delete a topic and wait until the broker does not know it any more."""
-        request = DeleteTopicsRequest(topics=(DeleteTopicState(name=topic.name),), timeout_ms=_TIMEOUT_MS)
+        await self.delete_topic_named(topic.name)
+
+    async def delete_topic_named(self, name: str) -> None:
+        """As `delete_topic`, for a topic that somebody else has created."""
+        request = DeleteTopicsRequest(topics=(DeleteTopicState(name=name),), timeout_ms=_TIMEOUT_MS)
         response = await self._any.ask(request)
         assert response.responses[0].error_code is ErrorCode.NONE, response.responses[0]
-        await until(
-            lambda: self.describe_topic(topic.name), lambda it: it.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        )
+        await until(lambda: self.describe_topic(name), lambda it: it.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     async def describe_topic(self, name: str) -> MetadataResponseTopic:
         """What the metadata says of a topic."""
