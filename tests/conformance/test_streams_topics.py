@@ -202,6 +202,8 @@ async def test_internal_topics_get_their_configs_unless_they_exist(target: Targe
 @everywhere_at_once
 async def test_an_internal_topic_that_is_deleted_is_created_again(target: Target) -> None:
     group = await new_group(target, partitions=2)
+    # A real Kafka may take two intervals until it creates a topic again.
+    await group.configure({"heartbeat.interval.ms": "100"})
     store = f"{group.group_id}-store-changelog"
     member, _ = await joined(group, subtopology("0", sources=(group.topic.name,), changelogs=(internal(store),)))
     await ready(member)
