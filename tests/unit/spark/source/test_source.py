@@ -14,7 +14,7 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share.delivery.records import ShareRecord
-from kafka_groups.spark.source import filling
+from kafka_groups.spark.source import filling, questions
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import source_options
 from kafka_groups.spark.source.sealing import BatchLimits
@@ -274,8 +274,9 @@ def test_a_broker_that_was_never_there_fails_the_query(world: World) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run gives the group a moment to let it in, not half a minute."""
+    """A run gives the group a moment to let it in, not half a minute, and a second to answer its questions."""
     monkeypatch.setattr(filling, "JOIN_TIMEOUT_MS", 200)
+    monkeypatch.setattr(questions, "TIMEOUT_MS", 1_000)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -293,6 +294,7 @@ def test_a_run_that_no_broker_answers_does_not_end_as_if_there_were_no_records(w
             query.latest(wants_all=trigger == "once")
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_run_does_not_end_as_a_success_when_the_broker_goes_away(own_cluster: EmbeddedCluster) -> None:
     world = World(own_cluster)
     world.produce(range(100))
