@@ -78,7 +78,6 @@ TRANSITIONS: Mapping[tuple[MembershipState, MembershipEvent], MembershipState] =
     (_S.RETURNING, _E.LEAVE): _S.LEAVING,
     (_S.FENCED, _E.REJOIN): _S.JOINING,
     (_S.FENCED, _E.LEAVE): _S.UNJOINED,
-    (_S.STALE, _E.LEFT): _S.STALE,
     (_S.STALE, _E.REJOIN): _S.JOINING,
     (_S.STALE, _E.LEAVE): _S.LEAVING,
     (_S.LEAVING, _E.LEFT): _S.UNJOINED,

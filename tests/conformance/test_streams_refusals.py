@@ -25,6 +25,11 @@ ONE = sent(subtopology("0", sources=("unknown-topic",)))
 REGEX = sent(StreamsSubtopology(subtopology_id="0", source_topic_regex=("a.*",)))
 ODD_CHANGELOG = sent(subtopology("0", sources=("a",), changelogs=(internal("c", 3),)))
 NO_WRITER = sent(subtopology("0", sources=(), repartitions=(internal("r"),)))
+READS_NOTHING = sent(subtopology("0", sources=()))
+IN_A_CIRCLE = sent(
+    subtopology("0", repartitions=(internal("r"),), sinks=("s",)),
+    subtopology("1", repartitions=(internal("s"),), sinks=("r",)),
+)
 JOIN: Mapping[str, Any] = {
     "epoch": 0, "rebalance_timeout_ms": 30_000, "topology": ONE, "owned": (), "process_id": "p", "client_tags": (),
 }  # fmt: skip
@@ -42,6 +47,8 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "a regular expression": ({**JOIN, "topology": REGEX}, INVALID),
     "changelog with a fixed number": ({**JOIN, "topology": ODD_CHANGELOG}, INVALID_TOPOLOGY),
     "repartition topic that nobody writes": ({**JOIN, "topology": NO_WRITER}, INVALID_TOPOLOGY),
+    "repartition topics in a circle": ({**JOIN, "topology": IN_A_CIRCLE}, INVALID_TOPOLOGY),
+    "sub-topology that reads nothing": ({**JOIN, "topology": READS_NOTHING}, INVALID_TOPOLOGY),
     "internal topic": ({**JOIN, "topology": sent(subtopology(sources=("__consumer_offsets",)))}, INVALID_TOPOLOGY),
     "invalid topic": ({**JOIN, "topology": sent(subtopology(sources=("no topic",)))}, INVALID_TOPOLOGY),
     "invalid sink": ({**JOIN, "topology": sent(subtopology(sources=("a",), sinks=("no topic",)))}, INVALID_TOPOLOGY),

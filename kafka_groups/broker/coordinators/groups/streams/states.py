@@ -98,7 +98,7 @@ STREAMS_MEMBER_TRANSITIONS: Mapping[StreamsMemberState, frozenset[StreamsMemberS
     _M.STABLE: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
     _M.UNREVOKED_TASKS: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
     _M.UNRELEASED_TASKS: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
-    _M.UNKNOWN: frozenset({_M.STABLE, _M.UNRELEASED_TASKS, _M.UNREVOKED_TASKS}),
+    _M.UNKNOWN: frozenset({_M.STABLE, _M.UNRELEASED_TASKS}),
 })  # fmt: skip
 """Which states a member may have after one step (`reconciliation.py`). UNKNOWN is only read from records."""
 

@@ -178,9 +178,17 @@ def test_a_process_has_one_standby_of_a_task() -> None:
 
 def test_a_member_in_a_state_that_is_not_known_has_to_give_up_its_tasks() -> None:
     group = Tasks()
-    group.member("a", state=UNKNOWN)
+    group.member("a", state=UNKNOWN, active=(T1,))
 
     for owned in (None, OwnedTasks(tasks(T0))):
         with pytest.raises(FencedMemberEpochError, match="state of member a is unknown"):
             group.step("a", owned=owned)
     assert group.step("a", active=(T0,), owned=OwnedTasks()).active == {T0: 6}
+
+
+def test_a_member_whose_state_was_not_known_waits_for_tasks_of_others() -> None:
+    group = Tasks()
+    group.member("a", state=UNKNOWN)
+    group.member("b", active=(T0,))
+
+    assert group.step("a", active=(T0,), owned=OwnedTasks()).state is UNRELEASED
