@@ -35,6 +35,11 @@ class Instance:
     left_s: float | None
     running: Mapping[str, float]
 
+    @property
+    def latest_s(self) -> float:
+        """When the last of its tasks began to run."""
+        return max(self.running.values())
+
 
 class InstanceRunner(Protocol):
     """Runs instances of applications."""
@@ -49,8 +54,11 @@ class InstanceRunner(Protocol):
     async def leave(self, name: str) -> None:
         """Have an instance leave its group. Does not wait until it has left."""
 
-    async def instances(self) -> Mapping[str, Instance]:
-        """All instances, by name."""
+    async def instance(self, name: str) -> Instance:
+        """What an instance does."""
+
+    async def end(self, name: str) -> None:
+        """Forget an instance that has left."""
 
 
 @frozen
@@ -65,9 +73,11 @@ class Rhythm:
     rest_s: float
     interval_s: float
 
-    async def pause(self, rng: random.Random) -> None:
-        """Wait."""
-        await asyncio.sleep(self.rest_s + rng.uniform(0, self.interval_s))
+    def pauses(self, count: int, rng: random.Random) -> list[float]:
+        """So many pauses in random order, one in each equal part of the heartbeat interval."""
+        pauses = [self.rest_s + self.interval_s * (part + rng.random()) / count for part in range(count)]
+        rng.shuffle(pauses)
+        return pauses
 
 
 @frozen
@@ -105,11 +115,11 @@ async def measured(
         say: Told about each run.
     """
     figures = {each.name: RunTimes() for each in contenders}
-    lanes = min(lanes, runs)
+    rng = random.Random(seed)
+    pauses = list(zip(rhythm.pauses(runs, rng), rhythm.pauses(runs, rng), strict=True))
     async with asyncio.TaskGroup() as tasks:
-        for number in range(lanes):
-            lane = _Lane(contenders, figures, rhythm, random.Random(f"{seed} {number}"), say)
-            tasks.create_task(lane.go(runs // lanes + (number < runs % lanes)))
+        for number in range(min(lanes, runs)):
+            tasks.create_task(_Lane(contenders, figures, say).go(pauses[number::lanes]))
     return figures
 
 
@@ -120,27 +130,23 @@ class _Lane:
         self,
         contenders: Sequence[InstanceRunner],
         figures: Mapping[str, RunTimes],
-        rhythm: Rhythm,
-        rng: random.Random,
         say: Say,
     ) -> None:
         self._groups = [_Group(each) for each in contenders]
         self._figures = figures
-        self._rhythm = rhythm
-        self._rng = rng
         self._say = say
 
-    async def go(self, runs: int) -> None:
+    async def go(self, pauses: Sequence[tuple[float, float]]) -> None:
         for group in self._groups:
             await group.begin()
-        for run in range(runs):
+        for run, pair in enumerate(pauses):
             for group in self._groups[:: -1 if run % 2 else 1]:
-                await self._run(group)
+                await self._run(group, *pair)
 
-    async def _run(self, group: "_Group") -> None:
-        await self._rhythm.pause(self._rng)
+    async def _run(self, group: "_Group", before_joining_s: float, before_leaving_s: float) -> None:
+        await asyncio.sleep(before_joining_s)
         joined_s = await group.join()
-        await self._rhythm.pause(self._rng)
+        await asyncio.sleep(before_leaving_s)
         left_s = await group.leave()
         seconds = self._figures[group.contender.name].seconds
         seconds[JOIN].append(joined_s)
@@ -169,20 +175,21 @@ class _Group:
         self._guests += 1
         await self.contender.open(self._group_id, self._guest)
         instances = await self._until({self._first: TASKS // 2, self._guest: TASKS // 2})
-        return _latest(instances[self._guest]) - instances[self._guest].began_s
+        return instances[self._guest].latest_s - instances[self._guest].began_s
 
     async def leave(self) -> float:
         await self.contender.leave(self._guest)
         instances = await self._until({self._first: TASKS})
-        left_s = instances[self._guest].left_s
+        left_s = (await self.contender.instance(self._guest)).left_s
         assert left_s is not None
-        return _latest(instances[self._first]) - left_s
+        await self.contender.end(self._guest)
+        return instances[self._first].latest_s - left_s
 
     async def _until(self, tasks: Mapping[str, int]) -> Mapping[str, Instance]:
         """Wait until these instances run so many tasks, each task once."""
         async with asyncio.timeout(_PATIENCE_S):
             while True:
-                instances = await self.contender.instances()
+                instances = {name: await self.contender.instance(name) for name in tasks}
                 if _run_exactly(instances, tasks):
                     return instances
                 await asyncio.sleep(_LOOK_EVERY_S)
@@ -192,7 +199,3 @@ def _run_exactly(instances: Mapping[str, Instance], tasks: Mapping[str, int]) ->
     running = {name: instances[name].running for name in tasks}
     different = {task for each in running.values() for task in each}
     return len(different) == TASKS and all(len(running[name]) == count for name, count in tasks.items())
-
-
-def _latest(instance: Instance) -> float:
-    return max(instance.running.values())

@@ -1,30 +1,26 @@
-"""A small Java program that obeys lines of standard input, and answers questions with a line each."""
+"""Small programs that obey lines of standard input, and answer questions with a line each."""
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-__all__ = ["JavaProgram", "pairs"]
+__all__ = ["JavaProgram", "LineProgram", "java_command", "pairs"]
 
 _SOURCES = Path(__file__).parent / "java"
 _COMPILING_S = 120
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
 
 
-class JavaProgram:
+class LineProgram:
     """A program that runs. Use it as a context manager; it ends with its standard input.
 
     Args:
-        name: Name of its class, and of its source without the ending.
-        directory: Where the compiled program goes.
-        classpath: What it needs.
+        command: The program and its arguments.
     """
 
-    def __init__(self, name: str, directory: Path, classpath: str) -> None:
-        source = str(_SOURCES / f"{name}.java")
-        subprocess.run(["javac", "-cp", classpath, "-d", str(directory), source], check=True, timeout=_COMPILING_S)
-        command = ["java", "-XX:TieredStopAtLevel=1", _QUIET, "-cp", f"{directory}:{classpath}", name]
+    def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
 
     def __enter__(self) -> Self:
@@ -53,6 +49,26 @@ class JavaProgram:
         answers = self._process.stdout
         assert answers is not None
         return answers.readline().split()
+
+
+class JavaProgram(LineProgram):
+    """A Java program that runs.
+
+    Args:
+        name: Name of its class, and of its source without the ending.
+        directory: Where the compiled program goes.
+        classpath: What it needs.
+    """
+
+    def __init__(self, name: str, directory: Path, classpath: str) -> None:
+        super().__init__(java_command(name, directory, classpath))
+
+
+def java_command(name: str, directory: Path, classpath: str) -> list[str]:
+    """Compile a Java program, and return the command that runs it. The arguments are those of `JavaProgram`."""
+    source = str(_SOURCES / f"{name}.java")
+    subprocess.run(["javac", "-cp", classpath, "-d", str(directory), source], check=True, timeout=_COMPILING_S)
+    return ["java", "-XX:TieredStopAtLevel=1", _QUIET, "-cp", f"{directory}:{classpath}", name]
 
 
 def pairs(properties: dict[str, str]) -> list[str]:
