@@ -70,20 +70,20 @@ class ProcessInstances:
         await asyncio.gather(*(each.end() for each in self._processes.values()))
 
     async def open(self, group_id: str, name: str) -> None:
-        """Start an instance. A process that is started for it is ready before the instance begins to join."""
+        """Start an instance in its process, which is ready."""
         properties = pairs({
             "bootstrap_servers": self._servers,
             "application_id": group_id,
             "group_protocol": "streams",
             "state_dir": str(self._directory / name),
         })  # fmt: skip
-        process = self._processes.get(self._place(name)) or await self._started(name)
-        process.say("open", name, self._topic, *properties)
+        self._processes[self._place(name)].say("open", name, self._topic, *properties)
 
-    async def _started(self, name: str) -> "_Process":
-        process = self._processes[self._place(name)] = _Process(self._command)
-        await process.instances()
-        return process
+    async def prepare(self, name: str) -> None:
+        """Start a process for an instance, unless there is one."""
+        if self._place(name) not in self._processes:
+            self._processes[self._place(name)] = _Process(self._command)
+        await self._processes[self._place(name)].instances()
 
     async def leave(self, name: str) -> None:
         """Have an instance leave. Does not wait until it has left."""
@@ -119,11 +119,11 @@ class _Process:
 
 
 def _instance(word: str) -> tuple[str, Instance]:
-    name, began, left, error, tasks = word.split("=")
+    name, began, left, changed, error, tasks = word.split("=")
     assert not error, f"{name} failed: {error}"
     since = dict(task.split("@") for task in tasks.split(",") if task)
     running = {task: _seconds(nanoseconds) for task, nanoseconds in since.items()}
-    return name, Instance(_seconds(began), _seconds(left) if int(left) else None, running)
+    return name, Instance(_seconds(began), _seconds(left) if int(left) else None, _seconds(changed), running)
 
 
 def _seconds(nanoseconds: str) -> float:

@@ -28,7 +28,7 @@ class _Instance:
         )
         self._running: dict[str, int] = {}
         self._error = ""
-        self._left = 0
+        self._left = self._changed = 0
         self._began = _now()
         self._polling = asyncio.create_task(self._run())
 
@@ -41,7 +41,7 @@ class _Instance:
 
     def __str__(self) -> str:
         tasks = ",".join(f"{task}@{since}" for task, since in self._running.items())
-        return f"{self._began}={self._left}={self._error}={tasks}"
+        return f"{self._began}={self._left}={self._changed}={self._error}={tasks}"
 
     async def _run(self) -> None:
         try:
@@ -56,8 +56,9 @@ class _Instance:
             await self._member.close(operation=GroupMembershipOperation.LEAVE_GROUP)
 
     def _handle(self, event: StreamsMembershipEvent) -> None:
+        self._changed = _now()
         if isinstance(event, TasksAssigned):
-            self._running |= dict.fromkeys(map(str, event.tasks.active), _now())
+            self._running |= dict.fromkeys(map(str, event.tasks.active), self._changed)
         elif isinstance(event, TasksRevoked | TasksLost):
             for task in event.tasks.active:
                 del self._running[str(task)]

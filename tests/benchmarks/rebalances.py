@@ -28,11 +28,13 @@ class Instance:
     Attributes:
         began_s: When it began to join.
         left_s: When it began to leave, or None.
+        changed_s: When a task last began to run or was given up.
         running: Since when each of its tasks runs.
     """
 
     began_s: float
     left_s: float | None
+    changed_s: float
     running: Mapping[str, float]
 
     @property
@@ -48,8 +50,11 @@ class InstanceRunner(Protocol):
     def name(self) -> str:
         """What it is called in tables."""
 
+    async def prepare(self, name: str) -> None:
+        """Make everything ready for an instance."""
+
     async def open(self, group_id: str, name: str) -> None:
-        """Start an instance. Does not wait until it has joined."""
+        """Start an instance that is prepared. Does not wait until it has joined."""
 
     async def leave(self, name: str) -> None:
         """Have an instance leave its group. Does not wait until it has left."""
@@ -73,11 +78,16 @@ class Rhythm:
     rest_s: float
     interval_s: float
 
-    def pauses(self, count: int, rng: random.Random) -> list[float]:
-        """So many pauses in random order, one in each equal part of the heartbeat interval."""
-        pauses = [self.rest_s + self.interval_s * (part + rng.random()) / count for part in range(count)]
-        rng.shuffle(pauses)
-        return pauses
+    def phases(self, count: int, rng: random.Random) -> list[float]:
+        """So many times after a heartbeat, in random order, one in each equal part of the heartbeat interval."""
+        phases = [self.interval_s * (part + rng.random()) / count for part in range(count)]
+        rng.shuffle(phases)
+        return phases
+
+    async def wait(self, heartbeat_s: float, phase_s: float) -> None:
+        """Wait for a time that is this long after a heartbeat. One of them was at the time that is given."""
+        now_s = asyncio.get_running_loop().time()
+        await asyncio.sleep(self.rest_s + (heartbeat_s + phase_s - now_s - self.rest_s) % self.interval_s)
 
 
 @frozen
@@ -116,10 +126,10 @@ async def measured(
     """
     figures = {each.name: RunTimes() for each in contenders}
     rng = random.Random(seed)
-    pauses = list(zip(rhythm.pauses(runs, rng), rhythm.pauses(runs, rng), strict=True))
+    phases = list(zip(rhythm.phases(runs, rng), rhythm.phases(runs, rng), strict=True))
     async with asyncio.TaskGroup() as tasks:
         for number in range(min(lanes, runs)):
-            tasks.create_task(_Lane(contenders, figures, say).go(pauses[number::lanes]))
+            tasks.create_task(_Lane(contenders, figures, rhythm, say).go(phases[number::lanes]))
     return figures
 
 
@@ -130,24 +140,23 @@ class _Lane:
         self,
         contenders: Sequence[InstanceRunner],
         figures: Mapping[str, RunTimes],
+        rhythm: Rhythm,
         say: Say,
     ) -> None:
-        self._groups = [_Group(each) for each in contenders]
+        self._groups = [_Group(each, rhythm) for each in contenders]
         self._figures = figures
         self._say = say
 
-    async def go(self, pauses: Sequence[tuple[float, float]]) -> None:
+    async def go(self, phases: Sequence[tuple[float, float]]) -> None:
         for group in self._groups:
             await group.begin()
-        for run, pair in enumerate(pauses):
+        for run, pair in enumerate(phases):
             for group in self._groups[:: -1 if run % 2 else 1]:
                 await self._run(group, *pair)
 
-    async def _run(self, group: "_Group", before_joining_s: float, before_leaving_s: float) -> None:
-        await asyncio.sleep(before_joining_s)
-        joined_s = await group.join()
-        await asyncio.sleep(before_leaving_s)
-        left_s = await group.leave()
+    async def _run(self, group: "_Group", joins_at_s: float, leaves_at_s: float) -> None:
+        joined_s = await group.join(joins_at_s)
+        left_s = await group.leave(leaves_at_s)
         seconds = self._figures[group.contender.name].seconds
         seconds[JOIN].append(joined_s)
         seconds[LEAVE].append(left_s)
@@ -157,8 +166,9 @@ class _Lane:
 class _Group:
     """A group with one instance that stays, and one that comes and goes."""
 
-    def __init__(self, contender: InstanceRunner) -> None:
+    def __init__(self, contender: InstanceRunner, rhythm: Rhythm) -> None:
         self.contender = contender
+        self._rhythm = rhythm
         self._group_id = unique("rebalanced")
         self._first = f"{self._group_id}/first"
         self._guests = 0
@@ -168,22 +178,30 @@ class _Group:
         return f"{self._group_id}/guest-{self._guests}"
 
     async def begin(self) -> None:
+        await self.contender.prepare(self._first)
         await self.contender.open(self._group_id, self._first)
         await self._until({self._first: TASKS})
 
-    async def join(self) -> float:
+    async def join(self, phase_s: float) -> float:
         self._guests += 1
+        await self.contender.prepare(self._guest)
+        await self._wait(phase_s)
         await self.contender.open(self._group_id, self._guest)
         instances = await self._until({self._first: TASKS // 2, self._guest: TASKS // 2})
         return instances[self._guest].latest_s - instances[self._guest].began_s
 
-    async def leave(self) -> float:
+    async def leave(self, phase_s: float) -> float:
+        await self._wait(phase_s)
         await self.contender.leave(self._guest)
         instances = await self._until({self._first: TASKS})
         left_s = (await self.contender.instance(self._guest)).left_s
         assert left_s is not None
         await self.contender.end(self._guest)
         return instances[self._first].latest_s - left_s
+
+    async def _wait(self, phase_s: float) -> None:
+        """Wait for this phase of the first instance, whose tasks last changed with one of its heartbeats."""
+        await self._rhythm.wait((await self.contender.instance(self._first)).changed_s, phase_s)
 
     async def _until(self, tasks: Mapping[str, int]) -> Mapping[str, Instance]:
         """Wait until these instances run so many tasks, each task once."""

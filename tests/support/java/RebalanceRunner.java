@@ -23,7 +23,7 @@ import org.apache.kafka.streams.processor.api.Record;
  * <pre>
  * open NAME INPUT KEY=VALUE...   starts an instance
  * close NAME                     has an instance leave its group; does not wait for it
- * tasks                          prints a line: for each instance NAME=BEGAN=CLOSED=ERROR=TASK@SINCE,...
+ * tasks                          prints a line: for each instance NAME=BEGAN=CLOSED=CHANGED=ERROR=TASK@SINCE,...
  * </pre>
  *
  * Times are nanoseconds of the machine's monotonic clock, which other processes read, too.
@@ -55,6 +55,7 @@ public class RebalanceRunner {
         private final KafkaStreams streams;
         private final long began;
         private volatile long closed;
+        private volatile long changed;
         private volatile String error = "";
 
         Instance(String input, List<String> pairs) {
@@ -73,7 +74,7 @@ public class RebalanceRunner {
 
         private Topology reading(String input) {
             StreamsBuilder builder = new StreamsBuilder();
-            builder.stream(input, Consumed.with(Serdes.String(), Serdes.String())).process(() -> new Task(runningSince));
+            builder.stream(input, Consumed.with(Serdes.String(), Serdes.String())).process(() -> new Task(this));
             return builder.build();
         }
 
@@ -85,26 +86,36 @@ public class RebalanceRunner {
             }
         }
 
+        void runs(String task) {
+            changed = System.nanoTime();
+            runningSince.put(task, changed);
+        }
+
+        void gaveUp(String task) {
+            changed = System.nanoTime();
+            runningSince.remove(task);
+        }
+
         String shown() {
             String tasks = runningSince.entrySet().stream().map(each -> each.getKey() + "@" + each.getValue())
                     .collect(Collectors.joining(","));
-            return began + "=" + closed + "=" + error + "=" + tasks;
+            return began + "=" + closed + "=" + changed + "=" + error + "=" + tasks;
         }
     }
 
     /** Made when its task runs, and closed when the task is given up. */
     private static class Task implements Processor<String, String, Void, Void> {
-        private final Map<String, Long> runningSince;
+        private final Instance instance;
         private String id;
 
-        Task(Map<String, Long> runningSince) {
-            this.runningSince = runningSince;
+        Task(Instance instance) {
+            this.instance = instance;
         }
 
         @Override
         public void init(ProcessorContext<Void, Void> context) {
             id = context.taskId().toString();
-            runningSince.put(id, System.nanoTime());
+            instance.runs(id);
         }
 
         @Override
@@ -113,7 +124,7 @@ public class RebalanceRunner {
 
         @Override
         public void close() {
-            runningSince.remove(id);
+            instance.gaveUp(id);
         }
     }
 }
