@@ -3,8 +3,8 @@
 These are plain values. `TopologyBuilder` checks what you give it and builds them. A topology prints itself as text, and
 `Topology.to_mermaid` as a diagram. All members of a group have to send
 the same topology in the same order, or the coordinator refuses the join. Everything is therefore sorted, as in Kafka's
-Java client: sub-topologies by id, topics by name, configs by key. The order in which the Java client sends several
-copartition groups is not known; they are sorted by their positions.
+Java client: sub-topologies by id, topics by name, configs by key. Only copartition groups and their topics have the
+order of Java's hash sets, as there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,6 +18,7 @@ from kafka_groups.protocol.messages.streams_group import (
     StreamsTopicInfo,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+from kafka_groups.streams.hash_order import hash_of_set, hash_of_string, in_hash_order, slots_for, slots_for_copy
 
 __all__ = ["ChangelogTopic", "RepartitionTopic", "Subtopology", "Topology"]
 
@@ -111,19 +112,26 @@ class Subtopology:
         lines = [f"  {role} {each}" for role, found in parts.items() for each in found]
         return "\n".join([f"Sub-topology {self.subtopology_id}", *lines])
 
-    def to_wire(self) -> StreamsSubtopology:
-        """Return the sub-topology as a heartbeat has it."""
+    def to_wire(self, copartitioned: int | None = None) -> StreamsSubtopology:
+        """Return the sub-topology as a heartbeat has it.
+
+        Args:
+            copartitioned: How many topics of the whole topology are copartitioned, on which the order of the groups
+                depends. None: those of this sub-topology.
+        """
         sources = tuple(sorted(self.source_topics))
         repartition = sorted(self.repartition_sources, key=_by_name)
         names = [topic.name for topic in repartition]
-        groups = [_positions(group, sources, names) for group in self.copartition_groups]
+        copartitioned = _copartitioned((self,)) if copartitioned is None else copartitioned
+        ordered = sorted(self.copartition_groups, key=sorted)
+        groups = in_hash_order(ordered, hash_of_set, slots_for_copy(copartitioned))
         return StreamsSubtopology(
             subtopology_id=self.subtopology_id,
             source_topics=sources,
             state_changelog_topics=tuple(topic.to_wire() for topic in sorted(self.changelogs, key=_by_name)),
             repartition_sink_topics=tuple(sorted(self.repartition_sinks)),
             repartition_source_topics=tuple(topic.to_wire() for topic in repartition),
-            copartition_groups=tuple(sorted(groups, key=_order_of_group)),
+            copartition_groups=tuple(_positions(group, sources, names) for group in groups),
         )
 
 
@@ -171,7 +179,8 @@ class Topology:
 
     def to_wire(self) -> StreamsGroupHeartbeatTopology:
         """Return the topology as a heartbeat that joins has it."""
-        parts = tuple(each.to_wire() for each in self._ordered)
+        copartitioned = _copartitioned(self.subtopologies)
+        parts = tuple(each.to_wire(copartitioned) for each in self._ordered)
         return StreamsGroupHeartbeatTopology(epoch=self.epoch, subtopologies=parts)
 
 
@@ -185,14 +194,15 @@ def _topic_info(topic: ChangelogTopic | RepartitionTopic, partitions: int) -> St
 
 
 def _positions(group: frozenset[str], sources: tuple[str, ...], repartition: list[str]) -> CopartitionGroup:
+    topics = in_hash_order(sorted(group), hash_of_string, slots_for(len(group)))
     return CopartitionGroup(
-        source_topics=tuple(sources.index(name) for name in sources if name in group),
-        repartition_source_topics=tuple(repartition.index(name) for name in repartition if name in group),
+        source_topics=tuple(sources.index(name) for name in topics if name in sources),
+        repartition_source_topics=tuple(repartition.index(name) for name in topics if name in repartition),
     )
 
 
-def _order_of_group(group: CopartitionGroup) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return group.source_topics, group.repartition_source_topics
+def _copartitioned(subtopologies: Iterable[Subtopology]) -> int:
+    return sum(len(group) for each in subtopologies for group in each.copartition_groups)
 
 
 def _by_name(topic: ChangelogTopic | RepartitionTopic) -> str:

@@ -7,6 +7,7 @@ from attrs import evolve
 
 from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
+from tests.support.cluster_client import GROUP_RESOURCE
 from tests.support.conditions import until
 from tests.support.raw_streams_group import PARTITIONS, A, B, C, RawStreamsGroup, has_status, new_group, tasks
 from tests.support.real_kafka import unique
@@ -162,6 +163,22 @@ async def test_configs_of_a_group(target: Target) -> None:
 
     await until(interval_ms, lambda found: found == 6_000)
     assert (await group.state())[1:] == (4, 4), "the number of standby tasks is a new epoch"
+
+
+@everywhere_at_once
+async def test_configs_that_a_group_cannot_have(target: Target) -> None:
+    group = await new_group(target)
+    refused = {
+        "streams.nonsense": "1",
+        "streams.num.standby.replicas": "-1",
+        "streams.session.timeout.ms": "1",
+        "streams.initial.rebalance.delay.ms": "-1",
+        "streams.assignment.interval.ms": "15001",
+        "streams.assignor.name": "absent",
+    }
+    for name, value in refused.items():
+        result = await target.cluster.alter_config(GROUP_RESOURCE, group.group_id, {name: value})
+        assert result.error_code.name == "INVALID_CONFIG", name
 
 
 @everywhere_at_once

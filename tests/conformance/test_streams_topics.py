@@ -251,3 +251,15 @@ async def test_a_member_with_an_older_topology_works_with_the_newer_one(target: 
     assert (await second.beat()).active is not None
     described = {each.member_id: each.topology_epoch for each in (await group.described()).members}
     assert described == {A: 2, B: 1}
+
+
+@everywhere_at_once
+async def test_copartitioned_topics_are_compared_with_their_order(target: Target) -> None:
+    group = await new_group(target)
+    other = await target.cluster.create_topic(len(tasks(0, 1, 2, 3)))
+    sources = tuple(sorted((group.topic.name, other.name)))
+    first, second = (sent(subtopology("0", sources=sources, together=(together(*it),))) for it in ((1, 0), (0, 1)))
+    await group.until_coordinators_know(first)
+    assert (await group.member(A).join(first)).error == "NONE"
+    assert (await group.member(B).join(second)).error == "INVALID_REQUEST"
+    assert (await group.member(B).join(first)).error == "NONE"
