@@ -65,7 +65,7 @@ class Application:
     async def joined(self, topology: StreamsGroupHeartbeatTopology | None = None, **fields: Any) -> StreamsMember:
         """A member that has joined and has all tasks."""
         member = StreamsMember(self.target.client(), self.group_id, "member-1", fields.pop("instance", None))
-        beat = await member.join(topology or self.reading, **fields)
+        beat = await member.join_where_topics_are_new(topology or self.reading, **fields)
         assert beat.error == "NONE", beat
         # A real Kafka's coordinator hears of the topic after the rest of the broker.
         while not beat.active:

@@ -83,7 +83,7 @@ def partitions(response: StreamsGroupHeartbeatResponse) -> dict[str, tuple[list[
 async def test_the_epoch_of_endpoints_increases_when_answers_change(target: Target) -> None:
     group = await new_group(target)
     first = group.member(A)
-    beat = await first.join(group.simple, user_endpoint=ENDPOINT)
+    beat = await first.join_where_topics_are_new(group.simple, user_endpoint=ENDPOINT)
     assert beat.response.endpoint_information_epoch == 0
     second = group.member(B)
     await second.join(group.simple, user_endpoint=UserEndpoint(host="other", port=1))

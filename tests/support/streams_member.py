@@ -22,6 +22,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatTopology,
 )
+from tests.support.conditions import until
 from tests.support.raw_client import RawClient
 
 __all__ = ["StreamsBeat", "StreamsMember", "described_streams"]
@@ -97,6 +98,10 @@ class StreamsMember:
             **fields,
         }
         return await self.beat(JOIN_GROUP_EPOCH, (), **values)
+
+    async def join_where_topics_are_new(self, topology: StreamsGroupHeartbeatTopology, **fields: Any) -> StreamsBeat:
+        """Join with an endpoint: UNKNOWN_SERVER_ERROR until the coordinator has heard of the source topics."""
+        return await until(lambda: self.join(topology, **fields), lambda it: it.error != "UNKNOWN_SERVER_ERROR")
 
     async def leave(self) -> StreamsBeat:
         """Leave for good."""
