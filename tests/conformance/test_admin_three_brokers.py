@@ -16,10 +16,14 @@ RECORDS = 5
 async def group_at_each(trio: Trio) -> dict[int, str]:
     """The name of a group for each broker, which coordinates it."""
     found: dict[int, str] = {}
-    while len(found) < 3:
-        group_id = unique("group")
-        found.setdefault(await trio.coordinator_of(group_id), group_id)
-    return found
+
+    async def look() -> dict[int, str]:
+        await trio.brokers.settle()
+        for group_id in (unique("group") for _ in range(30)):
+            found.setdefault(await trio.coordinator_of(group_id), group_id)
+        return found
+
+    return await until(look, lambda it: len(it) == 3, 60.0)
 
 
 async def topic_with_records(trio: Trio) -> Topic:

@@ -55,6 +55,10 @@ class ThreeBrokers(Protocol):
         """Start a broker again."""
         ...
 
+    async def settle(self) -> None:
+        """Let the first replica of each partition lead it. A broker that was restarted leads nothing before."""
+        ...
+
 
 class EmbeddedTrio:
     """Three embedded brokers on the test's own event loop."""
@@ -85,6 +89,9 @@ class EmbeddedTrio:
     async def restart(self, node_id: int) -> None:
         """Start a broker again."""
         await self._cluster.start_broker_async(node_id)
+
+    async def settle(self) -> None:
+        """Nothing to do: a broker leads its partitions when it starts."""
 
 
 class KafkaTrio:
@@ -117,6 +124,11 @@ class KafkaTrio:
     async def restart(self, node_id: int) -> None:
         """Start a broker again."""
         await asyncio.to_thread(self._nodes[node_id].restart)
+
+    async def settle(self) -> None:
+        """Elect leaders. Whether that was possible, or necessary, shows in who leads."""
+        admin = AdminClient({"bootstrap.servers": ",".join(node.bootstrap_servers for node in self._nodes.values())})
+        await asyncio.to_thread(admin.elect_leaders(ElectionType.PREFERRED, None).result)
 
 
 class Trio:
