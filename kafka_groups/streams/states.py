@@ -60,7 +60,7 @@ IN_GROUP = frozenset({_S.JOINING, _S.RECONCILING, _S.ACKNOWLEDGING, _S.STABLE})
 _OUT_OF_GROUP = {_E.FENCED: _S.FENCED, _E.OVERDUE: _S.STALE, _E.REFUSED: _S.FATAL, _E.LEAVE: _S.LEAVING}
 
 TRANSITIONS: Mapping[tuple[MembershipState, MembershipEvent], MembershipState] = MappingProxyType({
-    **{(state, event): after for state in IN_GROUP for event, after in _OUT_OF_GROUP.items()},
+    **{(state, event): after for state in _S if state in IN_GROUP for event, after in _OUT_OF_GROUP.items()},
     (_S.UNJOINED, _E.JOIN): _S.JOINING,
     (_S.UNJOINED, _E.LEAVE): _S.UNJOINED,
     (_S.JOINING, _E.ACCEPTED): _S.STABLE,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
+from kafka_groups.assignment.java_order import copied, grown, in_hash_order, set_hash, string_hash
 from kafka_groups.protocol.messages.streams_group import (
     CopartitionGroup,
     KeyValue,
@@ -18,7 +19,6 @@ from kafka_groups.protocol.messages.streams_group import (
     StreamsTopicInfo,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
-from kafka_groups.streams.hash_order import hash_of_set, hash_of_string, in_hash_order, slots_for, slots_for_copy
 
 __all__ = ["ChangelogTopic", "RepartitionTopic", "Subtopology", "Topology"]
 
@@ -124,7 +124,7 @@ class Subtopology:
         names = [topic.name for topic in repartition]
         copartitioned = _copartitioned((self,)) if copartitioned is None else copartitioned
         ordered = sorted(self.copartition_groups, key=sorted)
-        groups = in_hash_order(ordered, hash_of_set, slots_for_copy(copartitioned))
+        groups = in_hash_order(ordered, set_hash, copied(copartitioned))
         return StreamsSubtopology(
             subtopology_id=self.subtopology_id,
             source_topics=sources,
@@ -194,7 +194,7 @@ def _topic_info(topic: ChangelogTopic | RepartitionTopic, partitions: int) -> St
 
 
 def _positions(group: frozenset[str], sources: tuple[str, ...], repartition: list[str]) -> CopartitionGroup:
-    topics = in_hash_order(sorted(group), hash_of_string, slots_for(len(group)))
+    topics = in_hash_order(sorted(group), string_hash, grown(len(group)))
     return CopartitionGroup(
         source_topics=tuple(sources.index(name) for name in topics if name in sources),
         repartition_source_topics=tuple(repartition.index(name) for name in topics if name in repartition),

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.groups.assignors.group_spec import GroupSpec, SubscribedMember
-from kafka_groups.broker.coordinators.groups.assignors.java_order import (
+from kafka_groups.assignment.java_order import (
     copied,
     grown,
     in_hash_order,
@@ -14,6 +13,7 @@ from kafka_groups.broker.coordinators.groups.assignors.java_order import (
     string_hash,
     uuid_hash,
 )
+from kafka_groups.broker.coordinators.groups.assignors.group_spec import GroupSpec, SubscribedMember
 
 __all__ = ["Partition", "by_topic", "ordered_members", "ordered_names", "ordered_topics", "previous_partitions"]
 

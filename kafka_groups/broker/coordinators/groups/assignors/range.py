@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 from uuid import UUID
 
+from kafka_groups.assignment.java_order import copied, in_hash_order, uuid_hash
 from kafka_groups.broker.coordinators.groups.assignors.group_spec import (
     GroupSpec,
     PartitionAssignorError,
     SubscribedMember,
 )
-from kafka_groups.broker.coordinators.groups.assignors.java_order import copied, in_hash_order, uuid_hash
 from kafka_groups.broker.coordinators.groups.assignors.kafka_order import ordered_members
 
 __all__ = ["NAME", "assign"]

@@ -1,18 +1,19 @@
 """The order in which Java goes over a hash table.
 
 Kafka's coordinator keeps members, topics and partitions in hash tables. Its uniform assignor goes over them in the
-order of the tables, and that order decides which member gets which partition. These functions return the same order:
+order of the tables, and that order decides which member gets which partition. Kafka Streams keeps copartition groups
+and their topics in such tables, and sends them in that order. These functions return the same order:
 
 - A value is in the bucket that its hash code selects. Buckets come in ascending order.
 - Values of one bucket come in the order in which they were added.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from operator import index
 from typing import TypeVar
 from uuid import UUID
 
-__all__ = ["copied", "grown", "in_hash_order", "in_timeline_order", "int_hash", "string_hash", "uuid_hash"]
+__all__ = ["copied", "grown", "in_hash_order", "in_timeline_order", "int_hash", "set_hash", "string_hash", "uuid_hash"]
 
 T = TypeVar("T")
 
@@ -67,6 +68,11 @@ def string_hash(text: str) -> int:
     for high, low in zip(encoded[::2], encoded[1::2], strict=True):
         code = code * 31 + (high << 8 | low) & _WORD
     return code
+
+
+def set_hash(texts: Iterable[str]) -> int:
+    """Return `Set.hashCode` of a set of strings, as an unsigned number."""
+    return sum(map(string_hash, texts)) & _WORD
 
 
 def uuid_hash(uuid: UUID) -> int:

@@ -4,12 +4,13 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.assignors.java_order import (
+from kafka_groups.assignment.java_order import (
     copied,
     grown,
     in_hash_order,
     in_timeline_order,
     int_hash,
+    set_hash,
     string_hash,
     uuid_hash,
 )
@@ -18,6 +19,11 @@ from kafka_groups.broker.coordinators.groups.assignors.java_order import (
 @pytest.mark.parametrize(("text", "code"), [("", 0), ("a", 97), ("topic", 110546223), ("\U0001f600", 1772899)])
 def test_hash_codes_of_strings(text: str, code: int) -> None:
     assert string_hash(text) == code
+
+
+def test_the_hash_code_of_a_set_is_the_sum() -> None:
+    assert set_hash(["orders", "payments"]) == (-1008770331 + 1382682413) % 2**32
+    assert set_hash([]) == 0
 
 
 def test_hash_codes_of_ids() -> None:
