@@ -1,25 +1,14 @@
 """The diagrams of state machines in the documentation."""
 
 import enum
-import importlib.util
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from tests.docs.blocks import ROOT
+from tests.docs.hooks import hook_named
 
-
-def _hook() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("diagrams_hook", ROOT / "docs" / "_hooks" / "diagrams.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-HOOK = _hook()
+HOOK = hook_named("diagrams")
 DIAGRAMS: dict[str, Any] = HOOK.DIAGRAMS
 
 

@@ -1,5 +1,4 @@
 import enum
-import importlib.util
 import re
 from collections.abc import Mapping
 from types import ModuleType
@@ -35,18 +34,14 @@ from kafka_groups.streams import states as streams_states
 from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
 from kafka_groups.types import ConsumerState
 from tests.docs.blocks import ROOT
+from tests.docs.hooks import hook_named
 
 REFERENCE = ROOT / "docs" / "reference"
 
 
 @pytest.fixture(scope="module")
 def hook() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("reference_hook", ROOT / "docs" / "_hooks" / "reference.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return hook_named("reference")
 
 
 def page(hook: ModuleType, name: str) -> str:
