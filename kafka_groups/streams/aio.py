@@ -236,8 +236,7 @@ class AsyncStreamsGroupMember(_MemberView):
                 answer.checked()
                 return
             except StaleMemberEpochError:
-                has_new_epoch = self._client.is_joining or self.epoch != epoch
-                if not has_new_epoch or self._clock.now_ms() >= deadline_ms:
+                if self.epoch == epoch or self._clock.now_ms() >= deadline_ms:
                     raise
 
     async def committed(

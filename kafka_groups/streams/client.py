@@ -173,11 +173,6 @@ class StreamsClient:
 
     # ------------------------------------------------------------------------------------- offsets
 
-    @property
-    def is_joining(self) -> bool:
-        """Whether the member has no epoch now that fences its commits, and will have one soon."""
-        return self.membership.state in (MembershipState.JOINING, MembershipState.RETURNING)
-
     def as_member(self) -> AsMember:
         """Return who the member is now, for commits that its epoch fences.
 
@@ -186,7 +181,7 @@ class StreamsClient:
             _JoiningError: It is joining.
         """
         membership = self.membership
-        if self.is_joining:
+        if membership.state is MembershipState.JOINING:
             raise _JoiningError("The member is joining its group.")
         if membership.state not in IN_GROUP:
             raise IllegalStateError(

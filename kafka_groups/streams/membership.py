@@ -36,8 +36,7 @@ from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment
 __all__ = ["StreamsMembership"]
 
 _SETTLING_MS = 2_000
-_NOT_THERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-_WITH_HEARTBEATS = IN_GROUP | {MembershipState.RETURNING, MembershipState.STALE, MembershipState.LEAVING}
+_WITH_HEARTBEATS = IN_GROUP | {MembershipState.STALE, MembershipState.LEAVING}
 
 
 class StreamsMembership:
@@ -77,7 +76,8 @@ class StreamsMembership:
         self._timeout_ms = timeout_ms
         self._tasks = TaskOwnership()
         self._full = True
-        self._answer_lost = self._shutdown = False
+        self._answer_lost = self._unanswered = False
+        self._shutdown = False
         self._may_be_member = False
         self._leave_epoch = LEAVE_GROUP_EPOCH
         self._settling_until_ms = 0
@@ -87,8 +87,8 @@ class StreamsMembership:
         self.group = KnownGroup()
 
     def __repr__(self) -> str:
-        group_id, member_id = self.description.group_id, self.description.member_id
-        return f"<StreamsMembership {group_id}/{member_id} {self.state.value} epoch {self.epoch}>"
+        member = f"{self.description.group_id}/{self.description.member_id}"
+        return f"<StreamsMembership {member} {self.state.value} epoch {self.epoch}>"
 
     @property
     def owned(self) -> TaskAssignment:
@@ -179,12 +179,16 @@ class StreamsMembership:
         return self.calls.remaining_ms(now_ms) if self.state in IN_GROUP else NEVER_MS
 
     def _check_calls(self, now_ms: int) -> None:
-        """Leave if the application stays away, to rejoin when it comes back."""
-        if self._until_overdue(now_ms) <= 0:
-            self._log.overdue(self.calls.limit_ms)
-            self._handle(MembershipEvent.OVERDUE)
-            self._prepare_leaving(GroupMembershipOperation.DEFAULT)
-            self._lose_tasks()
+        if self._until_overdue(now_ms) > 0:
+            return
+        self._log.overdue(self.calls.limit_ms)
+        self._step_out()
+
+    def _step_out(self) -> None:
+        """Leave, to rejoin when the application comes back."""
+        self._handle(MembershipEvent.OVERDUE)
+        self._prepare_leaving(GroupMembershipOperation.DEFAULT)
+        self._lose_tasks()
 
     def _heartbeat(self, now_ms: int) -> SentHeartbeat:
         description, owned = self.description, self.owned
@@ -219,7 +223,7 @@ class StreamsMembership:
         sent: SentHeartbeat = request.context
         response: StreamsGroupHeartbeatResponse = answer.message
         if sent.leaves:
-            self._left(sent, response, now_ms)
+            self._left(sent)
         elif self.state not in IN_GROUP or (self.state is MembershipState.JOINING and not sent.joins):
             self._pace.dropped()  # it has left, become stale or rejoined since: the response is outdated
         elif response.error_code is ErrorCode.NONE:
@@ -232,6 +236,7 @@ class StreamsMembership:
         if isinstance(error, UnsupportedVersionError) and self.state in IN_GROUP:
             self._refuse(error)
             return
+        self._unanswered = True
         self._lose_coordinator()
         self._pace.failed(now_ms)
 
@@ -254,11 +259,11 @@ class StreamsMembership:
             self._tasks.tell(StatusesChanged(self.group.statuses))
         assigned = assigned_tasks(response)
         if assigned is not None:
-            self._tasks.target, self._answer_lost = assigned, False
+            self._tasks.target, self._answer_lost, self._unanswered = assigned, False, False
         self._tasks.advance(lost=sent.joins)
         self._follow(now_ms)
         if self._answer_lost and self.state is MembershipState.STABLE:
-            self._resynchronize()
+            self._resynchronize(sent, response)
         elif self._expects_tasks(now_ms):
             self._pace.hurry(self.epoch, now_ms)
 
@@ -266,7 +271,7 @@ class StreamsMembership:
         """Note what the coordinator knows now."""
         if sent.joins:
             self._log.joined(response.member_epoch)
-            self._answer_lost = False
+            self._answer_lost = self._unanswered = False
             self._tasks.told(NO_TASKS)
         elif sent.lists_tasks:
             self._tasks.told(sent.owned)
@@ -293,32 +298,30 @@ class StreamsMembership:
             return False
         return self.group.is_assigning or not self.owned or now_ms < self._settling_until_ms
 
-    def _resynchronize(self) -> None:
-        """Ask for all tasks, because the lost answer may have had some. Until then the member keeps those that it has.
+    def _resynchronize(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse) -> None:
+        """Ask for all tasks, because the lost answer may have had some.
 
-        The coordinator sends unchanged tasks only to members that join. A static member has to leave before it joins.
+        The coordinator sends unchanged tasks only to members that join. A static member may not join while it is in the
+        group: it leaves for a while if a response was lost, or if the epoch shows that it has missed something.
         """
         if self.description.instance_id is None:
             self._handle(MembershipEvent.RESYNCHRONIZE)
-        else:
-            self._prepare_leaving(GroupMembershipOperation.DEFAULT)
-            self._handle(MembershipEvent.RETURN)
-        self._start_over()
-
-    def _left(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
-        if self.state is MembershipState.RETURNING and response.error_code in _NOT_THERE:
-            _REACTIONS[response.error_code](self, response, now_ms)  # without having left it could not join
+            self._start_over()
             return
+        may_have_missed = self._unanswered or response.member_epoch != sent.request.member_epoch
+        self._answer_lost = self._unanswered = False
+        if may_have_missed:
+            self._log.missed_tasks()
+            self._step_out()
+
+    def _left(self, sent: SentHeartbeat) -> None:
         self._pace.dropped()
         if sent.request.member_epoch != self._leave_epoch:
             return  # since then the application has decided to leave in another way
         self._may_be_member = False
-        if self.state in (MembershipState.LEAVING, MembershipState.RETURNING):
+        if self.state is MembershipState.LEAVING:
             self._handle(MembershipEvent.LEFT)
-        if self.state is MembershipState.UNJOINED:
             self._log.left()
-        else:
-            self._start_over()
 
     # ------------------------------------------------------------------------------------- errors
 
@@ -345,9 +348,6 @@ class StreamsMembership:
 
     def _unreleased(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
         """Wait for the session of the static member's former life, which ends by itself after a crash."""
-        if self.owned:
-            self._fenced(response, now_ms)  # somebody has taken its place while it was returning
-            return
         wait_ms = self._pace.awaits_release(now_ms)
         if wait_ms is None:
             self._refused(response, now_ms)

@@ -44,6 +44,14 @@ class MembershipLog:
             " max.poll.interval.ms.",
         )
 
+    def missed_tasks(self) -> None:
+        """A static member does not know its tasks."""
+        self._events.warn(
+            Area.GROUP,
+            "missed tasks",
+            f"Static member {self._member} gives up its tasks and rejoins: the response with its new tasks was lost.",
+        )
+
     def fenced(self, epoch: int, error: str) -> None:
         """The coordinator removed the member."""
         self._events.warn(

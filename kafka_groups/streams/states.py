@@ -26,8 +26,6 @@ class MembershipState(enum.Enum):
     """The coordinator removed the member. It rejoins when the application has dropped its tasks."""
     STALE = "stale"
     """Left, because the application stayed away for `max.poll.interval.ms`. Its next call rejoins."""
-    RETURNING = "returning"
-    """A static member leaves with epoch -2, to join again at once. It keeps its tasks."""
     LEAVING = "leaving"
     """The heartbeat that leaves was not sent or answered yet."""
     FATAL = "fatal"
@@ -43,7 +41,6 @@ class MembershipEvent(enum.Enum):
     OWN = "own"
     ACKNOWLEDGED = "acknowledged"
     RESYNCHRONIZE = "resynchronize"
-    RETURN = "return"
     FENCED = "fenced"
     OVERDUE = "overdue"
     REJOIN = "rejoin"
@@ -73,9 +70,6 @@ TRANSITIONS: Mapping[tuple[MembershipState, MembershipEvent], MembershipState] =
     (_S.STABLE, _E.REVOKE): _S.RECONCILING,
     (_S.STABLE, _E.OWN): _S.ACKNOWLEDGING,
     (_S.STABLE, _E.RESYNCHRONIZE): _S.JOINING,
-    (_S.STABLE, _E.RETURN): _S.RETURNING,
-    (_S.RETURNING, _E.LEFT): _S.JOINING,
-    (_S.RETURNING, _E.LEAVE): _S.LEAVING,
     (_S.FENCED, _E.REJOIN): _S.JOINING,
     (_S.FENCED, _E.LEAVE): _S.UNJOINED,
     (_S.STALE, _E.REJOIN): _S.JOINING,

@@ -23,6 +23,7 @@ from kafka_groups.streams import (
     MembershipState,
     RepartitionTopic,
     StatusesChanged,
+    StreamsMembershipEvent,
     StreamsStatus,
     TaskId,
     TaskPosition,
@@ -199,11 +200,8 @@ async def test_a_static_member_finds_its_tasks_again(target: Target) -> None:
         assert await stays.runs(PARTITIONS) == set(TASKS)
 
 
-@everywhere_at_once
-@pytest.mark.parametrize("instance_id", [None, "worker"], ids=["dynamic", "static"])
-async def test_a_member_whose_tasks_did_not_arrive_asks_again_and_keeps_those_that_it_has(
-    target: Target, instance_id: str | None
-) -> None:
+async def heard_by_who_misses_tasks(target: Target, instance_id: str | None) -> list[StreamsMembershipEvent]:
+    """The events of a member that has to give up half of its tasks, and gets them back; the response is lost."""
     topic, group_id = await target.cluster.create_topic(PARTITIONS), await new_group(target)
     losing = LosingTasks()
     network = RewritingNetwork(target.network, {ApiKey.STREAMS_GROUP_HEARTBEAT: losing})
@@ -211,16 +209,31 @@ async def test_a_member_whose_tasks_did_not_arrive_asks_again_and_keeps_those_th
     member = StreamsProgram(evolve(target, network=network), topology, group_instance_id=instance_id, **group)
     async with member:
         async with StreamsProgram(target, topology, **group) as other:
-            kept = await member.runs(2)
+            await member.runs(2)
             await other.runs(2)
             losing.losses = 1
+        await until(lambda: losses_of(losing), lambda it: it == 0)
         assert await member.runs(PARTITIONS) == set(TASKS)
-    assert losing.losses == 0
-    [first, revoked, second] = [each for each in member.heard if not isinstance(each, StatusesChanged)]
+    return [each for each in member.heard if not isinstance(each, StatusesChanged)]
+
+
+@everywhere_at_once
+async def test_a_dynamic_member_whose_tasks_did_not_arrive_joins_again_and_keeps_its_own(target: Target) -> None:
+    first, revoked, second = await heard_by_who_misses_tasks(target, None)
     assert isinstance(first, TasksAssigned)
     assert isinstance(revoked, TasksRevoked)
     assert isinstance(second, TasksAssigned)
-    assert second.tasks.active == set(TASKS) - kept
+    assert second.tasks == revoked.tasks
+
+
+@everywhere_at_once
+async def test_a_static_member_whose_tasks_did_not_arrive_leaves_for_a_while(target: Target) -> None:
+    first, revoked, lost, second = await heard_by_who_misses_tasks(target, "worker")
+    assert isinstance(first, TasksAssigned)
+    assert isinstance(revoked, TasksRevoked)
+    assert isinstance(lost, TasksLost)
+    assert isinstance(second, TasksAssigned)
+    assert second.tasks == first.tasks
 
 
 class LosingTasks:
@@ -234,6 +247,10 @@ class LosingTasks:
             return response
         self.losses -= 1
         return StreamsGroupHeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR)
+
+
+async def losses_of(losing: LosingTasks) -> int:
+    return losing.losses
 
 
 @everywhere_at_once

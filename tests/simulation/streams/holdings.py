@@ -112,7 +112,6 @@ class Holding:
             self._closing = self.held | self._closing
             self.held, self.is_joining = NOTHING, True
         elif request.member_epoch == LEAVE_STATIC_EPOCH:
-            self._closing = self.held | self._closing
             self.held = NOTHING if self.is_in_doubt or self.unanswered > 1 else self.told
             self.is_away, self.is_joining, self._floor, self._left_ms = True, False, 0, now_ms
             self.since = dict.fromkeys(self.since, 0)

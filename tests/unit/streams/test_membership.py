@@ -306,6 +306,18 @@ def test_leaving_while_joining_leaves_after_the_response() -> None:
     assert member.membership.has_left
 
 
+def test_a_static_member_that_is_away_can_leave_for_good_before_that_was_answered() -> None:
+    member = Member("i").joined(A)
+    member.now_ms += REBALANCE_MS
+    away = member.send()
+    member.membership.leave(GroupMembershipOperation.LEAVE_GROUP)
+    member.answer(away, member_epoch=-2)
+    for_good = member.send()
+    assert (wire(away).member_epoch, wire(for_good).member_epoch) == (-2, -1)
+    member.answer(for_good, member_epoch=-1)
+    assert member.membership.has_left
+
+
 def test_leaving_can_be_given_up() -> None:
     member = Member().joined(A)
     member.membership.leave()

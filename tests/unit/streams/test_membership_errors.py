@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_groups.client.requests import NEVER_MS, OutgoingRequest
+from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.errors import (
     BrokerError,
     TopicAuthorizationFailedError,
@@ -19,7 +19,6 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsStatus,
 )
 from kafka_groups.streams.endpoints import EndpointPartitions
-from kafka_groups.streams.member_events import GroupMembershipOperation
 from kafka_groups.streams.states import MembershipState
 from kafka_groups.streams.task_offsets import TaskPosition
 from kafka_groups.streams.tasks import NO_TASKS, tasks_to_wire
@@ -172,76 +171,23 @@ def test_a_member_that_still_closes_tasks_does_not_join_again_before_that() -> N
     assert member.is_in(MembershipState.JOINING)
 
 
-def returning() -> tuple[Member, OutgoingRequest]:
-    """A static member with task A that may have missed tasks, and its heartbeat that leaves."""
+@pytest.mark.parametrize("epoch", [2, 3])
+def test_a_static_member_leaves_for_a_while_if_it_may_have_missed_tasks(epoch: int) -> None:
     member = Member("i").joined(A)
     member.lose(member.heartbeat())
-    member.answer(member.send())
-    assert member.is_in(MembershipState.RETURNING)
-    return member, member.send()
+    member.answer(member.send(), member_epoch=epoch)  # tasks that were free later come without a new epoch
+    assert member.is_in(MembershipState.STALE)
+    assert member.lost().tasks == tasks(A)
+    assert wire(member.send()).member_epoch == -2
 
 
-@pytest.mark.parametrize("epoch", [2, 3])
-def test_a_static_member_that_may_have_missed_tasks_leaves_and_returns_with_its_own(epoch: int) -> None:
-    member = Member("i").joined(A, B)
+@pytest.mark.parametrize(("epoch", "state"), [(2, MembershipState.STABLE), (3, MembershipState.STALE)])
+def test_a_static_member_keeps_its_tasks_when_the_coordinator_moves(epoch: int, state: MembershipState) -> None:
+    member = Member("i").joined(A)
     member.refuse(member.heartbeat(), ErrorCode.NOT_COORDINATOR)
     member.coordinator.node_id = 2
-    member.answer(member.send(), member_epoch=epoch)  # tasks that were free later come without a new epoch
-    leaving = member.send()
-    assert (wire(leaving).member_epoch, wire(leaving).instance_id) == (-2, "i")
-    member.answer(leaving, member_epoch=-2)
-    assert member.membership.owned == tasks(A, B)
-    again = member.send()
-    assert (wire(again).member_epoch, wire(again).instance_id, wire(again).active_tasks) == (0, "i", ())
-    member.answer(again, tasks(A, C), member_epoch=epoch)
-    event = member.lost()
-    assert event.tasks == tasks(B)
-    member.confirm(event)
-    assert member.membership.owned == tasks(A, C)
-
-
-@pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
-def test_a_static_member_that_could_not_leave_tries_again_because_it_could_not_join(error: ErrorCode) -> None:
-    member, leaving = returning()
-    member.refuse(leaving, error)
-    member.coordinator.node_id = 2
-    member.now_ms += 1_200
-    again = member.send()
-    assert wire(again).member_epoch == -2
-    member.lose(again)
-    assert wire(member.send()).member_epoch == -2
-    assert member.membership.owned == tasks(A)
-
-
-@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID])
-def test_a_static_member_that_was_removed_meanwhile_joins(error: ErrorCode) -> None:
-    member, leaving = returning()
-    member.refuse(leaving, error)
-    assert wire(member.send()).member_epoch == 0
-
-
-def test_a_static_member_whose_place_was_taken_while_it_returned_loses_its_tasks() -> None:
-    member, leaving = returning()
-    member.answer(leaving, member_epoch=-2)
-    member.refuse(member.send(), ErrorCode.UNRELEASED_INSTANCE_ID)
-    assert member.is_in(MembershipState.FENCED)
-    event = member.lost()
-    assert event.tasks == tasks(A)
-    member.confirm(event)
-    member.now_ms += 1_200
-    member.refuse(member.send(), ErrorCode.UNRELEASED_INSTANCE_ID)
-    assert member.is_in(MembershipState.JOINING)
-    assert member.quiet_ms() > 0
-
-
-def test_a_member_that_is_closed_while_it_returns_leaves() -> None:
-    member, leaving = returning()
-    member.membership.leave(GroupMembershipOperation.LEAVE_GROUP)
-    member.answer(leaving, member_epoch=-2)
-    last = member.send()
-    assert wire(last).member_epoch == -1
-    member.answer(last, member_epoch=-1)
-    assert member.membership.has_left
+    member.answer(member.send(), member_epoch=epoch)
+    assert member.is_in(state)
 
 
 # --------------------------------------------------------------------------------- offsets, shutdown

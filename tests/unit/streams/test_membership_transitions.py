@@ -61,7 +61,6 @@ BECOME: Mapping[MembershipState, Callable[[], Member]] = MappingProxyType({
     _S.STABLE: lambda: Member().joined(A),
     _S.FENCED: lambda: refused(ErrorCode.FENCED_MEMBER_EPOCH),
     _S.STALE: stale,
-    _S.RETURNING: lambda: missed(Member("i").joined(A)),
     _S.LEAVING: leaving,
     _S.FATAL: lambda: refused(ErrorCode.INVALID_REQUEST),
 })  # fmt: skip
@@ -99,14 +98,12 @@ HAPPEN: Mapping[MembershipEvent, Callable[[Member], object]] = MappingProxyType(
     _E.REJOIN: rejoin,
     _E.REFUSED: lambda it: it.refuse(it.heartbeat(), ErrorCode.INVALID_REQUEST),
     _E.LEAVE: lambda it: it.membership.leave(),
-    _E.LEFT: lambda it: it.answer(it.send(), member_epoch=-2 if it.is_in(_S.RETURNING) else -1),
+    _E.LEFT: lambda it: it.answer(it.send(), member_epoch=-1),
 })  # fmt: skip
 
 
 def happens(state: MembershipState, event: MembershipEvent) -> Member:
     """A member in the state, after the event."""
-    if event is _E.RETURN:  # only static members do
-        return missed(Member("i").joined(A))
     member = BECOME[state]()
     assert member.is_in(state)
     HAPPEN[event](member)
