@@ -129,19 +129,27 @@ class Crew(Generic[S, M]):
 
     async def supervise(self) -> None:
         """Start seats again that nobody runs any more, as long as the run takes."""
-        while True:
-            await asyncio.sleep(_LOOK_S)
-            for seat in self.seats:
-                await self._end_unwanted(seat)
-                if self.running(seat.name):
-                    self._missing_since.pop(seat.name, None)
-                elif self._is_missing(seat.name):
-                    self.world.struck["static_restart"] += seat.instance is not None
-                    self.start(seat)
+        try:
+            while True:
+                await asyncio.sleep(_LOOK_S)
+                for seat in self.seats:
+                    await self._look_after(seat)
+        except Exception as error:  # without this, the group would only never settle
+            self.world.violations.append(f"nobody supervises the processes any more: {error!r}")
+            raise
+
+    async def _look_after(self, seat: S) -> None:
+        await self._end_unwanted(seat)
+        if self.running(seat.name):
+            self._missing_since.pop(seat.name, None)
+        elif self._is_missing(seat.name):
+            self.world.struck["static_restart"] += seat.instance is not None
+            self.start(seat)
 
     async def _end_unwanted(self, seat: S) -> None:
         for each in self.running(seat.name):
-            if not self.world.is_faulty and self.is_unwanted(each):
+            # While another one was stopped, this one may have ended.
+            if each.process.is_running and not self.world.is_faulty and self.is_unwanted(each):
                 await each.process.stop()
 
     def _is_missing(self, name: str) -> bool:

@@ -89,6 +89,7 @@ class Holding:
     repeats: int = 0
     _floor: int = 0
     _closing: TaskRoles = NOTHING
+    _changed_role: TaskRoles = NOTHING
     _left_ms: int = _LONG_AGO
 
     def is_there(self, now_ms: int) -> bool:
@@ -121,6 +122,7 @@ class Holding:
             owned = _listed(request)
             allowed = self.held | self.told
             foreign, self.held = owned - allowed - self._closing, owned & allowed
+            self._give_up_former_roles(owned)
             self._closing &= owned  # who joins again may take its time to close what it had
             return foreign
         return NOTHING
@@ -136,6 +138,7 @@ class Holding:
         self.unanswered = 0
         if response.active_tasks is not None:
             self.told = _listed(response)
+            self._changed_role |= TaskRoles(self.told.active & self.held.standby, self.told.standby & self.held.active)
         self._note_epochs(request)
         new = NOTHING if self.is_in_doubt else self.told - self.held
         self.held = self.held | new
@@ -143,6 +146,19 @@ class Holding:
         if self.held == self.told and not self.is_in_doubt:
             self.clean_ms = sent_ms
         return new
+
+    def _give_up_former_roles(self, owned: TaskRoles) -> None:
+        """Note what the coordinator takes for given up: tasks in a role that the member never took.
+
+        As in Kafka, a member that must give up an active task has done so when it lists no such active task, even if
+        it still has the standby that it was before, and the other way round.
+        """
+        told = self.told.active | self.told.standby
+        changed = TaskRoles(self._changed_role.active - told, self._changed_role.standby - told)
+        never_taken = TaskRoles(changed.standby - owned.standby, changed.active - owned.active)
+        given_up = self.held & never_taken
+        self.held, self._closing = self.held - given_up, self._closing | given_up
+        self._changed_role = self._changed_role - changed
 
     def _note_epochs(self, request: StreamsGroupHeartbeatRequest) -> None:
         if request.active_tasks is not None:
