@@ -22,6 +22,7 @@ from tests.support.golden_records import FILE as RECORDS
 from tests.support.golden_state import NEWEST, OLDEST, STATE_MEANINGS, STATE_RESPONSES
 from tests.support.golden_streams_groups import FILE as STREAMS_GROUPS
 from tests.support.group_messages import FILE as GROUP_MESSAGES
+from tests.support.java_topologies import CAPTURED as STREAMS_TOPOLOGIES
 from tests.support.profile_capture import DIRECTORY as PROFILES
 
 FRAMES = load_manifest()
@@ -63,6 +64,7 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         CONSUMER_GROUPS,
         GROUP_MIGRATION,
         STREAMS_GROUPS,
+        STREAMS_TOPOLOGIES,
         COORDINATOR_KEYS,
         GROUP_MESSAGES,
         *(frame.path for frame in FRAMES),
