@@ -13,11 +13,7 @@ from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.event_loop import check_loop
 from kafka_groups.config.connection import ClientConfig
-from kafka_groups.errors import (
-    BootstrapError,
-    ClosedError,
-    KafkaGroupsError,
-)
+from kafka_groups.errors import BootstrapError, ClosedError, KafkaGroupsError
 
 __all__ = ["AdminClient", "admin_client"]
 

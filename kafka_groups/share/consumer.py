@@ -12,9 +12,7 @@ from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_REQUEST_TI
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.wake_up import WakeUp
-from kafka_groups.share.aio import (
-    DEFAULT_CLOSE_TIMEOUT_S,
-)
+from kafka_groups.share.aio import DEFAULT_CLOSE_TIMEOUT_S
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords

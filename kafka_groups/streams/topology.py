@@ -1,10 +1,9 @@
 """The topology of an application as the members of its streams group send it (KIP-1071).
 
 These are plain values. `TopologyBuilder` checks what you give it and builds them. A topology prints itself as text, and
-`Topology.to_mermaid` as a diagram. All members of a group have to send
-the same topology in the same order, or the coordinator refuses the join. Everything is therefore sorted, as in Kafka's
-Java client: sub-topologies by id, topics by name, configs by key. Only copartition groups and their topics have the
-order of Java's hash sets, as there.
+`Topology.to_mermaid` as a diagram. All members of a group have to send the same topology in the same order, or the
+coordinator refuses the join. Everything is therefore sorted, as in Kafka's Java client: sub-topologies by id, topics by
+name, configs by key. Only copartition groups and their topics have the order of Java's hash sets, as there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +31,7 @@ def _configs(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 @frozen
 class ChangelogTopic:
-    """The changelog of a state store. The coordinator creates it with as many partitions as there are tasks.
+    """The changelog of a state store. The coordinator creates it with one partition for each task.
 
     Attributes:
         name: The topic's name.
