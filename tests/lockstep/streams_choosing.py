@@ -38,6 +38,7 @@ from tests.lockstep.streams_steps import (
     StreamsFetchOffsets,
     StreamsHeartbeat,
 )
+from tests.lockstep.streams_timeouts import TimeoutSteps
 from tests.lockstep.streams_topologies import COUNTS, INVALID, MALFORMED, STORE, TOPOLOGIES, TROUBLED, USUAL, WORDS
 
 _STEPS = 60
@@ -45,6 +46,7 @@ _CLIENTS = (*DYNAMIC, *STATIC)
 _PLACES: tuple[Place, ...] = (("t", 0), ("t", 1), ("u", 0), ("u", 1), (WORDS, 0), ("nothing", 0), (STORE, 0))
 _HONEST = (Owns.UNCHANGED, Owns.TOLD, Owns.TOLD, Owns.TOLD)
 _HUGE_MS = "600000"
+_HAVE_TIMEOUTS = 1 / 3
 
 CONFIGS: Mapping[str, tuple[str | None, ...]] = MappingProxyType({
     "streams.num.standby.replicas": ("0", "1", "1", "2", "3", None),
@@ -58,7 +60,10 @@ CONFIGS: Mapping[str, tuple[str | None, ...]] = MappingProxyType({
 
 
 class StreamsChoice(Source):
-    """The steps of one seed. Each has a few clients and one topology of its own, so that tasks move often enough."""
+    """The steps of one seed. Each has a few clients and one topology of its own, so that tasks move often enough.
+
+    In one of three seeds sessions and rebalances time out.
+    """
 
     def __init__(self, seed: int, steps: int = _STEPS) -> None:
         self._rng = random.Random(seed)
@@ -68,9 +73,13 @@ class StreamsChoice(Source):
         self._topology = self._rng.choice((*USUAL, *USUAL, *TROUBLED))
         self._has_endpoints = self._rng.random() < (0.5 if self._topology in USUAL else 0.1)
         self._number = 0
+        self._timeouts = TimeoutSteps(self._rng) if self._rng.random() < _HAVE_TIMEOUTS else None
+        self._due: list[Step] = []
 
     def next(self, side: Side) -> Step | None:
         """A step of a client, or of an administrator."""
+        if self._due:
+            return self._due.pop(0)
         self._left -= 1
         if self._left < 0:
             return None
@@ -85,6 +94,7 @@ class StreamsChoice(Source):
             self._config: 4,
             self._question: 2,
             self._rare: 2,
+            self._time_out: 5 if self._timeouts else 0,
         }
         kind = self._rng.choices(list(kinds), list(kinds.values()))[0]
         return kind(side, self._rng.choice(self._clients))
@@ -94,7 +104,7 @@ class StreamsChoice(Source):
 
     # ------------------------------------------------------------------------------------------- what clients do
 
-    def _ordinary(self, side: Side, name: str) -> Step:
+    def _ordinary(self, side: Side, name: str) -> StreamsHeartbeat:
         if side.streams[name].epoch == 0:
             return self._join(name)
         return StreamsHeartbeat(
@@ -174,6 +184,14 @@ class StreamsChoice(Source):
                 by=name, places=places, shift=self._rng.choice((0, 0, shift)), outside=self._rng.random() < 0.3
             )
         return DeleteOffsets(places=places)
+
+    def _time_out(self, side: Side, name: str) -> Step:
+        """Several steps: clients whose sessions or rebalances are to time out, and the wait for that."""
+        assert self._timeouts is not None
+        other = self._rng.choice([each for each in self._clients if each != name])
+        join = self._join(other, fresh=self._rng.random() < 0.7)
+        first, *self._due = self._timeouts.choose(self._ordinary(side, name), self._ordinary(side, other), join)
+        return first
 
     # ------------------------------------------------------------------------------------ what administrators do
 

@@ -25,6 +25,7 @@ from tests.lockstep.streams_differences import (
     is_left_out,
 )
 from tests.lockstep.streams_steps import DescribeStreamsGroup, StreamsHeartbeat
+from tests.lockstep.streams_timeouts import Silence, timed_out
 from tests.lockstep.told_targets import next_target
 from tests.lockstep.topic_ids import next_topic_id
 from tests.support.conditions import until
@@ -88,6 +89,8 @@ class StreamsRun:
 
     async def _take_and_look(self, step: Step) -> tuple[Any, list[Difference]]:
         """The embedded broker's response to a step, and what differs there or in the group afterwards."""
+        if isinstance(step, Silence):
+            await timed_out(self.sides.real, step.of)
         response, found = await self._take(step)
         if self._allowed(found) is None:
             return response, found

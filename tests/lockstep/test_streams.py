@@ -10,6 +10,7 @@ import pytest
 
 from kafka_groups.broker.coordinators.groups.streams import heartbeat, members
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
+from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from tests.lockstep.pair import Pair
 from tests.lockstep.planting import check_found_and_shrunk
 from tests.lockstep.reporting import report
@@ -41,14 +42,34 @@ def configs_are_overlooked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(heartbeat, "assignment_configs", lambda _config: {})
 
 
-PLANTED: Mapping[str, Plant] = MappingProxyType({
-    plant.__name__: plant
-    for plant in (tasks_are_given_before_they_are_revoked, epochs_are_not_checked, configs_are_overlooked)
-})  # fmt: skip
+def sessions_do_not_end(patch: pytest.MonkeyPatch) -> None:
+    """Members that have fallen silent stay."""
+    patch.setattr(StreamsGroups, "_extend_session", lambda *_: None)
+
+
+def revocations_may_take_any_time(patch: pytest.MonkeyPatch) -> None:
+    """Members that do not revoke tasks stay."""
+    patch.setattr(StreamsGroups, "_watch_rebalance", lambda *_: None)
+
+
+def _named(*plants: Plant) -> Mapping[str, Plant]:
+    return MappingProxyType({plant.__name__: plant for plant in plants})
+
+
+PLANTED = _named(tasks_are_given_before_they_are_revoked, epochs_are_not_checked, configs_are_overlooked)
+PLANTED_TIMEOUTS = _named(sessions_do_not_end, revocations_may_take_any_time)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 async def test_a_planted_difference_is_found_and_shrunk(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTED[name](monkeypatch)
+    await check_found_and_shrunk(pair.run_streams, StreamsChoice, monkeypatch)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", PLANTED_TIMEOUTS)
+async def test_a_timeout_that_is_missing_is_found(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    PLANTED_TIMEOUTS[name](monkeypatch)
     await check_found_and_shrunk(pair.run_streams, StreamsChoice, monkeypatch)
