@@ -8,20 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.spark import reason_to_skip
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-ARGUMENTS = {"flights.py": ["--flights", "20000"], "spark_pipeline.py": ["--flights", "20000"]}
+NAMES = ("flights.py", "spark_pipeline.py", "streams_flights.py")
 NOISE = r"%\d\|"  # librdkafka remarks on retries
 
 
 def test_every_example_is_run() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == set(ARGUMENTS)
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(NAMES)
 
 
-def run(name: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-W", "error", str(EXAMPLES / name), *ARGUMENTS[name]]
+def run(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name), "--flights", "20000", *arguments]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False, env=environment)
 
@@ -32,6 +33,23 @@ def test_flights() -> None:
     said = [line for line in done.stderr.splitlines() if not re.match(NOISE, line)]
     assert (done.returncode, said) == (0, []), done.stdout
     assert done.stdout.splitlines()[-1] == "The share group's result equals the plain computation."
+
+
+def check_streams_flights(*arguments: str) -> None:
+    done = run("streams_flights.py", *arguments)
+    said = [line for line in done.stderr.splitlines() if not re.match(NOISE, line)]
+    assert (done.returncode, said) == (0, []), done.stdout
+    assert done.stdout.splitlines()[-1] == "The streams group's result equals the plain computation."
+
+
+@pytest.mark.slow
+def test_streams_flights() -> None:
+    check_streams_flights()
+
+
+@pytest.mark.slow
+def test_streams_flights_on_a_real_kafka(real_kafka: KafkaProcess) -> None:
+    check_streams_flights("--bootstrap-servers", real_kafka.bootstrap_servers)
 
 
 @pytest.mark.slow
