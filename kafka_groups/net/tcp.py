@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 import struct
+from contextlib import suppress
 from typing import Any, cast
 
 from kafka_groups.errors import (
@@ -17,7 +18,7 @@ from kafka_groups.net.diagnosis import of_frame_length, of_tls_error, reset_duri
 from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport, Listener
 from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameBuffer
 
-__all__ = ["TcpNetwork"]
+__all__ = ["TcpNetwork", "stop_listening"]
 
 _LENGTH = struct.Struct(">i")
 # Up to this size, a frame is sent in one write. Above it, a second system call is cheaper than copying the payload.
@@ -78,7 +79,20 @@ class TcpNetwork:
             )  # fmt: skip
         except OSError as error:
             raise NetworkError(f"Could not listen on {host}:{port}: {_reason(error)}.") from error
-        return Listener(host, server.sockets[0].getsockname()[1], server.close)
+        return Listener(host, server.sockets[0].getsockname()[1], lambda: stop_listening(server))
+
+
+def stop_listening(server: asyncio.Server) -> None:
+    """Close a listener, so that each connection that it has accepted comes to its protocol.
+
+    asyncio makes the transport of an accepted connection one turn of the loop later. If the server is closed by then,
+    that fails, and the connection stays open without anyone who could close it: the client would wait in vain.
+    """
+    loop = server.get_loop()
+    with suppress(NotImplementedError):  # another kind of loop, which accepts in another way
+        for listening in server.sockets:
+            loop.remove_reader(listening.fileno())
+    loop.call_soon(server.close)
 
 
 class _TcpConnection(asyncio.BufferedProtocol):

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.loop_thread import LoopThread
+from kafka_groups.net.tcp import stop_listening
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import RequestHeader, correlation_id_of, decode_request_header
 from kafka_groups.protocol.framing import FrameDecoder, frame
@@ -223,7 +224,7 @@ class _Relays:
         async with self._lock:
             if broker not in self._addresses:
                 listener = await asyncio.start_server(
-                    lambda reader, writer: self._serve(broker, reader, writer), "127.0.0.1", 0
+                    lambda reader, writer: self._accept(broker, reader, writer), "127.0.0.1", 0
                 )
                 self._listeners.append(listener)
                 self._addresses[broker] = listener.sockets[0].getsockname()[:2]
@@ -247,23 +248,26 @@ class _Relays:
 
     async def close(self) -> None:
         for listener in self._listeners:
-            listener.close()
-        self.cut_all()
-        await asyncio.gather(*self._relays.values())
+            stop_listening(listener)
+        self.refuse()  # also what is on its way
+        if self._relays:
+            await asyncio.wait(self._relays.values())
 
-    async def _serve(self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Not a coroutine: asyncio would give it a task of its own, and a proxy that closes before the task has begun
+        # would leave the connection open.
         if self._refusing:
             writer.transport.abort()
             return
         relay = _Relay(self, broker, reader, writer)
-        task = asyncio.current_task()
-        if task is None:
-            raise KafkaGroupsError("a connection is served outside a task")
-        self._relays[relay] = task
-        try:
-            await relay.run()
-        finally:
-            del self._relays[relay]
+        task = self._relays[relay] = asyncio.get_running_loop().create_task(relay.run())
+        task.add_done_callback(lambda _task: self._ended(relay))
+
+    def _ended(self, relay: "_Relay") -> None:
+        task = self._relays.pop(relay)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            self.failures.append(error)
 
 
 class _Relay:
@@ -283,21 +287,26 @@ class _Relay:
 
     async def run(self) -> None:
         try:
-            from_broker, to_broker = await asyncio.open_connection(*self._broker)
-        except OSError:  # the broker is down: the client sees a connection that ends at once
+            await self._run()
+        except OSError:
+            pass  # the broker is down: the client sees a connection that ends at once
+        finally:
             self._to_client.transport.abort()
-            return
+
+    async def _run(self) -> None:
+        from_broker, to_broker = await asyncio.open_connection(*self._broker)
         parts: list[Coroutine[Any, Any, object]] = [
             self._relay_requests(to_broker), self._relay_responses(from_broker), self._cut.wait()
         ]  # fmt: skip
         tasks = [asyncio.ensure_future(part) for part in parts]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            to_broker.transport.abort()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
         self._relays.failures += [o for o in outcomes if isinstance(o, Exception) and not isinstance(o, OSError)]
-        to_broker.transport.abort()
-        self._to_client.transport.abort()
 
     async def _relay_requests(self, to_broker: asyncio.StreamWriter) -> None:
         frames = FrameDecoder()

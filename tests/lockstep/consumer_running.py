@@ -10,17 +10,17 @@ from tests.lockstep.answers import fields_of
 from tests.lockstep.choosing import TOPICS
 from tests.lockstep.consumer_steps import ConsumerHeartbeat, DescribeConsumerGroup
 from tests.lockstep.differences import Difference, differences
+from tests.lockstep.preparing import prepare_alike
 from tests.lockstep.running import Outcome, Source
 from tests.lockstep.settling import settle_metadata
-from tests.lockstep.side import Side, Sides
-from tests.lockstep.steps import GROUP, CreateTopic, Step, take
+from tests.lockstep.side import Sides
+from tests.lockstep.steps import CreateTopic, Step, take
 from tests.lockstep.topic_ids import next_topic_id
 
 _PATIENCE_S = 4.0
 _PAUSE_S = 0.01
 _CONFIGS = {"consumer.assignment.interval.ms": "0", "consumer.session.timeout.ms": "60000"}
-_AT_ONCE = {"consumer.assignor.offload.enable": "false"}
-"""For the real Kafka only: the assignor runs within the request, as it does here."""
+_OFFLOADS = "consumer.assignor.offload.enable"
 
 
 @define(eq=False)
@@ -33,7 +33,7 @@ class ConsumerRun:
 
     async def through(self, source: Source) -> Outcome:
         """Create topics, which have the same ids on both sides, and do what the source says."""
-        await self._prepare()
+        await prepare_alike(self.sides, TOPICS, _CONFIGS, _OFFLOADS)
         while (step := source.next(self.sides.embedded)) is not None:
             if self._is_undetermined(step):
                 continue
@@ -57,18 +57,6 @@ class ConsumerRun:
         """
         joins = isinstance(step, ConsumerHeartbeat) and step.epoch == JOIN_GROUP_EPOCH and step.regex is not None
         return joins and self._state == "Assigning"
-
-    async def _prepare(self) -> None:
-        for name, partitions in TOPICS.items():
-            await self.sides.real.create_topic(name, partitions)
-            with next_topic_id(self.sides.real.topic_id(name)):
-                await self.sides.embedded.create_topic(name, partitions)
-        await self._configure(self.sides.real, {**_CONFIGS, **_AT_ONCE})
-        await self._configure(self.sides.embedded, _CONFIGS)
-
-    async def _configure(self, side: Side, configs: dict[str, str]) -> None:
-        await side.cluster.coordinator_of(side.group_id(GROUP))
-        await side.cluster.set_group_config(side.group_id(GROUP), configs)
 
     async def _take(self, step: Step) -> tuple[Any, list[Difference]]:
         """The embedded broker's response, and what differs: of a question, after some time."""

@@ -13,10 +13,11 @@ from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
 from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_GROUP_EPOCH, StreamsStatus
 from tests.lockstep.answers import fields_of
 from tests.lockstep.differences import Allowed, Difference, differences
+from tests.lockstep.preparing import prepare_alike
 from tests.lockstep.running import Outcome, Source
 from tests.lockstep.settling import in_force, settle_metadata
 from tests.lockstep.side import Side, Sides
-from tests.lockstep.steps import GROUP, CreateTopic, Step, take
+from tests.lockstep.steps import CreateTopic, Step, take
 from tests.lockstep.streams_differences import (
     CACHED_TARGET,
     FAILED_HEARTBEAT,
@@ -41,8 +42,7 @@ _CONFIGS = {
     "streams.initial.rebalance.delay.ms": "0",
     "streams.session.timeout.ms": "60000",
 }
-_AT_ONCE = {"streams.assignor.offload.enable": "false"}
-"""For the real Kafka only: the assignor runs within the request, as it does here."""
+_OFFLOADS = "streams.assignor.offload.enable"
 
 
 @define(eq=False)
@@ -59,7 +59,8 @@ class StreamsRun:
 
     async def through(self, source: Source) -> Outcome:
         """Create topics, which have the same ids on both sides, and do what the source says."""
-        await self._prepare()
+        await prepare_alike(self.sides, TOPICS, _CONFIGS, _OFFLOADS)
+        await asyncio.gather(*(in_force(side) for side in self.sides))
         while (step := source.next(self.sides.embedded)) is not None:
             if is_left_out(step, self.sides.embedded, self._described):
                 continue
@@ -73,19 +74,6 @@ class StreamsRun:
                 break
             source.answered(step, response)
         return Outcome(tuple(self.done), (), tuple(self.allowed))
-
-    async def _prepare(self) -> None:
-        for name, partitions in TOPICS.items():
-            await self.sides.real.create_topic(name, partitions)
-            with next_topic_id(self.sides.real.topic_id(name)):
-                await self.sides.embedded.create_topic(name, partitions)
-        await self._configure(self.sides.real, {**_CONFIGS, **_AT_ONCE})
-        await self._configure(self.sides.embedded, _CONFIGS)
-        await asyncio.gather(*(in_force(side) for side in self.sides))
-
-    async def _configure(self, side: Side, configs: dict[str, str]) -> None:
-        await side.cluster.coordinator_of(side.group_id(GROUP))
-        await side.cluster.set_group_config(side.group_id(GROUP), configs)
 
     async def _take_and_look(self, step: Step) -> tuple[Any, list[Difference]]:
         """The embedded broker's response to a step, and what differs there or in the group afterwards."""

@@ -1,6 +1,7 @@
 """TCP frames on loopback."""
 
 import asyncio
+import contextlib
 import socket
 import struct
 
@@ -59,6 +60,29 @@ class Server:
         client = Recorder()
         transport = await self.network.connect("127.0.0.1", self.listener.port, client)
         return transport, client, await self.accepted.get()
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_connection_that_arrives_while_the_listener_closes_is_accepted_or_refused(turns: int) -> None:
+    async with Server(TcpNetwork()) as server:
+        with socket.create_connection(("127.0.0.1", server.listener.port)) as client:
+            client.setblocking(False)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            server.listener.close()
+            reading = asyncio.create_task(_read_to_the_end(client))
+            accepting = asyncio.create_task(server.accepted.get())
+            async with asyncio.timeout(10):
+                await asyncio.wait([reading, accepting], return_when=asyncio.FIRST_COMPLETED)
+                if accepting.done() and (transport := accepting.result().transport) is not None:
+                    transport.abort()
+                await reading
+            accepting.cancel()
+
+
+async def _read_to_the_end(client: socket.socket) -> None:
+    with contextlib.suppress(ConnectionResetError):
+        assert await asyncio.get_running_loop().sock_recv(client, 1) == b""
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_536, 65_537, 3_000_000])

@@ -1,5 +1,7 @@
 """The fault proxy in front of a broker that answers two requests and counts them."""
 
+import contextlib
+import socket
 import socketserver
 import threading
 import time
@@ -236,3 +238,14 @@ def test_a_closed_proxy_says_so_and_its_connections_end(broker: _Broker) -> None
             connection.ask(METADATA, 12)
     proxy.close()
     assert repr(proxy) == f"<FaultProxy stopped before 127.0.0.1:{broker.port}>"
+
+
+def test_a_connection_that_has_just_been_made_ends_with_the_proxy(broker: _Broker) -> None:
+    for _ in range(30):
+        proxy = FaultProxy(f"127.0.0.1:{broker.port}")
+        proxy.start()
+        host, _, port = proxy.bootstrap_servers.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=5) as client:
+            proxy.close()
+            with contextlib.suppress(ConnectionResetError):
+                assert client.recv(1) == b""
