@@ -46,7 +46,7 @@ def test_our_client_is_compared_with_itself_in_another_checkout(tmp_path: Path) 
 @pytest.mark.timeout(120)
 def test_members_share_a_topic(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
-    arguments = ["fairness", "--seconds=0.5", "--rounds=1", "--target=embedded", "--partitions=1", f"--json={written}"]
+    arguments = ["fairness", "--seconds=1", "--rounds=1", "--target=embedded", "--partitions=1", f"--json={written}"]
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     for shared in json.loads(written.read_text())["fairness"]:
