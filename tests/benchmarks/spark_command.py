@@ -1,4 +1,4 @@
-"""The command `spark`: workers and source against Spark's own, on a real Kafka."""
+"""The command `spark`: workers, source and drain against Spark's own, on a real Kafka."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -41,18 +41,30 @@ def _source(bench: measures.Bench, _rounds: int) -> Measured:
     return report.source_as_json(ceilings), report.source_table(ceilings)
 
 
+def _drain(bench: measures.Bench, rounds: int) -> Measured:
+    topics = {}
+    for records, partitions in measures.DRAINED.items():
+        topics[records] = new_topic(bench.bootstrap_servers, partitions)
+        produce(bench.bootstrap_servers, topics[records], measures.drained_records(records), "large", partitions)
+    pairs = measures.drained(bench, topics, rounds)
+    return report.drained_as_json(pairs), report.drained_table(pairs)
+
+
 PARTS: Mapping[str, Callable[[measures.Bench, int], Measured]] = {
     "throughput": _throughput,
     "overhead": _overhead,
     "workers": _workers,
     "source": _source,
+    "drain": _drain,
 }
 
 
 @click.command()
 @click.option("--part", "parts", type=click.Choice(tuple(PARTS)), multiple=True, default=tuple(PARTS),
               show_default=True, help="May be given more than once.")  # fmt: skip
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Of the throughput's two sides.")
+@click.option(
+    "--rounds", type=click.IntRange(1), default=5, show_default=True, help="Of the two sides of throughput and drain."
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
 def spark(*, parts: Sequence[str], rounds: int, json_file: Path | None) -> None:
     """Share groups in PySpark against Spark's own Kafka source: some ten minutes on two cores.

@@ -17,9 +17,10 @@ import attrs
 import psutil
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.benchmarks.spark_batch_jobs import BatchJobs
 from tests.benchmarks.spark_counting import COUNT_DDL, count_batches
 from tests.benchmarks.spark_queries import register, stream_of, workers_of
-from tests.benchmarks.spark_runs import MARK, TASK_TIMES, TASKS, TROUBLES, Outcome, Run
+from tests.benchmarks.spark_runs import BATCH_JOBS, MARK, TASK_TIMES, TASKS, TROUBLES, Outcome, Run
 
 _RUN_TIMEOUT_S = 240.0
 
@@ -119,6 +120,12 @@ def _cpu_seconds() -> float:
     return total
 
 
+def _outcome(spark: SparkSession, run: Run) -> Outcome:
+    if run.kind in BATCH_JOBS:
+        return BatchJobs(spark, run, _cpu_seconds).outcome()
+    return Query(spark, run).outcome()
+
+
 def main() -> None:
     jars = ",".join(sys.argv[1:])
     spark = (
@@ -135,7 +142,7 @@ def main() -> None:
     try:
         register(spark)
         for line in sys.stdin:
-            outcome = Query(spark, Run(**json.loads(line))).outcome()
+            outcome = _outcome(spark, Run(**json.loads(line)))
             print(MARK + json.dumps(attrs.asdict(outcome)), flush=True)
     finally:
         spark.stop()

@@ -27,6 +27,12 @@ SOURCE_SHARES = (4, 2, 1)
 
 SOURCE_BATCHES = 20
 
+DRAINED: Mapping[int, int] = {32_000: PARTITIONS, 200_000: 25}
+"""Records of a block, and the partitions of its topic: their locks allow a quarter more, so that no block waits."""
+
+DRAIN_BLOCKS = 5
+_DRAIN_WARM_UP = 2
+
 Runner = Callable[[Run], Outcome]
 Say = Callable[[str], None]
 
@@ -62,8 +68,24 @@ class Bench:
             batches=batches,
             warm_up_batches=1 if records_per_batch >= max(WORKER_BATCHES) else 2,
         )
-        outcome = self.run(run)
-        what = f"{kind} {records_per_batch:,}{f' of {locks:,} locks' if locks else ''}"
+        return self._told(f"{kind} {records_per_batch:,}{f' of {locks:,} locks' if locks else ''}", self.run(run))
+
+    def batch_jobs(self, kind: str, topic: str, records: int) -> Outcome:
+        """Blocks of a drain with a group of its own, or Spark's own reads of as many records."""
+        locks = {"share.partition.max.record.locks": str(max(LOCKS))}
+        run = Run(
+            kind=kind,
+            bootstrap_servers=self.bootstrap_servers,
+            topic=topic,
+            group_id=new_group(self.bootstrap_servers, locks) if kind == "drain" else "",
+            records_per_batch=records,
+            batches=DRAIN_BLOCKS,
+            warm_up_batches=_DRAIN_WARM_UP,
+            partitions=DRAINED[records],
+        )
+        return self._told(f"{kind} {records:,}", self.run(run))
+
+    def _told(self, what: str, outcome: Outcome) -> Outcome:
         self.say(
             f"{what}: {outcome.records_per_second / 1e3:.1f} k records/s, {outcome.median_seconds:.3f} s a batch"
             f"{f', {outcome.notes}' if any(outcome.notes.values()) else ''}"
@@ -161,6 +183,31 @@ def overhead(bench: Bench, rounds: int) -> dict[str, Pair]:
             pair.ours.append(outcomes[ours])
             pair.own.append(outcomes["ticks" if own == "empty" else own])
     return pairs
+
+
+def drained(bench: Bench, topics: Mapping[int, str], rounds: int, warm_up_rounds: int = 1) -> dict[int, Pair]:
+    """Blocks of a drain against Spark's own reads of as many records, by the records of a block.
+
+    Args:
+        bench: Where the runs take place.
+        topics: A topic for each size of `DRAINED`, with `drained_records` of it.
+        rounds: How often both take turns.
+        warm_up_rounds: Those before them that are not counted.
+    """
+    pairs = {}
+    for records, topic in topics.items():
+        pair = pairs[records] = Pair()
+        for number in range(-warm_up_rounds, rounds):
+            for kind in ("drain", "read") if number % 2 == 0 else ("read", "drain"):
+                outcome = bench.batch_jobs(kind, topic, records)
+                if number >= 0:
+                    (pair.ours if kind == "drain" else pair.own).append(outcome)
+    return pairs
+
+
+def drained_records(records: int) -> int:
+    """How many records a topic needs for blocks of so many: each may take all that the locks allow."""
+    return (_DRAIN_WARM_UP + DRAIN_BLOCKS) * DRAINED[records] * max(LOCKS) * 6 // 5
 
 
 def workers_by_batch(bench: Bench, sizes: Mapping[int, int] = WORKER_BATCHES) -> BySize:

@@ -41,6 +41,25 @@ def overhead_as_json(pairs: Mapping[str, Pair]) -> dict[str, Any]:
     return {kind: {"ratio": pair.ratio(_seconds), **_pair_as_json(pair)} for kind, pair in pairs.items()}
 
 
+def drained_table(pairs: Mapping[int, Pair]) -> Table:
+    """Blocks of a drain against Spark's own reads, by the records of a block."""
+    rows = []
+    for records, pair in pairs.items():
+        rates = (f"{median(map(_rate, outcomes)) / 1e3:.0f}" for outcomes in (pair.ours, pair.own))
+        seconds = (f"{_median_seconds(outcomes):.3f}" for outcomes in (pair.ours, pair.own))
+        ratios = (f"{pair.ratio(of):.2f}" for of in (_rate, _cpu))
+        rows.append((f"{records:,}", *rates, *seconds, *ratios))
+    columns = (
+        "records a block", "k records/s, drain", "Spark's own read", "s a block, drain", "Spark's own", "rate", "CPU",
+    )  # fmt: skip
+    return table("Drain, against Spark's own batch read of the same topic, counted in Python", columns, rows)
+
+
+def drained_as_json(pairs: Mapping[int, Pair]) -> dict[str, Any]:
+    """By the records of a block: all rounds of both sides."""
+    return {str(records): throughput_as_json(pair) for records, pair in pairs.items()}
+
+
 def workers_table(measured: BySize) -> Table:
     """What a record costs workers, by the records of a micro-batch."""
     outcomes = measured.outcomes

@@ -1,4 +1,4 @@
-"""What a run of a streaming query is told and what it tells; the two ends of the pipe to the process with Spark."""
+"""What a run of a query is told and what it tells; the two ends of the pipe to the process with Spark."""
 
 from statistics import median
 from typing import Any
@@ -8,7 +8,10 @@ from attrs import field, frozen
 MARK = "outcome: "
 """What a line with an outcome begins with; Spark and its workers may write others."""
 
-KINDS = ("kafka", "ticks", "workers", "share")
+KINDS = ("kafka", "ticks", "workers", "share", "read", "drain")
+BATCH_JOBS = ("read", "drain")
+"""Those that are jobs of their own and not micro-batches of a streaming query."""
+
 TASKS = 2
 """Tasks of a micro-batch: as many as the session has cores."""
 
@@ -22,16 +25,18 @@ TROUBLES = ("released", "rejected", "lock_lost")
 
 @frozen(kw_only=True)
 class Run:
-    """One streaming query.
+    """One streaming query, or one batch job after the other.
 
     Attributes:
-        kind: Spark's own Kafka source, empty ticks, `ShareWorkers`, or the `kafka-share` source.
+        kind: Spark's own Kafka source, empty ticks, `ShareWorkers`, or the `kafka-share` source; of batch jobs, Spark's
+            own read or a drain.
         bootstrap_servers: A broker.
         topic: It has more than enough records.
-        group_id: A new share group, for the latter two kinds.
-        records_per_batch: Upper bound of a micro-batch, over all tasks.
-        batches: Micro-batches that are counted.
+        group_id: A new share group, for workers, `kafka-share` and drains.
+        records_per_batch: Upper bound of a micro-batch, over all tasks; what a batch job reads, and a drain a bit more.
+        batches: Micro-batches that are counted, or batch jobs.
         warm_up_batches: Those before them that are not.
+        partitions: Of the topic; for Spark's own read.
     """
 
     kind: str
@@ -41,6 +46,7 @@ class Run:
     records_per_batch: int
     batches: int
     warm_up_batches: int = 2
+    partitions: int = 4
 
 
 @frozen(kw_only=True)

@@ -42,6 +42,15 @@ def test_overhead_is_the_median_micro_batch() -> None:
     assert "1.20" in shown(report.overhead_table(pairs))
 
 
+def test_drain_is_compared_by_the_records_of_a_block() -> None:
+    pairs = {32_000: Pair([outcome(33_000, 0.5)], [outcome(32_000, 1.0)])}
+    figures = json.loads(json.dumps(report.drained_as_json(pairs)))
+    assert figures["32000"]["rate_ratio"] == pytest.approx(66 / 32)
+    table = shown(report.drained_table(pairs))
+    assert "32,000" in table
+    assert "2.06" in table
+
+
 def test_cost_of_a_record_leaves_the_fixed_cost_out() -> None:
     times = {"poll": 0.1, "process": 0.2, "ack": 0.1}
     measured = BySize(NOTHING, {10_000: outcome(10_000, 0.30, 0.30, task_seconds=times)})
