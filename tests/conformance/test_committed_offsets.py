@@ -5,8 +5,11 @@ from uuid import UUID
 
 import pytest
 
+from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitKey, OffsetCommitValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
+from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_groups.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -25,6 +28,7 @@ from kafka_groups.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchResponseGroup,
 )
+from kafka_groups.protocol.record_batch import iter_batches
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.listed_groups import listed_groups
@@ -33,6 +37,8 @@ from tests.support.real_kafka import unique
 from tests.support.targets import Target, everywhere
 
 NEWEST_WITH_NAMES, WITH_IDS = 9, 10
+WITH_RETENTION = 4
+LATEST_MS = 2**63 - 1
 NOWHERE = UUID(int=12345)
 
 
@@ -260,3 +266,28 @@ async def test_a_group_with_offsets_is_no_share_group(target: Target) -> None:
     response = await member.join()
     assert response.error_code.name == "GROUP_ID_NOT_FOUND"
     assert await group.offsets(topic, (0,)) == {0: 1}
+
+
+@everywhere
+@pytest.mark.parametrize("retention_ms", [0, 1, LATEST_MS - 10**15, LATEST_MS, -LATEST_MS - 1])
+@pytest.mark.parametrize("version", [2, 3, WITH_RETENTION])
+async def test_any_retention_of_an_offset_is_stored(target: Target, version: int, retention_ms: int) -> None:
+    topic = await target.cluster.create_topic()
+    offsets = Offsets(target.client(), await target.new_group())
+    assert await offsets.commit(topic, {0: 7}, version, retention_time_ms=retention_ms) == {0: "NONE"}
+    stored = await stored_offset(target, offsets.group_id)
+    lasts_ms = stored.expire_timestamp_ms - stored.commit_timestamp_ms
+    assert lasts_ms in (retention_ms, retention_ms - 2**64, retention_ms + 2**64)
+    assert -LATEST_MS - 1 <= stored.expire_timestamp_ms <= LATEST_MS
+
+
+async def stored_offset(target: Target, group_id: str) -> OffsetCommitValue:
+    """The only offset of a group in the internal topic, which has one partition."""
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=2**28)
+    topics = (FetchTopic(topic=CONSUMER_OFFSETS.topic, partitions=(partition,)),)
+    response = await target.client().ask(FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=2**28, topics=topics), 12)
+    batches = iter_batches(response.responses[0].partitions[0].records)
+    records = [CONSUMER_OFFSETS.decode(each.key or b"", each.value) for batch in batches for each in batch.records()]
+    [value] = [each.value for each in records if isinstance(each.key, OffsetCommitKey) and each.key.group == group_id]
+    assert isinstance(value, OffsetCommitValue)
+    return value

@@ -158,13 +158,18 @@ _LARGEST = (2**63 - 1, 2**31 - 1, 2**15 - 1, 2**7 - 1)
 
 @frozen
 class Place:
-    """What a request may name: a topic with two partitions and records, a group and its member."""
+    """What a request may name: a topic with two partitions and records, a group and its member.
+
+    Attributes:
+        classic_member_id: Somebody in the group with that id, if anybody is.
+    """
 
     topic: str
     topic_id: UUID
     group_id: str
     member_id: str
     batch: bytes
+    classic_member_id: str = "ann"
 
     @property
     def committing_group_id(self) -> str:
@@ -245,15 +250,16 @@ def _join_group(place: Place) -> JoinGroupRequest:
 
 
 def _sync_group(place: Place) -> SyncGroupRequest:
-    assignments = (SyncGroupRequestAssignment(member_id="ann", assignment=b""),)
+    assignments = (SyncGroupRequestAssignment(member_id=place.classic_member_id, assignment=b""),)
     return SyncGroupRequest(
-        group_id=place.classic_group_id, generation_id=1, member_id="ann", protocol_type="consumer",
+        group_id=place.classic_group_id, generation_id=1, member_id=place.classic_member_id, protocol_type="consumer",
         protocol_name="range", assignments=assignments,
     )  # fmt: skip
 
 
 def _leave_group(place: Place) -> LeaveGroupRequest:
-    return LeaveGroupRequest(group_id=place.classic_group_id, members=(LeaveGroupRequestMember(member_id="ann"),))
+    member = LeaveGroupRequestMember(member_id=place.classic_member_id)
+    return LeaveGroupRequest(group_id=place.classic_group_id, members=(member,))
 
 
 def _fetch(place: Place) -> FetchRequest:
@@ -472,7 +478,9 @@ CASES: dict[ApiKey, Case] = {
     ApiKey.JOIN_GROUP: Case(_join_group, allowed=_MEMBER_ERRORS),
     ApiKey.SYNC_GROUP: Case(_sync_group, allowed=_MEMBER_ERRORS),
     ApiKey.HEARTBEAT: Case(
-        lambda place: HeartbeatRequest(group_id=place.classic_group_id, generation_id=1, member_id="ann"),
+        lambda place: HeartbeatRequest(
+            group_id=place.classic_group_id, generation_id=1, member_id=place.classic_member_id
+        ),
         allowed=_MEMBER_ERRORS,
     ),
     ApiKey.LEAVE_GROUP: Case(_leave_group, allowed=_MEMBER_ERRORS),
@@ -497,11 +505,11 @@ def newest_version(request: object) -> int:
 def with_huge_numbers(request: Any) -> Iterator[tuple[str, Any]]:
     """The request with one number at a time replaced by 2**31 - 1 and by the largest that its field can have."""
     version = newest_version(request)
-    for path, variant in _variants(request):
+    for path, variant in number_variants(request):
         seen = 0
         for number in _LARGEST:
             changed = variant(number)
-            if seen < 2 and number >= min(2**31 - 1, _largest(variant, version)) and _is_possible(changed, version):
+            if seen < 2 and number >= min(2**31 - 1, _largest(variant, version)) and is_possible(changed, version):
                 seen += 1
                 yield f"{path}={number}", changed
 
@@ -509,8 +517,8 @@ def with_huge_numbers(request: Any) -> Iterator[tuple[str, Any]]:
 def with_all_numbers_huge(request: Any) -> Any:
     """The request with all its numbers as large as their fields can have them, but for the time that it may wait."""
     version = newest_version(request)
-    for number in range(len(list(_variants(request)))):
-        path, variant = list(_variants(request))[number]
+    for number in range(len(list(number_variants(request)))):
+        path, variant = list(number_variants(request))[number]
         if path != ".max_wait_ms" and (huge := _largest(variant, version)):
             request = variant(huge)
     return request
@@ -529,10 +537,11 @@ def error_codes(response: object) -> Iterator[ErrorCode]:
 
 
 def _largest(variant: Callable[[int], Any], version: int) -> int:
-    return next((number for number in _LARGEST if _is_possible(variant(number), version)), 0)
+    return next((number for number in _LARGEST if is_possible(variant(number), version)), 0)
 
 
-def _is_possible(request: object, version: int) -> bool:
+def is_possible(request: object, version: int) -> bool:
+    """Whether a version can carry a request."""
     try:
         encode_request(request, version, 1, "test")
     except Exception:
@@ -540,17 +549,17 @@ def _is_possible(request: object, version: int) -> bool:
     return True
 
 
-def _variants(value: Any) -> Iterator[tuple[str, Callable[[int], Any]]]:
+def number_variants(value: Any) -> Iterator[tuple[str, Callable[[int], Any]]]:
     """The paths of all numbers in a value, and how the value is with another number there."""
     if isinstance(value, int) and not isinstance(value, bool):
         yield "", lambda number: number
     elif isinstance(value, tuple):
         for index, item in enumerate(value):
-            for path, inner in _variants(item):
+            for path, inner in number_variants(item):
                 yield f"[{index}]{path}", _in_tuple(value, index, inner)
     elif attrs.has(type(value)):
         for field in attrs.fields(type(value)):
-            for path, inner in _variants(getattr(value, field.name)):
+            for path, inner in number_variants(getattr(value, field.name)):
                 yield f".{field.name}{path}", _in_field(value, field.name, inner)
 
 

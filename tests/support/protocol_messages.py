@@ -95,7 +95,11 @@ def _integers(bits: int, *, signed: bool = True) -> st.SearchStrategy[int]:
 
 
 _IDS = st.integers(1, (1 << 128) - 1).map(lambda number: UUID(int=number))
-_SCALARS: Mapping[str, st.SearchStrategy[Any]] = {
+
+Scalars = Mapping[str, st.SearchStrategy[Any]]
+"""Values by the type of a field; `id` is a UUID that is never null."""
+
+ANY_SCALARS: Scalars = {
     "int8": _integers(8),
     "int16": _integers(16),
     "uint16": _integers(16, signed=False),
@@ -106,35 +110,36 @@ _SCALARS: Mapping[str, st.SearchStrategy[Any]] = {
     "bytes": st.binary(max_size=40),
     "records": st.binary(max_size=40),
     "uuid": st.none() | _IDS,
+    "id": _IDS,
 }
 
 
-def messages_of(message_class: type[Any], schema: Schema) -> st.SearchStrategy[Any]:
+def messages_of(message_class: type[Any], schema: Schema, scalars: Scalars = ANY_SCALARS) -> st.SearchStrategy[Any]:
     """Messages of a class that a schema can carry."""
     hints = get_type_hints(message_class)
-    fields = {field.name: _values(hints[field.name], field) for field in dataclasses.fields(schema)}
+    fields = {field.name: _values(hints[field.name], field, scalars) for field in dataclasses.fields(schema)}
     return st.builds(message_class, **fields)
 
 
-def _values(hint: Any, field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
+def _values(hint: Any, field: "dataclasses.Field[Any]", scalars: Scalars) -> st.SearchStrategy[Any]:
     if hint is UUID:
-        return _IDS
+        return scalars["id"]
     annotation, nullable = _without_none(field.type)
     if get_origin(annotation) is tuple:
-        elements = _single(_element(hint), get_args(annotation)[0], field)
+        elements = _single(_element(hint), get_args(annotation)[0], field, scalars)
         values: st.SearchStrategy[Any] = st.lists(elements, max_size=_MAX_ELEMENTS).map(tuple)
     else:
-        values = _single(_without_none(hint)[0], annotation, field)
+        values = _single(_without_none(hint)[0], annotation, field, scalars)
     return st.none() | values if nullable else values
 
 
-def _single(hint: Any, annotation: Any, field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
+def _single(hint: Any, annotation: Any, field: "dataclasses.Field[Any]", scalars: Scalars) -> st.SearchStrategy[Any]:
     annotation, _ = _without_none(annotation)
     if dataclasses.is_dataclass(annotation):
-        return messages_of(hint, annotation)  # type: ignore[arg-type]
+        return messages_of(hint, annotation, scalars)  # type: ignore[arg-type]
     if hint is ErrorCode:
-        return _integers(16).map(ErrorCode)
-    return _SCALARS[field.metadata["kafka_type"]]
+        return scalars["int16"].map(ErrorCode)
+    return scalars[field.metadata["kafka_type"]]
 
 
 def _element(hint: Any) -> Any:

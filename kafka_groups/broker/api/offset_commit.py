@@ -36,6 +36,7 @@ from kafka_groups.types import TopicPartition
 __all__ = ["handle"]
 
 _NOT_SET = -1
+_TWO_TO_63 = 1 << 63
 _KNOWN_TO_GROUP = frozenset({ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE})
 
 
@@ -114,12 +115,18 @@ async def _store(
 def _committed(
     partition: OffsetCommitRequestPartition, topic_id: UUID, request: OffsetCommitRequest, context: RequestContext
 ) -> CommittedOffset:
-    kept_ms = request.retention_time_ms
     return CommittedOffset(
         partition.committed_offset,
         partition.committed_leader_epoch,
         partition.committed_metadata or "",
         context.wall_ms,
-        _NOT_SET if kept_ms == _NOT_SET else context.wall_ms + kept_ms,
+        _expire_timestamp_ms(request.retention_time_ms, context.wall_ms),
         topic_id,
     )
+
+
+def _expire_timestamp_ms(kept_ms: int, wall_ms: int) -> int:
+    """When an offset expires. As in Kafka, a time beyond 64 bits wraps around and is long ago."""
+    if kept_ms == _NOT_SET:
+        return _NOT_SET
+    return (wall_ms + kept_ms + _TWO_TO_63) % (2 * _TWO_TO_63) - _TWO_TO_63

@@ -1,0 +1,166 @@
+"""No valid request ends in an internal error or a closed connection, whatever its integers are.
+
+Every API is asked in every version that a broker serves, with integers at the bounds of their fields: one at a time,
+several at once, and in random requests. The broker lives in virtual time, because it may be right to wait for weeks.
+Afterwards the records that coordinators wrote are read from their topics, as their bytes are made only then.
+"""
+
+import asyncio
+import logging
+import tracemalloc
+from collections.abc import Iterable
+from functools import partial
+from random import Random
+from uuid import UUID
+
+import pytest
+from attrs import evolve
+
+from kafka_groups.broker.api.handlers import HANDLERS
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.network import FrameTransport
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.codec import decode_response, encode_request
+from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_groups.protocol.messages.produce import NO_ACKS
+from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kafka_groups.protocol.record_builder import NewRecord, build_batch
+from kafka_groups.testing.simulation.virtual_time import Simulation, run_simulated
+from tests.support.integer_requests import (
+    Attempt,
+    one_at_a_time,
+    plain_request,
+    random_requests,
+    served_versions,
+    several_at_once,
+)
+from tests.support.number_requests import CASES, Place, error_codes, newest_version
+
+FOR_EVER_S = 1e15
+MOST_BYTES = 8 * 2**20
+SEVERAL, RANDOM = 10, 30
+
+
+class Wire:
+    """A client's end of a connection: one request after the other, and their responses."""
+
+    def __init__(self) -> None:
+        self._frames: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._transport: FrameTransport | None = None
+
+    async def connect(self, network: MemoryNetwork, address: str) -> None:
+        host, _, port = address.partition(":")
+        self._transport = await network.connect(host, int(port), self)
+
+    def close(self) -> None:
+        assert self._transport is not None
+        self._transport.close()
+
+    def frame_received(self, frame: memoryview) -> None:
+        self._frames.put_nowait(bytes(frame))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._frames.put_nowait(None)
+
+    async def ask(self, request: object, version: int) -> object:
+        """The response; None for a producer that wants none, after the broker has handled what it sent."""
+        assert self._transport is not None
+        frame = encode_request(request, version, 1, "client")
+        key = ApiKey(int.from_bytes(frame[:2]))
+        self._transport.send(frame)
+        if getattr(request, "acks", None) == NO_ACKS:
+            request, version, key = ApiVersionsRequest(), 0, ApiKey.API_VERSIONS
+            self._transport.send(encode_request(request, version, 1, "client"))
+        answer = await self._frames.get()
+        assert answer is not None, "the broker closed the connection"
+        return decode_response(answer, key, version)
+
+
+async def place_in(cluster: EmbeddedCluster, wire: Wire) -> Place:
+    """Make what the requests name."""
+    topic = cluster.create_topic("t", 2)
+    cluster.create_topic("other")
+    cluster.alter_group_configs("g", {"share.auto.offset.reset": "earliest"})
+    cluster.produce("t", [b"value"] * 3, partition=0)
+    await wire.ask(FindCoordinatorRequest(coordinator_keys=("g",)), 4)
+    for epoch in (0, 1):
+        join = ShareGroupHeartbeatRequest(
+            group_id="g", member_id="ann", member_epoch=epoch, subscribed_topic_names=("t",)
+        )
+        await wire.ask(join, 1)
+    place = Place("t", topic.topic_id, "g", "ann", build_batch([NewRecord(b"value", timestamp_ms=1)]))
+    joined = await wire.ask(plain_request(ApiKey.JOIN_GROUP, 3, place), 3)
+    place = evolve(place, classic_member_id=joined.member_id)  # type: ignore[attr-defined]
+    await wire.ask(plain_request(ApiKey.SYNC_GROUP, 3, place), 3)
+    for key in (ApiKey.OFFSET_COMMIT, ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_HEARTBEAT):
+        request = CASES[key].request(place)
+        await wire.ask(request, newest_version(request))
+    return place
+
+
+def read_internal_topics(cluster: EmbeddedCluster) -> int:
+    """How many bytes the records of coordinators have."""
+    size = 0
+    for name in (GROUP_TOPIC, SHARE_STATE_TOPIC):
+        topic = cluster.metadata.topic(name)
+        for partition in range(topic.num_partitions if topic is not None else 0):
+            assert topic is not None
+            log = cluster.logs.get(topic.topic_id, partition)
+            size += len(log.read(log.log_start_offset, 1 << 30).records)
+    return size
+
+
+async def try_all(key: ApiKey, version: int, sim: Simulation) -> None:
+    network = MemoryNetwork()
+    async with EmbeddedCluster(network=network, clock=sim.clock) as cluster:
+        wire = Wire()
+        await wire.connect(network, cluster.bootstrap_servers)
+        place = await place_in(cluster, wire)
+        for before in CASES[key].before(place):
+            await wire.ask(before, newest_version(before))
+        plain = plain_request(key, version, place)
+        assert set(error_codes(await wire.ask(plain, version))) <= CASES[key].allowed
+        attempts = [
+            *one_at_a_time(plain, version),
+            *several_at_once(plain, version, Random(f"{key}-{version}"), SEVERAL),
+            *random_requests(key, version, place, RANDOM),
+        ]
+        await attempt_each(wire, attempts)
+        assert read_internal_topics(cluster) > 0
+        wire.close()
+
+
+async def attempt_each(wire: Wire, attempts: Iterable[Attempt]) -> None:
+    tracemalloc.start()
+    try:
+        for attempt in attempts:
+            tracemalloc.reset_peak()
+            before, _ = tracemalloc.get_traced_memory()
+            try:
+                await wire.ask(attempt.request, attempt.version)
+            except AssertionError as error:
+                error.add_note(f"{attempt}")
+                raise
+            grown = tracemalloc.get_traced_memory()[1] - before
+            assert grown < MOST_BYTES, f"{attempt} took {grown} bytes"
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("key", HANDLERS, ids=lambda key: key.name.lower())
+def test_integers_at_their_bounds(key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        for version in served_versions(key):
+            run_simulated(partial(try_all, key, version), 1, limit_s=FOR_EVER_S)
+    assert [record for record in caplog.records if record.exc_info] == []
+
+
+def test_the_requests_have_integers_at_bounds() -> None:
+    place = Place("t", UUID(int=1), "g", "ann", b"")
+    plain = plain_request(ApiKey.OFFSET_COMMIT, 2, place)
+    found = {attempt.what for attempt in one_at_a_time(plain, 2)}
+    assert {f".retention_time_ms={number}" for number in (-(2**63), -1, 0, 2**63 - 1)} <= found
+    assert ".topics[0].partitions[0].committed_offset=-9223372036854775808" in found
