@@ -56,7 +56,7 @@ __all__ = [
 _MODULES = MappingProxyType({
     "AcknowledgeType": "types",
     "Acknowledged": "share.delivery.commits",
-    "ArchivedRecords": "share.archiving",
+    "ArchivedRecords": "share.delivery.returned",
     "AsyncKafkaAdmin": "admin.aio",
     "AsyncKafkaShareConsumer": "share.aio",
     "AsyncStreamsGroupMember": "streams.aio",

@@ -7,13 +7,13 @@ from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
     from kafka_groups.share.aio import AsyncKafkaShareConsumer
-    from kafka_groups.share.archiving import ArchivedRecords
     from kafka_groups.share.consumer import KafkaShareConsumer
     from kafka_groups.share.delivery.batch import ShareRecords
     from kafka_groups.share.delivery.commits import Acknowledged, CommitResult
     from kafka_groups.share.delivery.counts import ConsumerCounts
     from kafka_groups.share.delivery.deserializers import DeserializationContext
     from kafka_groups.share.delivery.records import ShareRecord
+    from kafka_groups.share.delivery.returned import ArchivedRecords
 
 __all__ = [
     "Acknowledged",
@@ -29,7 +29,7 @@ __all__ = [
 
 _MODULES = MappingProxyType({
     "Acknowledged": "delivery.commits",
-    "ArchivedRecords": "archiving",
+    "ArchivedRecords": "delivery.returned",
     "AsyncKafkaShareConsumer": "aio",
     "CommitResult": "delivery.commits",
     "ConsumerCounts": "delivery.counts",

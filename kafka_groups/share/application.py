@@ -15,7 +15,7 @@ from kafka_groups.errors import (
     WakeupError,
 )
 from kafka_groups.net.clock import Clock
-from kafka_groups.share.archiving import ArchiveCallback, ArchiveWatch
+from kafka_groups.share.archiving import ArchiveCallback
 from kafka_groups.share.arguments import (
     check_batch,
     check_kind,
@@ -58,7 +58,6 @@ class Application(ConsumerGuard):
         subscription: The topics that it is subscribed to.
         callback: Receives the results of acknowledgements, or None.
         archive_callback: Told of records that a release archives, or None.
-        archives: Finds those records.
     """
 
     def __init__(self, config: ShareConsumerConfig, inbox: Inbox, errors: BackgroundErrors, clock: Clock) -> None:
@@ -70,7 +69,6 @@ class Application(ConsumerGuard):
         self._in_hand: list[DeliveredRecords] = []
         self._intake = Intake(config, inbox)
         self._loops = Loops()
-        self.archives = ArchiveWatch(inbox, inbox.events)
         self._woken = False
         self.subscription: frozenset[str] = frozenset()
         self.callback: AcknowledgementCallback | None = None
@@ -175,8 +173,8 @@ class Application(ConsumerGuard):
         """Pass new results of acknowledgements to the callback."""
         if self._inbox.fates:
             self._tell_all(self._inbox.fates, self.callback)
-        if self.archives.found:
-            self._tell_all(self.archives.found, self.archive_callback)
+        if self._inbox.archived:
+            self._tell_all(self._inbox.archived, self.archive_callback)
 
     def _tell_all(self, news: deque[T], callback: Callable[[T], object] | None) -> None:
         while news:
@@ -265,7 +263,7 @@ class Application(ConsumerGuard):
         pending: list[PendingAcknowledgement] = []
         holds = False
         for delivery in self._in_hand:
-            self.archives.look_at(delivery)
+            self._inbox.returns(delivery, (m.RELEASE, m.HELD))
             held = delivery.take_held()
             if held is not None:
                 self._inbox.delayed.append(held)
@@ -343,14 +341,15 @@ class Application(ConsumerGuard):
         """Pass on what was acknowledged, and what a loop moved past; the end of the session releases the rest."""
         self.end_loop()
         self.send_acknowledged()
-        for delivery in self._in_hand:
-            self.archives.look_at(delivery, (m.OPEN,))
+        for delivery in (*self._in_hand, *self._intake.set_aside):
+            self._inbox.returns(delivery)
 
     def drop_all(self) -> None:
         """Nothing is in hand any more (unsubscribed): what was not acknowledged is released with its session."""
         self._in_hand = []
         self._intake.clear()
-        self._inbox.ready.clear()
+        for fetched in list(self._inbox.ready):
+            self._inbox.withdraw(fetched)
         self._publish_in_hand()
 
     def _publish_in_hand(self) -> None:

@@ -1,85 +1,90 @@
-"""Releases that end a record: the broker archives what is released with its last delivery."""
+"""Records that are archived because they went back to the broker after their last delivery."""
 
-from collections import deque
-from collections.abc import Callable, Iterable
-
-from attrs import frozen
+from collections.abc import Callable
+from typing import Final
 
 from kafka_groups.client.events import Area, Events, counted
-from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.share.delivery.inbox import Inbox
+from kafka_groups.client.group_configs import GroupConfigsManager
+from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
+from kafka_groups.share.delivery.inbox import DEFAULT_DELIVERY_LIMIT, Inbox
+from kafka_groups.share.delivery.returned import ArchivedRecords, ReturnedRecords
+from kafka_groups.types import TopicIdPartition
 
-__all__ = ["ArchiveCallback", "ArchiveWatch", "ArchivedRecords"]
+__all__ = ["DELIVERY_LIMIT", "ArchiveCallback", "ArchiveWatch"]
 
-
-@frozen
-class ArchivedRecords:
-    """Records of one partition that you released with their last delivery: the broker archives them.
-
-    They are not delivered again. A broker with a dead-letter topic (Kafka 4.4) copies them there first.
-
-    Attributes:
-        topic: Name of the topic.
-        partition: Number of the partition.
-        offsets: The records.
-        delivery_limit: How many deliveries the group allows (`share.delivery.count.limit`).
-        is_assumed: Whether the limit is Kafka's default, because the brokers did not tell the group's.
-    """
-
-    topic: str
-    partition: int
-    offsets: tuple[int, ...]
-    delivery_limit: int
-    is_assumed: bool
+DELIVERY_LIMIT: Final = "share.delivery.count.limit"
 
 
 ArchiveCallback = Callable[[ArchivedRecords], object]
-"""Receives the records that a release archives, from within poll, commit or close."""
+"""Receives records that the broker archives, from within poll, commit or close."""
 
 
 class ArchiveWatch:
-    """Finds the releases that archive, and tells the log and the application.
+    """Finds the returned records that the broker archives, and tells the log and the application; a request manager.
+
+    Nothing is judged by an assumption while the group's limit can still be read: what went back before waits until the
+    limit is known, and a number that was read long ago is read again.
 
     Args:
-        inbox: Has the group's limit, once it is known, and the counter.
+        inbox: Has what went back, and takes what was archived.
+        limits: Reads the group's limit.
         events: Where warnings go.
     """
 
-    def __init__(self, inbox: Inbox, events: Events) -> None:
+    def __init__(self, inbox: Inbox, limits: GroupConfigsManager, events: Events) -> None:
         self._inbox = inbox
+        self._limits = limits
         self._events = events
-        self.found: deque[ArchivedRecords] = deque()
 
-    def look_at(self, delivery: DeliveredRecords, kinds: Iterable[int] = (m.RELEASE, m.HELD)) -> None:
-        """Look for records that are about to be released with their last delivery.
+    def poll(self, now_ms: int) -> PollResult:
+        """Judge what went back, or return the request that asks for the limit."""
+        self._limits.must_be_fresh = bool(self._inbox.returned) and not self._limits.is_fresh(now_ms)
+        if not self._limits.must_be_fresh:
+            self.judge()
+        return self._limits.poll(now_ms)
 
-        Args:
-            delivery: A delivery of which acknowledgements are about to be sent.
-            kinds: The marks that mean a release.
-        """
-        limit = self._inbox.delivery_limit
-        if delivery.max_delivery_count < limit:  # as almost always
-            return
-        releasing = frozenset(kinds)
-        offsets = tuple(
-            offset
-            for acquired in delivery.ranges
-            if acquired.delivery_count >= limit
-            for offset in range(acquired.first_offset, acquired.last_offset + 1)
-            if delivery.marks[offset - delivery.first_offset] in releasing
-        )
-        if offsets:
-            self._tell(delivery, offsets, limit)
+    def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
+        """Learn the limit."""
+        self._limits.on_response(request, answer, now_ms)
 
-    def _tell(self, delivery: DeliveredRecords, offsets: tuple[int, ...], limit: int) -> None:
-        is_assumed = not self._inbox.knows_delivery_limit
+    def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
+        """Ask again, or give up."""
+        self._limits.on_failure(request, error, now_ms)
+
+    def judge(self) -> None:
+        """Judge what went back by what is known now; if that is nothing, by Kafka's default."""
+        limit = self._limits.values.get(DELIVERY_LIMIT)
+        while self._inbox.returned:
+            returned = self._inbox.returned.popleft()
+            archived = _from(returned, DEFAULT_DELIVERY_LIMIT if limit is None else limit)
+            if archived:
+                self._tell(returned.topic_partition, archived, limit)
+            if limit is None and len(archived) < len(returned.delivery_counts):
+                self._doubt(returned)
+
+    def _tell(self, partition: TopicIdPartition, offsets: tuple[int, ...], limit: int | None) -> None:
+        allowed = DEFAULT_DELIVERY_LIMIT if limit is None else limit
+        topic = partition.topic or str(partition.topic_id)
         self._inbox.records_archived += len(offsets)
-        self.found.append(ArchivedRecords(delivery.topic, delivery.partition, offsets, limit, is_assumed))
-        source = "Kafka's default; the brokers do not tell the group's" if is_assumed else "share.delivery.count.limit"
+        self._inbox.archived.append(ArchivedRecords(topic, partition.partition, offsets, allowed, limit is None))
+        source = "Kafka's default; the brokers do not tell the group's" if limit is None else DELIVERY_LIMIT
         text = (
-            f"The release of {counted(len(offsets), 'record')} of {delivery.topic_partition} (offsets {offsets[0]} to"
-            f" {offsets[-1]}) archives them: this was delivery {limit} of {limit} ({source}). They are not delivered"
+            f"The release of {counted(len(offsets), 'record')} of {partition} (offsets {offsets[0]} to {offsets[-1]})"
+            f" archives them: this was delivery {allowed} of {allowed} ({source}). They are not delivered"
             " again. Release with release_after while a sink is down, or keep a dead-letter topic."
         )
-        self._events.warn(Area.RECORDS, f"archived {delivery.topic_partition}", text)
+        self._events.warn(Area.RECORDS, f"archived {partition}", text)
+
+    def _doubt(self, returned: ReturnedRecords) -> None:
+        counts = returned.delivery_counts
+        text = (
+            f"Released {counted(len(counts), 'record')} of {returned.topic_partition} (offsets {min(counts)} to"
+            f" {max(counts)}) after up to {max(counts.values())} deliveries. Whether that archives them is not known:"
+            f" the group's {DELIVERY_LIMIT} could not be read. Kafka's default of {DEFAULT_DELIVERY_LIMIT} is assumed."
+            " Allow the operation DescribeConfigs on the group, and before Kafka 4.3 on the cluster."
+        )
+        self._events.warn(Area.RECORDS, f"limit unknown {returned.topic_partition}", text)
+
+
+def _from(returned: ReturnedRecords, limit: int) -> tuple[int, ...]:
+    return tuple(offset for offset, count in returned.delivery_counts.items() if count >= limit)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.coordinators import CoordinatorManager
-from kafka_groups.client.group_configs import GroupConfigsManager
+from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import BrokerError, ClientFailureError
+from kafka_groups.share.archiving import DELIVERY_LIMIT, ArchiveWatch
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.fetch import Collaborators, ShareFetchManager
 from kafka_groups.share.delivery.inbox import Inbox
@@ -22,7 +23,6 @@ from kafka_groups.types import ConsumerState, member_id_of, random_uuid
 
 __all__ = ["ShareClient"]
 
-_DELIVERIES = "share.delivery.count.limit"
 _RECORD_LOCKS = "share.partition.max.record.locks"
 
 
@@ -50,17 +50,17 @@ class ShareClient:
         coordinator = assembly.coordinator(config.group_id)
         self.membership = self._membership(coordinator)
         self._limits = GroupConfigsManager(
-            config.group_id,
-            (_DELIVERIES, _RECORD_LOCKS),
-            since="4.3",
+            GroupNumbers(config.group_id, (DELIVERY_LIMIT, _RECORD_LOCKS), since="4.3"),
+            metadata=assembly.metadata,
             events=inbox.events,
             backoff=assembly.backoff(),
             timeout_ms=config.request_timeout_ms,
         )
+        self._archives = ArchiveWatch(inbox, self._limits, inbox.events)
         around = Collaborators(self.membership, self._metadata, assembly.errors, inbox, self._metrics, assembly.rng)
         self.fetcher = ShareFetchManager(config, around)
         assembly.on_data_lost = self._connection_lost
-        managers = (self.fetcher, self.membership, coordinator, self._metadata, self._limits)
+        managers = (self.fetcher, self.membership, coordinator, self._metadata, self._archives)
         self._engine = assembly.engine(managers, self._after_turn)
 
     def _membership(self, coordinator: CoordinatorManager) -> ShareMembership:
@@ -118,10 +118,11 @@ class ShareClient:
             # The leaders take acknowledgements also of a member that its coordinator refuses.
             await self._until(lambda: self.fetcher.is_closed or self._is_broken, deadline_ms)
             self.membership.leave()
-            await self._until(lambda: self.membership.has_left or self._errors.fatal is not None, deadline_ms)
+            await self._until(lambda: self._has_left or self._errors.fatal is not None, deadline_ms)
             self.membership.give_up_leaving()
             self.fetcher.give_up()
             await self._engine.stop()
+            self._archives.judge()
             self._write_log()
             identity = self.membership.identity
             GROUP_LOG.info("Closed member %s of the share group %s.", identity.member_id, identity.group_id)
@@ -160,6 +161,11 @@ class ShareClient:
         return _STATES[member]
 
     @property
+    def _has_left(self) -> bool:
+        """Whether the group is left, and it is known which records that archived."""
+        return self.membership.has_left and not self._inbox.returned
+
+    @property
     def _is_broken(self) -> bool:
         return self._errors.fatal is not None and not isinstance(self._errors.fatal, BrokerError)
 
@@ -192,14 +198,12 @@ class ShareClient:
         self._follow_limits()
         if self._changed is not None:
             self._changed()
-        if self._errors or self._inbox.fates:
+        if self._errors or self._inbox.fates or self._inbox.archived:
             self._inbox.notify()
 
     def _follow_limits(self) -> None:
         limits, inbox = self._limits, self._inbox
         limits.wanted = limits.wanted or self._metrics.redelivered_total > 0 or self.fetcher.has_grown
-        if _DELIVERIES in limits.values:
-            inbox.delivery_limit, inbox.knows_delivery_limit = limits.values[_DELIVERIES], True
         inbox.record_locks = limits.values.get(_RECORD_LOCKS, inbox.record_locks)
 
 

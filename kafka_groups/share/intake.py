@@ -86,8 +86,9 @@ class Intake:
     def _take_in_hand(
         self, item: DeliveredRecords, in_hand: list[DeliveredRecords], now_ms: int
     ) -> tuple[DeliveredRecords, ...]:
-        if item.lock_deadline_ms <= now_ms:
-            return ()  # it waited behind an error, and its locks are gone
+        if item.lock_deadline_ms <= now_ms:  # it waited behind an error or for a loop
+            self._inbox.expired(item)
+            return ()
         in_hand.append(item)
         return (item,) if len(item) else ()
 

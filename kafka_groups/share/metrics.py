@@ -315,7 +315,7 @@ _GAUGES = (
     Metric(
         "records-archived-by-release-total",
         "records",
-        "Records that your program released with their last delivery, so that the brokers archive them.",
+        "Records that were released with their last delivery, so that the brokers archive them.",
         lambda f: f.inbox.records_archived,
     ),
     Metric("records-waiting", "records", "Records that were fetched and wait for a `poll`.", lambda f: f.waiting),

@@ -167,7 +167,8 @@ class _LocalSurface:
         A broker archives a record that is released with its last delivery (`share.delivery.count.limit`) instead of
         redelivering it. The consumer logs a warning and counts such records (`records-archived-by-release-total`); the
         callback gets their offsets as an `ArchivedRecords`. It is called from within poll, commit and close, and may
-        call nothing of the consumer but `wakeup`.
+        call nothing of the consumer but `wakeup`. If the consumer does not know the group's limit yet, the callback
+        follows with a later call, at the latest with `close`.
 
         Raises:
             ConfigurationError: The callback cannot be called.

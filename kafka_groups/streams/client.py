@@ -10,7 +10,7 @@ from kafka_groups.admin.manager import CallManager
 from kafka_groups.admin.questions import Question
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.backoff import Backoff
-from kafka_groups.client.group_configs import GroupConfigsManager
+from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.streams import StreamsMemberConfig
@@ -77,9 +77,8 @@ class StreamsClient:
         self.on_change: Callable[[], None] = lambda: None
         coordinator = assembly.coordinator(config.application_id)
         configs = GroupConfigsManager(
-            config.application_id,
-            (SESSION_TIMEOUT,),
-            since="4.2",
+            GroupNumbers(config.application_id, (SESSION_TIMEOUT,), since="4.2"),
+            metadata=assembly.metadata,
             events=assembly.errors.events,
             backoff=assembly.backoff(),
             timeout_ms=config.request_timeout_ms,

@@ -1,10 +1,12 @@
 """A sink that is down for seconds: delayed releases keep every record; releases that archive are told."""
 
-import asyncio
 from typing import Any
 
+import pytest
+
 from kafka_groups.share import AsyncKafkaShareConsumer
-from kafka_groups.share.archiving import ArchivedRecords
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.delivery.returned import ArchivedRecords
 from kafka_groups.types import AcknowledgeType
 from tests.support.consuming import Countdown, consume, values
 from tests.support.targets import EXPLICIT, LOCK_MS, SHORT_LOCKS, Target, everywhere
@@ -82,21 +84,35 @@ async def test_a_group_that_does_not_renew_gets_the_record_before_its_lock_runs_
 
 
 @everywhere
-async def test_the_last_release_is_told_with_the_groups_limit(target: Target) -> None:
+@pytest.mark.parametrize("end", ["commit", "close", "unsubscribe", "hold"])
+@pytest.mark.parametrize("limit", [2, 3])
+async def test_the_last_release_is_told_with_the_groups_limit(target: Target, limit: int, end: str) -> None:
     topic = await target.cluster.create_topic()
-    group_id = await target.group_of(topic, configs={"share.delivery.count.limit": "3"})
+    group_id = await target.group_of(topic, configs={"share.delivery.count.limit": str(limit)})
     await target.cluster.produce(topic, values(1))
     told: list[ArchivedRecords] = []
 
+    for _ in range(limit - 1):  # each by a consumer that does not know the limit yet
+        async with target.consumer(group_id, **EXPLICIT) as consumer:
+            consumer.set_archive_callback(told.append)
+            await consumer.subscribe([topic.name])
+            await consume(consumer, 1)
+    assert told == []
     async with target.consumer(group_id, **EXPLICIT) as consumer:
         consumer.set_archive_callback(told.append)
         await consumer.subscribe([topic.name])
-        for _ in range(3):
-            assert told == []
-            (record,) = await consume(consumer, 1)
-            consumer.acknowledge(record, RELEASE)
-            await consumer.commit_sync()
-        await asyncio.sleep(0)
+        await release(consumer, await consume(consumer, 1), end)
+    counted = consumer.metrics()["records-archived-by-release-total"]
 
-    assert told == [ArchivedRecords(topic.name, 0, (0,), 3, is_assumed=False)]
+    assert told == [ArchivedRecords(topic.name, 0, (0,), limit, is_assumed=False)]
+    assert counted == 1
     await target.cluster.until_lag(group_id, topic, 0)
+
+
+async def release(consumer: AsyncKafkaShareConsumer[Any, Any], records: list[AnyRecord], end: str) -> None:
+    (record,) = records
+    if end in ("commit", "hold"):
+        consumer.acknowledge(record, RELEASE, release_after=30.0 if end == "hold" else None)
+        await consumer.commit_sync()
+    elif end == "unsubscribe":
+        await consumer.unsubscribe()

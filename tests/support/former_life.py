@@ -4,16 +4,16 @@ import random
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.events import Events
-from kafka_groups.client.group_configs import GroupConfigsManager
+from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
+from kafka_groups.client.metadata import Metadata
 from kafka_groups.streams.former_life import SESSION_TIMEOUT, FormerLife
 
 
 def configs_of(session_timeout_ms: int | None = None) -> GroupConfigsManager:
     """What the member knows of its group's configuration."""
     manager = GroupConfigsManager(
-        "app",
-        (SESSION_TIMEOUT,),
-        since="4.2",
+        GroupNumbers("app", (SESSION_TIMEOUT,), since="4.2"),
+        metadata=Metadata(),
         events=Events(),
         backoff=Backoff(100, 1_000, random.Random(0)),
         timeout_ms=30_000,

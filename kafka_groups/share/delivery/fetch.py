@@ -7,6 +7,7 @@ alone otherwise.
 
 import random
 from collections.abc import Sequence
+from uuid import UUID
 
 from attrs import define
 
@@ -25,6 +26,7 @@ from kafka_groups.errors import (
     ShareSessionNotFoundError,
 )
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.share_fetch import ShareFetchResponse
 from kafka_groups.share.delivery.assigned import AssignedPartitions
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delayed import DelayedRelease, DelayedReleases
@@ -34,7 +36,9 @@ from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.leader import InFlightRequest, Leader, Purpose
 from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.share.delivery.renewal import Renewer
+from kafka_groups.share.delivery.returned import returned_unseen
 from kafka_groups.share.delivery.settlement import Settlement
+from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Collaborators", "ShareFetchManager"]
 
@@ -112,6 +116,8 @@ class ShareFetchManager:
         lost = [pending for leader in self._leaders.values() for pending in _unsettled(leader)]
         while self._inbox.outbox:
             lost.append(self._inbox.outbox.popleft())
+        for fetched in list(self._inbox.ready):
+            self._inbox.withdraw(fetched)
         for pending in lost:
             self._settlement.fail(pending, OperationTimeoutError(_CLOSED_BEFORE_ANSWER))
 
@@ -168,6 +174,7 @@ class ShareFetchManager:
         exchange.leader.version = answer.version
         try:
             if exchange.purpose is Purpose.FETCH:
+                self._note_unwanted(exchange.leader, answer.message)
                 self._settlement.fetched(exchange, answer, now_ms)
             else:
                 self._settlement.acknowledged(exchange, answer, now_ms)
@@ -182,6 +189,19 @@ class ShareFetchManager:
             return  # given up
         exchange.leader.exchange = None
         self._settlement.lost(exchange, error, now_ms)
+
+    def _note_unwanted(self, leader: Leader, response: ShareFetchResponse) -> None:
+        """Note what a fetch brings after the end of its session was decided: nobody will see these records."""
+        if not leader.ending:
+            return
+        name_of = self._around.metadata.metadata.name_of
+        for topic in response.responses:
+            for data in topic.partitions:
+                topic_id = topic.topic_id or UUID(int=0)
+                named = TopicIdPartition(topic_id, data.partition_index, name_of(topic_id))
+                returned = returned_unseen(named, data.acquired_records)
+                if returned is not None:
+                    self._inbox.returned.append(returned)
 
     def _note_urgency(self) -> None:
         if self._inbox.is_urgent:

@@ -11,9 +11,11 @@ from attrs import define
 
 from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.poll_figures import PollFigures
+from kafka_groups.share.delivery.returned import LEAST_DELIVERY_LIMIT, ArchivedRecords, ReturnedRecords, returned_of
 
 __all__ = ["DEFAULT_DELIVERY_LIMIT", "CompletedFetch", "Inbox"]
 
@@ -69,11 +71,11 @@ class Inbox:
         records_handed_over: How many records the application has been given.
         bytes_handed_over: Bytes of the batches that they came in.
         polls: Figures of the polls.
-        records_archived: How many records it released with their last delivery.
+        returned: Records that went back to the broker and were delivered before, until the group's limit is known.
+        archived: Those of them that the broker archives, until the application is told.
+        records_archived: How many records went back with their last delivery.
         records_held: How many it wants released later that are held now.
         delayed: What it wants released later: the records, and when by position.
-        delivery_limit: How many deliveries the group allows; Kafka's default until it is known.
-        knows_delivery_limit: Whether the brokers told it.
         record_locks: How many records of a partition the group may have in flight; Kafka's default until it is known.
     """
 
@@ -101,11 +103,11 @@ class Inbox:
         self.records_handed_over = 0
         self.bytes_handed_over = 0
         self.polls = PollFigures()
+        self.returned: deque[ReturnedRecords] = deque()
+        self.archived: deque[ArchivedRecords] = deque()
         self.records_archived = 0
         self.records_held = 0
         self.delayed: deque[tuple[DeliveredRecords, dict[int, int]]] = deque()
-        self.delivery_limit = DEFAULT_DELIVERY_LIMIT
-        self.knows_delivery_limit = False
         self.record_locks = DEFAULT_RECORD_LOCKS
         self._in_process = 0
         self._had_setback = False
@@ -169,6 +171,7 @@ class Inbox:
         except ValueError:
             return False
         fetched.is_untouched = False
+        self.returns(fetched.acquired)
         if fetched.error is not None:
             self.events.warn(Area.RECORDS, f"unread {fetched.acquired.topic_partition}", str(fetched.error))
         return True
@@ -185,8 +188,19 @@ class Inbox:
             if fetched.acquired.lock_deadline_ms > now_ms:
                 self.bytes_handed_over += len(fetched.blob or b"")
                 return fetched
-            self.lost(fetched.acquired, "they waited for a poll for longer than the acquisition lock")
+            self.expired(fetched.acquired)
         return None
+
+    def expired(self, delivery: DeliveredRecords) -> None:
+        """The locks of records ran out before the application got them."""
+        self.returns(delivery)
+        self.lost(delivery, "their lock or share session ended before a poll took them")
+
+    def returns(self, delivery: DeliveredRecords, kinds: Sequence[int] = (m.OPEN,)) -> None:
+        """Note the records with these marks that go back to the broker, which may archive them."""
+        returned = returned_of(delivery, kinds)
+        if returned is not None:
+            self.returned.append(returned)
 
     def put_back(self, rest: Sequence[CompletedFetch]) -> None:
         """What a poll leaves for the next one."""
@@ -203,7 +217,7 @@ class Inbox:
             self.had_setback()
             text = (
                 f"Lost the locks of {counted(records, 'record')} of {delivery.topic_partition} (offsets"
-                f" {delivery.first_offset} to {delivery.last_offset}): {why}. They will be delivered again."
+                f" {delivery.first_offset} to {delivery.last_offset}): {why}. {_next_of(delivery)}"
             )
             self.events.warn(Area.RECORDS, f"lost locks {delivery.topic_partition}", text)
 
@@ -223,3 +237,9 @@ class Inbox:
             record_ms = self.processing_ms / max(1, self._in_process)
             self.pace_ms = max(record_ms, self.pace_ms + (record_ms - self.pace_ms) / _FORGET_PACE_IN)
             self.is_wary, self._had_setback = self._had_setback, False
+
+
+def _next_of(delivery: DeliveredRecords) -> str:
+    if delivery.max_delivery_count < LEAST_DELIVERY_LIMIT:
+        return "They will be delivered again."
+    return "They will be delivered again, unless this was their last delivery (share.delivery.count.limit)."

@@ -1,14 +1,25 @@
 """Releases that archive: the log, the count and the callback say so; the limit is the group's, where it is told."""
 
 import logging
+import random
 from typing import Any
 
 import pytest
 
-from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.archiving import ArchivedRecords
+from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
+from kafka_groups.client.metadata import Metadata
+from kafka_groups.client.requests import ClientResponse
+from kafka_groups.errors import ConfigurationError, GroupAuthorizationFailedError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.describe_configs import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from kafka_groups.share.archiving import DELIVERY_LIMIT, ArchiveWatch
 from kafka_groups.share.delivery.inbox import CompletedFetch
-from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.delivery.returned import ArchivedRecords
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.clusters import TOPIC, World
@@ -18,55 +29,133 @@ from tests.unit.share.fetching import Bench
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 
 
-def watched(*ranges: tuple[int, int, int]) -> tuple[Bench, list[AnyRecord], list[ArchivedRecords]]:
-    """A bench whose application holds these ranges, (first, last, delivery count)."""
-    bench = Bench(acknowledgement_mode="explicit", prefetch_batches=0)
-    delivery, told = acquired(*ranges), list[ArchivedRecords]()
-    bench.application.archive_callback = told.append
-    bench.inbox.ready.append(CompletedFetch(delivery, b"".join(batch(first, last) for first, last, _ in ranges)))
-    return bench, list(bench.begin()), told
+class Watched(Bench):
+    """A bench whose application holds some ranges, (first, last, delivery count), and that judges what goes back."""
+
+    def __init__(self, *ranges: tuple[int, int, int], limit: int | None = None) -> None:
+        super().__init__(acknowledgement_mode="explicit", prefetch_batches=0)
+        numbers = GroupNumbers("g", (DELIVERY_LIMIT,), since="4.3")
+        backoff = Backoff(100, 1_000, random.Random(1))
+        events = self.inbox.events
+        self.limits = GroupConfigsManager(numbers, metadata=Metadata(), events=events, backoff=backoff, timeout_ms=1)
+        self.archives = ArchiveWatch(self.inbox, self.limits, events)
+        if limit is not None:
+            self.limits.values = {DELIVERY_LIMIT: limit}
+        self.archived: list[ArchivedRecords] = []
+        self.application.archive_callback = self.archived.append
+        self.wait(*ranges)
+        self.records = list(self.begin())
+
+    def wait(self, *ranges: tuple[int, int, int]) -> None:
+        blob = b"".join(batch(first, last) for first, last, _ in ranges)
+        self.inbox.ready.append(CompletedFetch(acquired(*ranges), blob))
+
+    def judge(self) -> list[ArchivedRecords]:
+        self.archives.judge()
+        self.application.run_callback()
+        return self.archived
+
+    def warnings(self) -> list[str]:
+        return [event.text for event in self.inbox.events.take() if event.subject is not None]
+
+    def release(self) -> None:
+        for record in self.records:
+            self.application.acknowledge(record, RELEASE)
+        self.commit()
 
 
 @pytest.mark.parametrize("release_after", [None, 30.0])
 def test_a_release_of_the_last_delivery_is_told(release_after: float | None) -> None:
-    bench, records, told = watched((0, 1, 4), (2, 4, 5))
-    for record, kind in zip(records, (RELEASE, RELEASE, RELEASE, ACCEPT, RELEASE), strict=True):
-        if kind is RELEASE and release_after:
-            bench.application.acknowledge(record, kind, release_after)
-        else:
-            bench.application.acknowledge(record, kind)
+    bench = Watched((0, 1, 4), (2, 4, 5), limit=5)
+    for record, kind in zip(bench.records, (RELEASE, RELEASE, RELEASE, ACCEPT, RELEASE), strict=True):
+        bench.application.acknowledge(record, kind, release_after if kind is RELEASE else None)
     bench.commit()
-    bench.application.run_callback()
-    assert told == [ArchivedRecords("orders", 0, (2, 4), 5, is_assumed=True)]
+    assert bench.judge() == [ArchivedRecords("orders", 0, (2, 4), 5, is_assumed=False)]
     assert bench.inbox.records_archived == 2
-    (warning,) = [event.text for event in bench.inbox.events.take() if event.subject is not None]
-    assert "2 records of orders-0 (offsets 2 to 4) archives them: this was delivery 5 of 5 (Kafka's default" in warning
+    (warning,) = bench.warnings()
+    assert "2 records of orders-0 (offsets 2 to 4) archives them: this was delivery 5 of 5 (share.del" in warning
 
 
 def test_other_acknowledgements_and_earlier_deliveries_are_not() -> None:
-    bench, records, told = watched((0, 0, 4), (1, 2, 5))
-    for record, kind in zip(records, (RELEASE, ACCEPT, REJECT), strict=True):
+    bench = Watched((0, 0, 4), (1, 2, 5), limit=5)
+    for record, kind in zip(bench.records, (RELEASE, ACCEPT, REJECT), strict=True):
         bench.application.acknowledge(record, kind)
     bench.commit()
-    bench.application.run_callback()
-    assert told == []
+    assert bench.judge() == []
     assert bench.inbox.records_archived == 0
 
 
 def test_closing_with_records_on_their_last_delivery_is_told() -> None:
-    bench, _, told = watched((0, 2, 5))
+    bench = Watched((0, 2, 5), limit=5)
     bench.application.begin_leaving()
-    bench.application.run_callback()
-    assert [archived.offsets for archived in told] == [(0, 1, 2)]
+    assert [archived.offsets for archived in bench.judge()] == [(0, 1, 2)]
 
 
-def test_a_limit_that_is_known_counts() -> None:
-    bench, records, told = watched((0, 0, 2))
-    bench.inbox.delivery_limit, bench.inbox.knows_delivery_limit = 2, True
-    bench.application.acknowledge(records[0], RELEASE)
-    bench.commit()
+def test_what_goes_back_before_the_limit_is_known_is_judged_afterwards() -> None:
+    bench = Watched((0, 0, 1), (1, 1, 2), (2, 2, 3))
+    bench.release()
+    (request,) = bench.archives.poll(0).requests
+    assert request.api is ApiKey.DESCRIBE_CONFIGS
     bench.application.run_callback()
-    assert told == [ArchivedRecords("orders", 0, (0,), 2, is_assumed=False)]
+    assert bench.archived == []
+    bench.archives.on_response(request, limit_of(3), 0)
+    assert bench.archives.poll(0).requests == ()
+    bench.application.run_callback()
+    assert bench.archived == [ArchivedRecords("orders", 0, (2,), 3, is_assumed=False)]
+
+
+def test_a_limit_that_was_lowered_meanwhile_counts() -> None:
+    bench = Watched((0, 0, 2))
+    bench.limits.wanted = True
+    (request,) = bench.archives.poll(0).requests
+    bench.archives.on_response(request, limit_of(5), 0)
+    bench.release()
+    (request,) = bench.archives.poll(40_000).requests
+    bench.archives.on_response(request, limit_of(2), 40_000)
+    bench.archives.poll(40_000)
+    bench.application.run_callback()
+    assert bench.archived == [ArchivedRecords("orders", 0, (0,), 2, is_assumed=False)]
+
+
+def test_without_a_limit_kafkas_is_assumed_and_doubts_are_told() -> None:
+    bench = Watched((0, 1, 4), (2, 2, 5))
+    bench.release()
+    (request,) = bench.archives.poll(0).requests
+    bench.archives.on_failure(request, GroupAuthorizationFailedError("no"), 0)
+    bench.archives.poll(0)
+    bench.application.run_callback()
+    assert bench.archived == [ArchivedRecords("orders", 0, (2,), 5, is_assumed=True)]
+    archived, doubt = bench.warnings()
+    assert "this was delivery 5 of 5 (Kafka's default; the brokers do not tell the group's)" in archived
+    assert "after up to 5 deliveries. Whether that archives them is not known" in doubt
+    assert "Allow the operation DescribeConfigs on the group" in doubt
+
+
+@pytest.mark.parametrize("go_back", ["pause", "unsubscribe", "session", "close"])
+def test_records_that_go_back_unseen_are_told(go_back: str) -> None:
+    bench = Watched((0, 0, 1), limit=2)
+    bench.wait((5, 6, 2))
+    bench.turn()
+    (leader,) = bench.manager._leaders.values()
+    if go_back == "pause":
+        bench.application.pause()
+        bench.inbox.ready[0].acquired.session = leader.session.id
+        bench.turn()
+    elif go_back == "unsubscribe":
+        bench.application.begin_leaving()
+        bench.application.drop_all()
+    elif go_back == "session":
+        bench.learn_leaders([2], epoch=2)
+        bench.turn()
+    else:
+        bench.manager.give_up()
+    assert [archived.offsets for archived in bench.judge()] == [(5, 6)]
+
+
+def limit_of(limit: int) -> ClientResponse:
+    config = DescribeConfigsResourceResult(name=DELIVERY_LIMIT, value=str(limit), read_only=False, is_sensitive=False)
+    result = DescribeConfigsResult(resource_type=32, resource_name="g", configs=(config,))
+    return ClientResponse(DescribeConfigsResponse(results=(result,)), 4, 1)
 
 
 def test_the_callback_must_be_callable() -> None:
@@ -80,7 +169,23 @@ def test_the_callback_must_be_callable() -> None:
     run_simulated(program, seed=5)
 
 
-async def release_until_archived(world: World) -> tuple[list[ArchivedRecords], float]:
+@pytest.mark.parametrize("limit", [2, 3])
+def test_the_groups_limit_is_asked_of_the_brokers(caplog: pytest.LogCaptureFixture, limit: int) -> None:
+    caplog.set_level(logging.WARNING, "kafka_groups")
+
+    async def program(simulation: Simulation) -> None:
+        async with World(simulation) as world:
+            world.cluster.alter_group_configs("g", {DELIVERY_LIMIT: str(limit)})
+            told, counted = await release_until_archived(world, limit)
+            assert told == [ArchivedRecords(TOPIC, 0, (0,), limit, is_assumed=False)]
+            assert counted == 1
+            await world.admin.until_lag("g", world.topic, 0)
+
+    run_simulated(program, seed=6, limit_s=600)
+    assert [r for r in caplog.messages if f"delivery {limit} of {limit} (share.delivery.count.limit)" in r]
+
+
+async def release_until_archived(world: World, limit: int) -> tuple[list[ArchivedRecords], float]:
     told: list[ArchivedRecords] = []
     await world.produce([b"poison"])
     async with world.consumer(acknowledgement_mode="explicit") as consumer:
@@ -92,20 +197,5 @@ async def release_until_archived(world: World) -> tuple[list[ArchivedRecords], f
             assert len(told) == 0
             consumer.acknowledge_all(records, RELEASE)
         counted = consumer.metrics()["records-archived-by-release-total"]
-    assert deliveries == 3
+    assert deliveries == limit
     return told, counted
-
-
-def test_the_groups_limit_is_asked_of_the_brokers(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "kafka_groups")
-
-    async def program(simulation: Simulation) -> None:
-        async with World(simulation) as world:
-            world.cluster.alter_group_configs("g", {"share.delivery.count.limit": "3"})
-            told, counted = await release_until_archived(world)
-            assert told == [ArchivedRecords(TOPIC, 0, (0,), 3, is_assumed=False)]
-            assert counted == 1
-            await world.admin.until_lag("g", world.topic, 0)
-
-    run_simulated(program, seed=6, limit_s=600)
-    assert [r for r in caplog.messages if "delivery 3 of 3 (share.delivery.count.limit)" in r]
