@@ -1,8 +1,9 @@
 """Functions that read values from Python objects or text; each raises `UnfitError` if a value is invalid."""
 
-import inspect
 import re
 from collections.abc import Iterable, Mapping
+
+from kafka_groups.config.functions import idle_kind
 
 __all__ = [
     "UnfitError",
@@ -107,8 +108,8 @@ def read_callable(value: object) -> object:
     """Anything that can be called, and that returns its result at once."""
     if not callable(value):
         raise UnfitError("not a function")
-    if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__):
-        raise UnfitError("it is asynchronous, and deserialisers are called without await: give its synchronous form")
+    if (kind := idle_kind(value)) is not None:
+        raise UnfitError(f"it is {kind}, and calling it does nothing: give an ordinary function")
     return value
 
 

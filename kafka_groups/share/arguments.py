@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from kafka_groups.config.functions import check_function
 from kafka_groups.config.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.delivery.batch import ShareRecords
@@ -86,13 +87,15 @@ def not_a_record(record: object) -> ConfigurationError:
 
 
 def check_callback(callback: object) -> None:
-    """Check that a callback is one.
+    """Check that a callback is one, and that calling it does its work.
 
     Raises:
-        ConfigurationError: It is neither a function nor None.
+        ConfigurationError: It is neither an ordinary function of one argument nor None.
     """
-    if callback is not None and not callable(callback):
-        raise ConfigurationError(f"callback={callback!r} cannot be called: give a function of one argument, or None")
+    if callback is not None:
+        form = "a function of one argument, or None"
+        remedy = "the consumer calls it without await and ignores what it returns, so give an ordinary function"
+        check_function("callback", callback, form, arguments=1, remedy=remedy)
 
 
 def check_batch(records: object) -> None:

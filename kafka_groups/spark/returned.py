@@ -1,56 +1,71 @@
-"""Refuse functions that run nothing when they are called: their records would be accepted without being processed."""
+"""Refuse a `process` that does not finish its work: its records would be accepted without being stored.
 
-import functools
+By returning None, `process` says that the records are stored. Whatever else it returns may be work that nobody has
+done: `map(store, batch)` stores nothing, a Future may fail later, and False may mean that it failed.
+"""
+
 import inspect
+import reprlib
+from collections.abc import Iterator
 from typing import Any
 
+from kafka_groups.config.functions import check_function
 from kafka_groups.errors import ConfigurationError
 
 __all__ = ["ProcessResultError", "check_process", "check_result"]
 
-_REMEDY = "write an ordinary function that returns when the records are stored"
+_REMEDY = "write an ordinary function that returns None when the records are stored, and raises when they are not"
 
 
 class ProcessResultError(ConfigurationError):
-    """`process` returned a generator or an awaitable, so nothing was processed."""
+    """`process` returned something other than None, so it is unknown whether the records are stored."""
 
 
 def check_process(process: object) -> None:
-    """Refuse a function whose call runs none of its code.
+    """Refuse a function whose call runs none of its code, or that does not take a batch.
 
     Raises:
-        ConfigurationError: It is a generator function, is declared with `async def`, or is not callable.
+        ConfigurationError: It is a class, a generator function, is declared with `async def`, does not take one
+            argument, or is not callable.
     """
-    if not callable(process):
-        raise ConfigurationError(f"process={process!r} is not callable: give a function of a ShareBatch")
-    kind = _lazy_kind(process)
-    if kind is not None:
-        raise ConfigurationError(f"process={process!r} is {kind}: calling it processes nothing; {_REMEDY}")
-
-
-def _lazy_kind(process: Any) -> str | None:
-    while isinstance(process, functools.partial):
-        process = process.func
-    called = process if inspect.isroutine(process) else getattr(type(process), "__call__", process)  # noqa: B004
-    for function in (inspect.unwrap(process), inspect.unwrap(called)):
-        if inspect.isgeneratorfunction(function):
-            return "a generator function (it contains yield)"
-        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            return "declared with async def"
-    return None
+    check_function("process", process, "a function of a ShareBatch", arguments=1, remedy=_REMEDY)
 
 
 def check_result(result: object) -> None:
-    """Refuse what `process` returned if it is work that has not been done.
+    """Refuse what `process` returned, unless it is None.
 
     Raises:
-        ProcessResultError: It is a generator or an awaitable.
+        ProcessResultError: It is anything else.
     """
-    if not (inspect.isgenerator(result) or inspect.isawaitable(result) or inspect.isasyncgen(result)):
+    if result is None:
         return
+    problem = _problem(result)
     if inspect.isgenerator(result) or inspect.iscoroutine(result):
         result.close()  # or Python warns that it was never awaited
     raise ProcessResultError(
-        f"process returned a {type(result).__name__}, which nobody runs, so nothing was processed and all records were"
-        f" released; {_REMEDY}"
+        f"process returned {_SHORT.repr(result)}{problem}. Records are accepted only if process returns None, so these"
+        f" were released: {_REMEDY}"
     )
+
+
+def _problem(result: Any) -> str:
+    if inspect.isawaitable(result) or inspect.isasyncgen(result):
+        return f", a {type(result).__name__}, which nobody awaits"
+    if callable(getattr(result, "result", None)) and callable(getattr(result, "done", None)):
+        return ", a future, which may not be done or may have failed: call its result() in process"
+    if isinstance(result, Iterator):
+        return f", a {type(result).__name__}, which nobody iterates over, so its work is not done"
+    if callable(result):
+        return ", a function, which nobody calls"
+    return ""
+
+
+class _Short(reprlib.Repr):
+    """Shows values in an error: long enough to recognise them, and never with an error of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxother = self.maxstring = 80
+
+
+_SHORT = _Short()

@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from kafka_groups.config.functions import check_function
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.consumer_keys import KeyRules, positive, topic_or_none, topics_of
@@ -29,8 +30,9 @@ def _known(instance: object, attribute: Any, value: object) -> None:
 
 
 def _callable_or_none(_instance: object, attribute: Any, value: object) -> None:
-    if value is not None and not callable(value):
-        raise ConfigurationError(f"{attribute.name}={value!r}: give a function of a ShareRunResult, or None")
+    if value is not None:
+        remedy = "what it returns is ignored, so give an ordinary function"
+        check_function(attribute.name, value, "a function of a ShareRunResult, or None", arguments=1, remedy=remedy)
 
 
 def _not_negative(_instance: object, attribute: Any, value: object) -> None:

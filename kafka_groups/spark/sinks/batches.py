@@ -5,10 +5,11 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from kafka_groups.config.functions import check_function
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.schema import RECORD_KEY
 
-__all__ = ["SinkBatch", "Transform", "with_record_key"]
+__all__ = ["SinkBatch", "Transform", "check_conversion", "with_record_key"]
 
 Transform = Callable[[pa.Table], pa.Table]
 """Converts the records of a batch to the rows to write; it keeps the columns of `RECORD_KEY`."""
@@ -20,6 +21,21 @@ class SinkBatch(Protocol):
     def to_arrow(self) -> pa.Table:
         """Return the records as a table with the columns of `RECORD_SCHEMA`."""
         ...
+
+
+def check_conversion(name: str, function: object) -> None:
+    """Check a function that converts the records of a batch.
+
+    Args:
+        name: The name of the argument.
+        function: What was given; None is allowed.
+
+    Raises:
+        ConfigurationError: It is not an ordinary function of one argument.
+    """
+    if function is not None:
+        remedy = "write an ordinary function that returns the converted records"
+        check_function(name, function, "a function of the Arrow table of records", arguments=1, remedy=remedy)
 
 
 def with_record_key(table: pa.Table, what: str) -> pa.Table:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from kafka_groups.spark.producing import DurableProducer
-from kafka_groups.spark.sinks.batches import SinkBatch, Transform, with_record_key
+from kafka_groups.spark.sinks.batches import SinkBatch, Transform, check_conversion, with_record_key
 from kafka_groups.types import Header
 
 __all__ = ["SOURCE_OFFSET", "SOURCE_PARTITION", "SOURCE_TOPIC", "KafkaSink"]
@@ -59,6 +59,7 @@ class KafkaSink:
     ) -> None:
         self._producer = DurableProducer(config)
         self._topic = topic
+        check_conversion("transform", transform)
         self._transform = transform
         self._timeout_s = timeout_s
 

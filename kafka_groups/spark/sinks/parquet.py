@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.schema import RECORD_KEY
-from kafka_groups.spark.sinks.batches import SinkBatch, Transform, with_record_key
+from kafka_groups.spark.sinks.batches import SinkBatch, Transform, check_conversion, with_record_key
 from kafka_groups.spark.sinks.storage import Storage, storage_of
 
 __all__ = ["ParquetSink"]
@@ -40,6 +40,9 @@ class ParquetSink:
         partition_by: Columns that become directories `name=value`, as Spark writes them.
         options: More arguments for `pyarrow.parquet.write_table`.
         filesystem: The `pyarrow.fs.FileSystem` of `path`, if the URI does not determine it.
+
+    Raises:
+        ConfigurationError: `transform` is not an ordinary function of one argument.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class ParquetSink:
         filesystem: Any = None,
     ) -> None:
         self._path = str(path)
+        check_conversion("transform", transform)
         self._transform = transform
         self._partition_by = tuple(partition_by)
         self._options = dict(options or {})

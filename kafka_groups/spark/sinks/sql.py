@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.schema import RECORD_KEY
-from kafka_groups.spark.sinks.batches import SinkBatch, with_record_key
+from kafka_groups.spark.sinks.batches import SinkBatch, check_conversion, with_record_key
 
 __all__ = ["MYSQL", "POSTGRESQL", "SQLITE", "Connection", "Dialect", "SqlSink"]
 
@@ -142,6 +142,9 @@ class SqlSink:
             as long as the table. Without it, `columns` are columns of the record table itself.
         key_columns: The names of topic, partition and offset in the table.
         dialect: The syntax of the upsert: `SQLITE`, `POSTGRESQL`, `MYSQL` or your own.
+
+    Raises:
+        ConfigurationError: `connect` or `row` is not a function that fits.
     """
 
     def __init__(
@@ -154,6 +157,12 @@ class SqlSink:
         key_columns: tuple[str, str, str] = ("kafka_topic", "kafka_partition", "kafka_offset"),
         dialect: Dialect = SQLITE,
     ) -> None:
+        if not callable(connect):
+            raise ConfigurationError(
+                f"connect={connect!r} is not callable: give a function that opens a connection, because a connection"
+                " cannot be sent to the workers"
+            )
+        check_conversion("row", row)
         self._connect = connect
         self._table = _Table(name=table, keys=key_columns, columns=dict(columns), dialect=dialect)
         self._row = row or partial(_columns_of, tuple(columns))

@@ -1,10 +1,12 @@
 """Workers in Spark, on an embedded broker and on a real Kafka."""
 
+import functools
 import logging
 import os
 import signal
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +16,10 @@ from attrs import frozen
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
+from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.spark import ShareBatch, ShareRunResult, ShareWorkers, ShareWorkersError, worker_ticks
+from kafka_groups.spark.worker import run_worker
 from tests.support.conditions import wait_until
 from tests.support.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
@@ -180,3 +184,48 @@ def test_what_is_worth_saying_is_said_once(
     with caplog.at_level(logging.WARNING, "kafka_groups.spark"):
         workers.run_until(spark, workers=2, drained_for=0.1, timeout=60)
     assert caplog.text.count("share.auto.offset.reset=earliest") == 1
+
+
+_POOL = ThreadPoolExecutor(1)
+UNFINISHED: dict[str, Callable[[ShareBatch], object]] = {
+    "map": lambda batch: map(print, batch),
+    "future": lambda batch: _POOL.submit(_fail),
+    "partial": lambda batch: functools.partial(print, batch),
+    "false": lambda batch: False,
+}
+
+
+def _fail() -> None:
+    raise ConnectionError("the sink is away")
+
+
+@pytest.mark.parametrize("what", UNFINISHED)
+def test_work_that_nobody_finished_is_not_accepted(bootstrap_servers: str, what: str) -> None:
+    name = unique(f"unfinished-{what}")
+    config = filled(bootstrap_servers, name, 100)
+    made = ShareWorkers(config, topics=[name], process=_Unfinished(what), max_poll_records=100)
+    result = run_worker(made.task(), 0)
+    assert result.failed
+    assert result.acquired == result.released > 0
+    assert (result.accepted, result.rejected) == (0, 0)
+    assert "Records are accepted only if process returns None" in result.error_summary
+    stored: list[bytes] = []
+
+    def is_complete() -> bool:
+        stored.extend(record.raw_value or b"" for record in reader.poll(1.0))
+        return len(stored) >= 100
+
+    with KafkaShareConsumer(config) as reader:
+        reader.subscribe([name])
+        wait_until(is_complete)
+    assert sorted(stored) == sorted(b"v%d" % number for number in range(100))
+
+
+@frozen
+class _Unfinished:
+    """Looks up what it returns where it is called: a pool of threads cannot be pickled."""
+
+    what: str
+
+    def __call__(self, batch: ShareBatch) -> object:
+        return UNFINISHED[self.what](batch)

@@ -162,7 +162,7 @@ def test_the_callback_must_be_callable() -> None:
     async def program(simulation: Simulation) -> None:
         async with World(simulation) as world, world.consumer() as consumer:
             wrong: Any = "print"
-            with pytest.raises(ConfigurationError, match="callback='print' cannot be called"):
+            with pytest.raises(ConfigurationError, match="callback='print' is not callable"):
                 consumer.set_archive_callback(wrong)
             consumer.set_archive_callback(None)
 

@@ -1,7 +1,9 @@
 """What happens to the records of a poll, whatever `process` does."""
 
+import functools
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 
 import pytest
 
@@ -117,6 +119,10 @@ def succeed(batch: ShareBatch) -> None:
 
 def fail(batch: ShareBatch) -> None:
     raise ValueError("boom")
+
+
+def reject_all(batch: ShareBatch) -> None:
+    batch.reject()
 
 
 def failing_on(*bad: int) -> Callable[[ShareBatch], None]:
@@ -286,28 +292,49 @@ def test_locks_that_cannot_be_renewed_end_the_retries() -> None:
     assert desk.clock.now_ms() - 1_000_000 <= 3_000
 
 
-# --------------------------------------------------------------------------------- functions that run nothing
-
-
-def generator(batch: ShareBatch) -> Iterator[int]:
-    yield len(batch)
+# ------------------------------------------------------------------------------- results that are not None
 
 
 async def awaitable(batch: ShareBatch) -> None:
     pass
 
 
+UNFINISHED: list[Callable[[ShareBatch], object]] = [
+    lambda batch: map(print, batch),
+    lambda batch: filter(print, batch),
+    lambda batch: (record for record in batch),
+    lambda batch: Future[None](),
+    lambda batch: functools.partial(print, batch),
+    lambda batch: batch.reject(),
+    lambda batch: False,
+    awaitable,
+]
+
+
 @pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
-@pytest.mark.parametrize("returned", [generator, awaitable])
-def test_what_was_not_run_is_released_and_the_run_fails(
-    returned: Callable[[ShareBatch], object], on_error: str
+@pytest.mark.parametrize("process", UNFINISHED)
+@pytest.mark.parametrize("ranges", [[(0, 2, 1)], [(0, 0, 1), (1, 1, 2), (2, 2, 4)]])
+def test_unfinished_work_is_released_at_once_and_the_run_fails(
+    process: Callable[[ShareBatch], object], on_error: str, ranges: list[Range]
 ) -> None:
-    desk = Desk(returned, (0, 2, 1), on_error=on_error, retry_ms=300_000)
+    desk = Desk(process, *ranges, on_error=on_error, retry_ms=300_000)
     assert not desk.handle()
     assert desk.counts == (0, 3, 0, 0)
     assert desk.tally.failed
-    assert "so nothing was processed" in desk.tally.last_error
-    assert desk.waited == []
+    assert "Records are accepted only if process returns None" in desk.tally.last_error
+    assert len(desk.given) == 1
+    assert desk.waited in ([], [100])  # no retries; the wait is that before records that were delivered often
+
+
+def test_a_future_that_fails_does_not_lose_its_records() -> None:
+    def process(batch: ShareBatch) -> object:
+        future: Future[None] = Future()
+        future.set_exception(ConnectionError("the sink is away"))
+        return future
+
+    desk = Desk(process, (0, 99, 1), retry_ms=300_000)
+    assert not desk.handle()
+    assert desk.broker.fates == dict.fromkeys(range(100), RELEASE)
 
 
 # ---------------------------------------------------------------------------------------- what is given up
@@ -340,7 +367,7 @@ def test_what_the_function_rejects_is_copied_with_where_it_came_from() -> None:
     }
 
 
-@pytest.mark.parametrize("process", [fail, lambda batch: batch.reject()])
+@pytest.mark.parametrize("process", [fail, reject_all])
 def test_what_cannot_be_copied_is_given_back(process: Callable[[ShareBatch], object]) -> None:
     desk = Desk(process, (0, 1, 1), on_error="reject", dead_letters=True)
     desk.box.is_away = True

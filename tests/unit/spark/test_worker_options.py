@@ -3,13 +3,14 @@
 import functools
 import pickle
 import socket
+import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark import ParquetSink, ShareBatch, ShareWorkers, worker_ticks
+from kafka_groups.spark import KafkaSink, ParquetSink, ShareBatch, ShareWorkers, SqlSink, worker_ticks
 from kafka_groups.spark.ticks import checked_workers
 
 CONFIG = {"bootstrap.servers": "b:9092", "group.id": "g"}
@@ -111,26 +112,47 @@ async def coroutine(batch: ShareBatch) -> None:
     pass
 
 
-class Sink:
-    """Callables of classes are looked at too."""
-
-    async def __call__(self, batch: ShareBatch) -> None:
-        pass
+def connect() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:")
 
 
 @pytest.mark.parametrize(
-    ("function", "kind"),
+    ("function", "said"),
     [
-        (generator, "a generator function"),
-        (coroutine, "declared with async def"),
-        (Sink(), "declared with async def"),
-        (functools.partial(generator), "a generator function"),
-        (functools.partial(functools.partial(coroutine)), "declared with async def"),
+        (generator, r"is a generator function.*does nothing; write an ordinary function that returns None"),
+        (coroutine, "is declared with async def"),
+        (functools.partial(generator), "is a generator function"),
+        (ParquetSink, r"process=ParquetSink is a class.*give an object, as in process=ParquetSink\(…\)"),
+        (ParquetSink.write, "cannot be called with one argument"),
+        (lambda: None, "cannot be called with one argument"),
     ],
 )
-def test_a_function_whose_call_runs_nothing_is_refused(function: Any, kind: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"is {kind}.*processes nothing; write an ordinary function"):
+def test_a_function_that_would_store_nothing_is_refused(function: Any, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
         made(process=function)
+
+
+@pytest.mark.parametrize("function", [generator, coroutine, list, lambda: None, "orders"])
+def test_a_listener_that_would_hear_nothing_is_refused(function: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"on_result=.* (is|cannot be called)"):
+        made(on_result=function)
+
+
+@pytest.mark.parametrize("function", [generator, coroutine, list, lambda: None, "orders"])
+def test_a_conversion_that_would_convert_nothing_is_refused(function: Any) -> None:
+    for sink in (
+        lambda: ParquetSink("orders", transform=function),
+        lambda: KafkaSink({"bootstrap.servers": "b:9092"}, topic="t", transform=function),
+        lambda: SqlSink(connect, table="t", columns={}, row=function),
+    ):
+        with pytest.raises(ConfigurationError, match=r"(transform|row)=.* (is|cannot be called)"):
+            sink()
+
+
+def test_a_connection_in_place_of_a_function_that_opens_one() -> None:
+    connection: Any = object()
+    with pytest.raises(ConfigurationError, match=r"connect=.* is not callable: give a function that opens"):
+        SqlSink(connection, table="t", columns={})
 
 
 def test_sinks_and_partials_of_ordinary_functions_may_be_given() -> None:

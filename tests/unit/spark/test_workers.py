@@ -136,7 +136,7 @@ def test_the_figures_of_each_run_go_to_a_function_also_when_the_run_raises() -> 
     with pytest.raises(ShareWorkersError):
         workers.run(session, 2)  # type: ignore[arg-type]
     assert [one.total.accepted for one in told] == [5, 0]
-    with pytest.raises(ConfigurationError, match="on_result=3: give a function of a ShareRunResult"):
+    with pytest.raises(ConfigurationError, match="on_result=3 is not callable: give a function of a ShareRunResult"):
         made(on_result=3)
 
 

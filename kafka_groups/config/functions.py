@@ -1,0 +1,74 @@
+"""Checks of the functions that a program hands over: a call must do the work, and not only prepare it."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from kafka_groups.errors import ConfigurationError
+
+__all__ = ["check_function", "idle_kind"]
+
+
+def check_function(
+    name: str, function: object, form: str, *, arguments: int, remedy: str, fault: type[Exception] = ConfigurationError
+) -> None:
+    """Refuse a function that does nothing when it is called, or that cannot be called with its arguments.
+
+    Args:
+        name: The name of the argument, for the error.
+        function: What was given.
+        form: What to give, as in "a function of a ShareBatch".
+        arguments: How many positional arguments it is called with.
+        remedy: How to write a function that does its work when it is called.
+        fault: The class of the error.
+
+    Raises:
+        ConfigurationError: It is not a function that fits (or `fault`).
+    """
+    if not callable(function):
+        raise fault(f"{name}={function!r} is not callable: give {form}")
+    if isinstance(inner := _without_partial(function), type):
+        made = inner.__name__
+        raise fault(
+            f"{name}={made} is a class: calling it only makes an object; give an object, as in {name}={made}(…)"
+        )
+    if (kind := idle_kind(function)) is not None:
+        raise fault(f"{name}={function!r} is {kind}: calling it does nothing; {remedy}")
+    if (mismatch := _mismatch(function, arguments)) is not None:
+        raise fault(f"{name}={function!r} cannot be called with {_number(arguments)} ({mismatch}): give {form}")
+
+
+def idle_kind(function: Callable[..., Any]) -> str | None:
+    """Return what kind of function this is if a call runs none of its code; None for an ordinary function."""
+    inner = _without_partial(function)
+    called = inner if inspect.isroutine(inner) else getattr(type(inner), "__call__", inner)  # noqa: B004
+    for code in (inspect.unwrap(inner), inspect.unwrap(called)):
+        if inspect.isgeneratorfunction(code):
+            return "a generator function (it contains yield)"
+        if inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
+            return "declared with async def"
+    return None
+
+
+def _without_partial(function: Any) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def _mismatch(function: Callable[..., Any], arguments: int) -> str | None:
+    """Return why a function cannot be called with this number of arguments; None if it can, or if that is unknown."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # functions written in C need not tell
+        return None
+    try:
+        signature.bind(*range(arguments))
+    except TypeError as error:
+        return str(error)
+    return None
+
+
+def _number(arguments: int) -> str:
+    return {0: "no argument", 1: "one argument"}.get(arguments, f"{arguments} arguments")
