@@ -19,7 +19,7 @@ import secrets
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from confluent_kafka import TopicPartition as Position
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_groups import KafkaAdmin, StreamsGroupMember, TopicPartition
+from kafka_groups.errors import TasksLostError
 from kafka_groups.streams import (
     ChangelogTopic,
     StreamsMembershipEvent,
@@ -113,7 +114,10 @@ class Worker:
     def _commit(self) -> None:
         if self._producer.flush(TIMEOUT_SECONDS) > 0:
             raise SystemExit("The changelog does not take the counts.")
-        self._member.commit({TopicPartition(self._flights, at): each.next_offset for at, each in self._stores.items()})
+        with suppress(TasksLostError):  # the next poll says which tasks are lost
+            self._member.commit(
+                {TopicPartition(self._flights, at): each.next_offset for at, each in self._stores.items()}
+            )
 
 
 def work(servers: str, application: str) -> None:

@@ -43,6 +43,10 @@ class ApplicationShutdownError(KafkaGroupsError):
     """A member asked all members of its streams group to shut down, and this one has left (KIP-1071)."""
 
 
+class TasksLostError(KafkaGroupsError):
+    """The tasks may be another member's by now: close them without committing. `poll` returns them as `TasksLost`."""
+
+
 class ClientFailureError(KafkaGroupsError):
     """The client failed because of a bug in this package and cannot continue; the cause is attached."""
 

@@ -1,13 +1,11 @@
 """The asynchronous member of a streams group."""
 
-import asyncio
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Final, Self, Unpack
 
-from kafka_groups.admin.group_offsets import commit_question, fetch_question
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.call_guard import CallGuard
@@ -17,12 +15,7 @@ from kafka_groups.config.connection import config_of
 from kafka_groups.config.keywords import StreamsMemberKeywords
 from kafka_groups.config.streams import StreamsMemberConfig, streams_member_config
 from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_REQUEST_TIMEOUT, checked_timeout
-from kafka_groups.errors import (
-    ApplicationShutdownError,
-    ConfigurationError,
-    IllegalStateError,
-    StaleMemberEpochError,
-)
+from kafka_groups.errors import ApplicationShutdownError, ConfigurationError, IllegalStateError
 from kafka_groups.streams.arguments import checked_offset, described
 from kafka_groups.streams.client import StreamsClient, TaskPositions
 from kafka_groups.streams.group_metadata import group_metadata_bytes
@@ -53,6 +46,9 @@ class AsyncStreamsGroupMember(_MemberView):
     - `TasksLost`: close these tasks without committing, and `confirm` the event.
     - `StatusesChanged`: what keeps the group from working, such as missing source topics. After the status
       `SHUTDOWN_APPLICATION`, commit and close your tasks: the next `poll` leaves the group and raises an error.
+
+    Each task that was assigned ends by exactly one `TasksRevoked` or `TasksLost`. `commit` raises `TasksLostError` if
+    the member has lost its tasks and your program has not heard of it yet: go on to poll.
 
     A member belongs to one event loop. Only one task polls at a time; any may call the other methods.
     Heartbeats are sent as long as your program lets the event loop run. Use it in an `async with` statement, or call
@@ -94,7 +90,6 @@ class AsyncStreamsGroupMember(_MemberView):
         description = described(self._config, topology, process_id, number, assembly.rng)
         super().__init__(StreamsClient(self._config, description, task_offsets, assembly))
         self._guard = CallGuard("streams group member")
-        self._changed = asyncio.Event()
         self._shutdown_told = False
         self._finalizer = weakref.finalize(self, _abandon, self._client, self._guard)
 
@@ -122,7 +117,6 @@ class AsyncStreamsGroupMember(_MemberView):
         """
         self._check_loop()
         with self._guard.entered():
-            self._client.on_change = self._changed.set
             self._client.join()
 
     async def poll(self, timeout: float | None = None) -> tuple[StreamsMembershipEvent, ...]:  # noqa: ASYNC109
@@ -158,14 +152,9 @@ class AsyncStreamsGroupMember(_MemberView):
                 self._client.called(is_waiting=False)
 
     async def _events(self, timeout_s: float | None) -> tuple[StreamsMembershipEvent, ...]:
-        try:
-            async with asyncio.timeout(timeout_s):
-                while not (events := self._client.take_events()):
-                    self._changed.clear()
-                    await self._changed.wait()
-        except TimeoutError:
-            return ()
-        self._shutdown_told = self._client.membership.group.shutdown_requested
+        events = await self._client.until(self._client.take_events, _as_ms(timeout_s))
+        if events:
+            self._shutdown_told = self._client.membership.group.shutdown_requested
         return events
 
     async def _shut_down(self) -> None:
@@ -179,7 +168,8 @@ class AsyncStreamsGroupMember(_MemberView):
         """Confirm that you have closed the tasks of an event. Others may get them from now on.
 
         Args:
-            event: An event that `poll` returned. If the tasks were lost after they had been revoked, nothing happens.
+            event: An event that `poll` returned. Confirm each, also if the member has lost its tasks in the meantime:
+                it takes no tasks before. A second time, nothing happens.
 
         Raises:
             ConfigurationError: The event needs no confirmation.
@@ -217,27 +207,18 @@ class AsyncStreamsGroupMember(_MemberView):
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Raises:
-            IllegalStateError: The member is not in the group.
-            StaleMemberEpochError: The partition's task is, or was in between, another member's.
-            UnknownMemberIdError: The coordinator has removed the member; `poll` tells which tasks are lost.
-            OperationTimeoutError: The coordinator did not answer in time.
+            TasksLostError: The tasks are, or were in between, another member's. What is committed stays, and their new
+                owner begins there. Go on to poll: it returns `TasksLost`, unless the tasks were revoked before.
+            IllegalStateError: `join` was not called.
+            OperationTimeoutError: The coordinator did not answer in time. The offsets may be committed.
             KafkaGroupsError: Another error of the group or of a partition; other partitions may be committed.
         """
         given = {key: checked_offset(key, offset) for key, offset in offsets.items()}
         if not given:
             return
-        question = commit_question(self._config.application_id, given, self._client.as_member)
-        deadline_ms = self._clock.now_ms() + self._api_timeout_ms(timeout)
+        timeout_ms = self._api_timeout_ms(timeout)
         self._check_call()
-        while True:
-            epoch = self.epoch
-            try:
-                answer = await self._client.ask(question, question.keys[0], deadline_ms - self._clock.now_ms())
-                answer.checked()
-                return
-            except StaleMemberEpochError:
-                if self.epoch == epoch or self._clock.now_ms() >= deadline_ms:
-                    raise
+        await self._client.commit(given, timeout_ms)
 
     async def committed(
         self,
@@ -256,18 +237,17 @@ class AsyncStreamsGroupMember(_MemberView):
             For each partition the offset, or None if none was committed.
 
         Raises:
-            IllegalStateError: The member is not in the group.
+            TasksLostError: The member has lost its tasks. Go on to poll.
+            IllegalStateError: `join` was not called.
             OperationTimeoutError: The coordinator did not answer in time.
             KafkaGroupsError: An error of the group or of a partition.
         """
         wanted = tuple(dict.fromkeys(partitions))
         if not wanted:
             return {}
-        question = fetch_question(self._config.application_id, wanted, self._client.as_member)
         timeout_ms = self._api_timeout_ms(timeout)
         self._check_call()
-        answer = await self._client.ask(question, question.keys[0], timeout_ms)
-        return dict(answer.checked().values)
+        return await self._client.committed(wanted, timeout_ms)
 
     def group_metadata(self) -> bytes:
         """Return the member's metadata for `send_offsets_to_transaction` of confluent-kafka's producer (KIP-447).
@@ -275,7 +255,8 @@ class AsyncStreamsGroupMember(_MemberView):
         Ask again before each transaction, because the epoch changes.
 
         Raises:
-            IllegalStateError: The member is not in the group.
+            TasksLostError: The member has lost its tasks. Go on to poll.
+            IllegalStateError: The member is not in the group, and has no tasks.
         """
         return group_metadata_bytes(self._config.application_id, self._client.as_member())
 
@@ -308,7 +289,7 @@ class AsyncStreamsGroupMember(_MemberView):
             return
         self._check_loop()
         with self._guard.entered():
-            await self._close(operation, NEVER_MS if timeout is None else round(timeout * 1000))
+            await self._close(operation, _as_ms(timeout))
 
     async def _close(self, operation: GroupMembershipOperation, timeout_ms: int) -> None:
         self._finalizer.detach()
@@ -336,6 +317,11 @@ class AsyncStreamsGroupMember(_MemberView):
     def _api_timeout_ms(self, timeout_s: float | None) -> int:
         checked = checked_timeout(timeout_s, NONE_IS_API_TIMEOUT)
         return self._config.default_api_timeout_ms if checked is None else round(checked * 1000)
+
+
+def _as_ms(timeout_s: float | None) -> int:
+    """Return a timeout in milliseconds."""
+    return NEVER_MS if timeout_s is None else round(timeout_s * 1000)
 
 
 def _abandon(client: StreamsClient, guard: CallGuard) -> None:

@@ -1,20 +1,31 @@
 """Everything of a member of a streams group that sends and receives; all methods are for the event loop's thread."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from kafka_groups.admin.call import Call, CallSettings
-from kafka_groups.admin.group_offsets import AsMember
+from kafka_groups.admin.group_offsets import AsMember, commit_question, fetch_question
 from kafka_groups.admin.manager import CallManager
 from kafka_groups.admin.questions import Question
+from kafka_groups.admin.results import Results
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.streams import StreamsMemberConfig
-from kafka_groups.errors import ClosedError, IllegalStateError, KafkaGroupsError
+from kafka_groups.errors import (
+    ClosedError,
+    FencedMemberEpochError,
+    IllegalGenerationError,
+    IllegalStateError,
+    OperationTimeoutError,
+    StaleMemberEpochError,
+    TasksLostError,
+    UnknownMemberIdError,
+)
+from kafka_groups.streams.committing import REMEDY, CommittingMember, member_now
 from kafka_groups.streams.former_life import SESSION_TIMEOUT, FormerLife
 from kafka_groups.streams.heartbeat import MemberDescription
 from kafka_groups.streams.member_events import (
@@ -25,13 +36,14 @@ from kafka_groups.streams.member_events import (
 )
 from kafka_groups.streams.membership import StreamsMembership
 from kafka_groups.streams.pace import HeartbeatPace
-from kafka_groups.streams.states import IN_GROUP, MembershipState
 from kafka_groups.streams.task_offsets import TaskOffsetReporter, TaskPosition
 from kafka_groups.streams.tasks import TaskId
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["StreamsClient", "TaskPositions"]
 
 K = TypeVar("K")
+T = TypeVar("T")
 V = TypeVar("V")
 
 TaskPositions = Callable[[], Mapping[TaskId, TaskPosition]]
@@ -41,10 +53,8 @@ _RELEASE_MS, _RELEASE_MAX_MS = 1_000, 10_000
 """How long to wait before a static member joins again whose former life is still in the group."""
 
 
-class _JoiningError(KafkaGroupsError):
-    """The member has no epoch yet, and will have one soon."""
-
-    retriable = True
+_REMOVED = (FencedMemberEpochError, IllegalGenerationError, UnknownMemberIdError)
+"""Errors of a commit from a member that the coordinator has removed."""
 
 
 class StreamsClient:
@@ -58,7 +68,6 @@ class StreamsClient:
 
     Attributes:
         membership: The member's side of the protocol.
-        on_change: Called after every turn in which something happened that the application may wait for.
     """
 
     def __init__(
@@ -74,7 +83,7 @@ class StreamsClient:
         self._errors = assembly.errors
         self._positions = positions
         self._known_positions: Mapping[TaskId, TaskPosition] = {}
-        self.on_change: Callable[[], None] = lambda: None
+        self._waits: set[asyncio.Event] = set()
         coordinator = assembly.coordinator(config.application_id)
         configs = GroupConfigsManager(
             GroupNumbers(config.application_id, (SESSION_TIMEOUT,), since="4.2"),
@@ -144,15 +153,8 @@ class StreamsClient:
     async def leave(self, operation: GroupMembershipOperation, timeout_ms: int) -> None:
         """Leave the group and wait until the coordinator knows, but not longer than the timeout."""
         self.membership.leave(operation)
-        changed = asyncio.Event()
-        self.on_change = changed.set
         self._engine.turn()
-        try:
-            async with asyncio.timeout(None if timeout_ms >= NEVER_MS else timeout_ms / 1000):
-                while not self.membership.has_left and self._errors.fatal is None:
-                    changed.clear()
-                    await changed.wait()
-        except TimeoutError:
+        if not await self.until(lambda: self.membership.has_left or self._errors.fatal is not None, timeout_ms):
             self.membership.give_up_leaving()  # the coordinator finds out by itself
 
     async def close(self, operation: GroupMembershipOperation, timeout_ms: int) -> None:
@@ -173,31 +175,82 @@ class StreamsClient:
     # ------------------------------------------------------------------------------------- offsets
 
     def as_member(self) -> AsMember:
-        """Return who the member is now, for commits that its epoch fences.
+        """Return who the member is now.
 
         Raises:
+            TasksLostError: It has lost its tasks.
             IllegalStateError: It is not in the group.
-            _JoiningError: It is joining.
+            KafkaGroupsError: The coordinator refused the member for good.
         """
-        membership = self.membership
-        if membership.state is MembershipState.JOINING:
-            raise _JoiningError("The member is joining its group.")
-        if membership.state not in IN_GROUP:
-            raise IllegalStateError(
-                f"The member cannot commit in the state '{membership.state.value}': it is not in the group, and its"
-                " tasks may be another member's by now. Call poll, close the tasks that were lost, and begin again"
-                " from the committed offsets of those that are assigned."
-            )
-        description = membership.description
-        return AsMember(description.member_id, membership.epoch, description.instance_id)
+        if self._errors.fatal is not None:
+            raise self._errors.fatal
+        return member_now(self.membership)
 
-    async def ask(self, question: Question[K, V], key: K, timeout_ms: int) -> V:
-        """Ask the coordinator, again and again until the time is up.
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: int) -> None:
+        """Commit offsets.
+
+        Raises:
+            TasksLostError: The member lost the tasks.
+            KafkaGroupsError: Another error of the group or of a partition.
+        """
+        who = CommittingMember(self.membership, offsets)
+        await self._ask_as(who, commit_question(self._config.application_id, offsets, who), timeout_ms)
+
+    async def committed(
+        self, partitions: Sequence[TopicPartition], timeout_ms: int
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """Return committed offsets.
+
+        Raises:
+            TasksLostError: The member lost its tasks.
+            KafkaGroupsError: Another error of the group or of a partition.
+        """
+        who = CommittingMember(self.membership)
+        question = fetch_question(self._config.application_id, partitions, who)
+        return dict((await self._ask_as(who, question, timeout_ms)).values)
+
+    async def _ask_as(
+        self, who: CommittingMember, question: Question[str, Results[K, V]], timeout_ms: int
+    ) -> Results[K, V]:
+        """Ask as a member, whose epoch may just have changed."""
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        while True:
+            try:
+                return (await self.ask(question, question.keys[0], deadline_ms)).checked()
+            except _REMOVED as error:
+                self._heartbeat_again()
+                raise TasksLostError(f"The coordinator has removed the member from the group. {REMEDY}") from error
+            except StaleMemberEpochError as error:
+                if not await self._has_newer_epoch(who, deadline_ms):
+                    raise TasksLostError(
+                        f"The coordinator refused the member's epoch {who.epoch}: the task is, or was in between,"
+                        f" another member's. {REMEDY}"
+                    ) from error
+
+    async def _has_newer_epoch(self, who: CommittingMember, deadline_ms: int) -> bool:
+        """Ask the coordinator, and return whether there is another epoch than the one that was refused."""
+        wanted = self._heartbeat_again()
+
+        def told() -> bool:
+            return who.is_outdated or self.membership.heard >= wanted or self._errors.fatal is not None
+
+        if not await self.until(told, deadline_ms - self._clock.now_ms()):
+            raise OperationTimeoutError("The coordinator refused the member's epoch, and did not tell the new one.")
+        return who.is_outdated
+
+    def _heartbeat_again(self) -> int:
+        count = self.membership.ask_again()
+        self._engine.turn()
+        return count
+
+    async def ask(self, question: Question[K, V], key: K, deadline_ms: int) -> V:
+        """Ask the coordinator, again and again until the deadline.
 
         Raises:
             KafkaGroupsError: What the coordinator answered, or why it could not be asked.
         """
-        settings = CallSettings(self._clock.now_ms() + timeout_ms, timeout_ms, self._config.request_timeout_ms)
+        timeout_ms = deadline_ms - self._clock.now_ms()
+        settings = CallSettings(deadline_ms, timeout_ms, self._config.request_timeout_ms)
         done = asyncio.Event()
         call = Call(question, self._assembly.metadata, self._assembly.backoff(), settings, done.set)
         self._calls.begin(call)
@@ -226,7 +279,23 @@ class StreamsClient:
         self._write_log()
         if self._errors.fatal is not None:
             self._calls.fail(self._errors.fatal)
-        self.on_change()
+        for wait in self._waits:
+            wait.set()
+
+    async def until(self, found: Callable[[], T], timeout_ms: int) -> T:
+        """Wait until a function returns something else than nothing, or the time is up. Return what it returns."""
+        changed = asyncio.Event()
+        self._waits.add(changed)
+        try:
+            async with asyncio.timeout(None if timeout_ms >= NEVER_MS else timeout_ms / 1000):
+                while not (it := found()):
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            pass  # `it` is nothing
+        finally:
+            self._waits.discard(changed)
+        return it
 
     def _write_log(self) -> None:
         for event in self._errors.events.take():

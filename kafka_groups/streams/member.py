@@ -42,6 +42,9 @@ class StreamsGroupMember(_MemberView):
     - `StatusesChanged`: what keeps the group from working, such as missing source topics. After the status
       `SHUTDOWN_APPLICATION`, commit and close your tasks: the next `poll` leaves the group and raises an error.
 
+    Each task that was assigned ends by exactly one `TasksRevoked` or `TasksLost`. `commit` raises `TasksLostError` if
+    the member has lost its tasks and your program has not heard of it yet: go on to poll.
+
     A background thread sends heartbeats while your program works. Only one thread polls at a time; any may
     call the other methods. Use it in a `with` statement, or call `close`.
 
@@ -142,7 +145,8 @@ class StreamsGroupMember(_MemberView):
         """Confirm that you have closed the tasks of an event. Others may get them from now on.
 
         Args:
-            event: An event that `poll` returned. If the tasks were lost after they had been revoked, nothing happens.
+            event: An event that `poll` returned. Confirm each, also if the member has lost its tasks in the meantime:
+                it takes no tasks before. A second time, nothing happens.
 
         Raises:
             ConfigurationError: The event needs no confirmation.
@@ -169,10 +173,10 @@ class StreamsGroupMember(_MemberView):
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Raises:
-            IllegalStateError: The member is not in the group.
-            StaleMemberEpochError: The partition's task is, or was in between, another member's.
-            UnknownMemberIdError: The coordinator has removed the member; `poll` tells which tasks are lost.
-            OperationTimeoutError: The coordinator did not answer in time.
+            TasksLostError: The tasks are, or were in between, another member's. What is committed stays, and their new
+                owner begins there. Go on to poll: it returns `TasksLost`, unless the tasks were revoked before.
+            IllegalStateError: `join` was not called.
+            OperationTimeoutError: The coordinator did not answer in time. The offsets may be committed.
             KafkaGroupsError: Another error of the group or of a partition; other partitions may be committed.
         """
         self._run(self._member.commit(offsets, timeout))
@@ -192,7 +196,8 @@ class StreamsGroupMember(_MemberView):
             For each partition the offset, or None if none was committed.
 
         Raises:
-            IllegalStateError: The member is not in the group.
+            TasksLostError: The member has lost its tasks. Go on to poll.
+            IllegalStateError: `join` was not called.
             OperationTimeoutError: The coordinator did not answer in time.
             KafkaGroupsError: An error of the group or of a partition.
         """
@@ -204,7 +209,8 @@ class StreamsGroupMember(_MemberView):
         Ask again before each transaction, because the epoch changes.
 
         Raises:
-            IllegalStateError: The member is not in the group.
+            TasksLostError: The member has lost its tasks. Go on to poll.
+            IllegalStateError: The member is not in the group, and has no tasks.
         """
         return self._member.group_metadata()
 

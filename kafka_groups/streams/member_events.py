@@ -28,7 +28,9 @@ class TasksAssigned:
 class TasksRevoked:
     """The member has to give up these tasks: commit and close them, then confirm the event.
 
-    Until then they are the member's, and nobody else gets them.
+    Until then they are the member's, and nobody else gets them, unless the coordinator removes the member meanwhile. A
+    commit raises `TasksLostError` then. Close the tasks and confirm the event all the same: no other event repeats
+    them.
 
     Attributes:
         tasks: The tasks.
@@ -41,7 +43,10 @@ class TasksRevoked:
 
 @frozen(eq=False)
 class TasksLost:
-    """These tasks may be another member's by now: close them without committing, then confirm the event."""
+    """These tasks may be another member's by now: close them without committing, then confirm the event.
+
+    Tasks that an earlier event revoked are not among them. The member rejoins when you have confirmed all events.
+    """
 
     tasks: TaskAssignment
 
@@ -54,7 +59,11 @@ class StatusesChanged:
 
 
 StreamsMembershipEvent = TasksAssigned | TasksRevoked | TasksLost | StatusesChanged
-"""What happened. A task that changes its role is revoked in one role and assigned in the other."""
+"""What happened. Each task that was assigned ends by exactly one event: it is revoked or lost.
+
+A task that changes its role is revoked in one role and assigned in the other. You hear nothing of tasks that the member
+got and lost again between two polls.
+"""
 
 
 class GroupMembershipOperation(enum.Enum):

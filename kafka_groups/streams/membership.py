@@ -55,6 +55,8 @@ class StreamsMembership:
         epoch: Its epoch; commits are fenced by it.
         group: What the member knows of its group: statuses, endpoints.
         calls: Whether the application still comes back.
+        life: How often the member has lost its tasks, or left. What it did in a former life may be outdated.
+        heard: How many heartbeats the coordinator has accepted.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class StreamsMembership:
         self.calls = ApplicationCalls(description.rebalance_timeout_ms)
         self.state = MembershipState.UNJOINED
         self.epoch = JOIN_GROUP_EPOCH
+        self.life = self.heard = 0
         self.group = KnownGroup()
 
     def __repr__(self) -> str:
@@ -94,6 +97,11 @@ class StreamsMembership:
     def owned(self) -> TaskAssignment:
         """The tasks that the member owns, with those that it still has to give up."""
         return self._tasks.owned
+
+    @property
+    def lost(self) -> TaskAssignment:
+        """Tasks that may be another member's by now, and that the application has not closed."""
+        return self._tasks.lost
 
     @property
     def has_left(self) -> bool:
@@ -118,6 +126,7 @@ class StreamsMembership:
         self._prepare_leaving(operation)
         self._handle(MembershipEvent.LEAVE)
         self._tasks.drop()
+        self.life += 1
         if self.state is MembershipState.LEAVING and not self._may_be_member:
             self._handle(MembershipEvent.LEFT)
 
@@ -141,6 +150,11 @@ class StreamsMembership:
         self._shutdown = True
         self._pace.now()
 
+    def ask_again(self) -> int:
+        """Heartbeat as soon as possible. Return how many will have been accepted when this one is."""
+        self._pace.now()
+        return self.heard + (2 if self._pace.in_flight else 1)
+
     def application_called(self, now_ms: int) -> None:
         """Note that the application is alive, which restarts `max.poll.interval.ms`. A stale member rejoins."""
         self.calls.called(now_ms)
@@ -148,8 +162,8 @@ class StreamsMembership:
             self._rejoin()
 
     def confirm(self, event: TasksRevoked | TasksLost, now_ms: int) -> None:
-        """Note that the application has closed the tasks of an event. If they were lost since, nothing happens."""
-        if not self._tasks.confirm(event):
+        """Note that the application has closed the tasks of an event. A second time, nothing happens."""
+        if not self._tasks.confirm(event) or self._tasks.awaits_confirmation:
             return
         if self.state is MembershipState.FENCED:
             self._rejoin()
@@ -278,6 +292,7 @@ class StreamsMembership:
         self._shutdown = self._shutdown and not sent.request.shutdown_application
         self._full = False
         self.epoch = response.member_epoch
+        self.heard += 1
 
     def _follow(self, now_ms: int) -> None:
         """Bring the state in line with the tasks, and confirm what the coordinator does not know yet."""
@@ -371,6 +386,7 @@ class StreamsMembership:
 
     def _lose_tasks(self) -> None:
         self._tasks.lose()
+        self.life += 1
         self.epoch = JOIN_GROUP_EPOCH
 
     def _start_over(self) -> None:

@@ -19,6 +19,9 @@ class TaskOwnership:
 
     It gives up tasks before it takes others, and it owns them until the application has confirmed that it closed them.
 
+    Each task that the application hears of ends by exactly one event. What it has not heard yet is taken back when it
+    is no longer true: it never hears of a task that it lost before, and a revocation becomes part of a loss.
+
     Attributes:
         owned: The tasks that are the member's now.
         target: The tasks that the coordinator assigned.
@@ -30,23 +33,40 @@ class TaskOwnership:
         self.target = NO_TASKS
         self.events: deque[StreamsMembershipEvent] = deque()
         self._told = NO_TASKS
-        self._unconfirmed: TasksRevoked | TasksLost | None = None
+        self._held = NO_TASKS
+        self._unconfirmed: list[TasksRevoked | TasksLost] = []
 
     @property
     def awaits_confirmation(self) -> bool:
         """Whether the application still has to close tasks."""
-        return self._unconfirmed is not None
+        return bool(self._unconfirmed)
 
     @property
     def is_told(self) -> bool:
         """Whether the coordinator knows which tasks the member owns."""
         return self._told == self.owned
 
+    @property
+    def lost(self) -> TaskAssignment:
+        """Tasks that may be another member's by now, and that the application has not closed."""
+        lost = NO_TASKS
+        for event in self._unconfirmed:
+            lost |= event.tasks if isinstance(event, TasksLost) else NO_TASKS
+        return lost
+
     def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
         """Remove and return the events."""
         taken = tuple(self.events)
         self.events.clear()
+        for event in taken:
+            self._hold(event)
         return taken
+
+    def _hold(self, event: StreamsMembershipEvent) -> None:
+        if isinstance(event, TasksAssigned):
+            self._held |= event.tasks
+        elif isinstance(event, TasksRevoked | TasksLost):
+            self._held -= event.tasks
 
     def tell(self, statuses: StatusesChanged) -> None:
         """Add an event that is not about tasks."""
@@ -64,6 +84,7 @@ class TaskOwnership:
         """
         if self.awaits_confirmation:
             return
+        self._take_back(self.owned - self.target - self._held)
         surplus = self.owned - self.target
         if surplus:
             self._give_up(TasksLost(surplus) if lost else TasksRevoked(surplus, self.target.only(surplus.ids)))
@@ -73,30 +94,39 @@ class TaskOwnership:
             self.owned = self.target
             self.events.append(TasksAssigned(missing))
 
+    def _take_back(self, tasks: TaskAssignment) -> None:
+        """Give up tasks that the application has not heard of: there is nothing to close."""
+        self.owned -= tasks
+        told = [TasksAssigned(each.tasks - tasks) if isinstance(each, TasksAssigned) else each for each in self.events]
+        self.events = deque(each for each in told if not isinstance(each, TasksAssigned) or each.tasks)
+
     def _give_up(self, event: TasksRevoked | TasksLost) -> None:
-        self._unconfirmed = event
+        self._unconfirmed.append(event)
         self.events.append(event)
 
     def confirm(self, event: TasksRevoked | TasksLost) -> bool:
         """Note that the application has closed these tasks. Return whether that was still expected."""
-        if event is not self._unconfirmed:
+        if event not in self._unconfirmed:
             return False
-        self._unconfirmed = None
+        self._unconfirmed.remove(event)
         self.owned -= event.tasks
         return True
 
     def lose(self) -> None:
-        """Give up all tasks at once: the member is out of the group. A revocation that was asked for is moot."""
-        if self.owned:
-            self._give_up(TasksLost(self.owned))
-        else:
-            self._unconfirmed = None
+        """Give up all tasks at once: the member is out of the group.
+
+        A revocation that the application has taken stands: it closes those tasks, and confirms that.
+        """
+        self._unconfirmed = [event for event in self._unconfirmed if event not in self.events]
+        self.events = deque(event for event in self.events if isinstance(event, StatusesChanged))
+        if self._held:
+            self._give_up(TasksLost(self._held))
         self.owned = self.target = NO_TASKS
         self._told = NO_TASKS
 
     def drop(self) -> None:
         """Forget all tasks, because the application has closed them already."""
-        self.owned = self.target = NO_TASKS
+        self.owned = self.target = self._held = NO_TASKS
         self._told = NO_TASKS
-        self._unconfirmed = None
+        self._unconfirmed.clear()
         self.events.clear()

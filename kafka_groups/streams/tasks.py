@@ -72,6 +72,14 @@ class TaskAssignment:
             warmup=self.warmup - other.warmup,
         )
 
+    def __or__(self, other: "TaskAssignment") -> "TaskAssignment":
+        """Return the tasks of both, in their roles."""
+        return TaskAssignment(
+            active=self.active | other.active,
+            standby=self.standby | other.standby,
+            warmup=self.warmup | other.warmup,
+        )
+
     def __str__(self) -> str:
         roles = {"active": self.active, "standby": self.standby, "warm-up": self.warmup}
         shown = [f"{role} {', '.join(map(str, sorted(tasks)))}" for role, tasks in roles.items() if tasks]

@@ -21,12 +21,12 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
 )
 from kafka_groups.streams.heartbeat import MemberDescription
-from kafka_groups.streams.member_events import TasksLost, TasksRevoked
+from kafka_groups.streams.member_events import TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.membership import StreamsMembership
 from kafka_groups.streams.pace import HeartbeatPace
 from kafka_groups.streams.states import MembershipState
 from kafka_groups.streams.task_offsets import TaskOffsetReporter
-from kafka_groups.streams.tasks import TaskId
+from kafka_groups.streams.tasks import NO_TASKS, TaskId
 from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic
 from kafka_groups.streams.topology_builder import TopologyBuilder
 from tests.support.former_life import former_life
@@ -51,6 +51,7 @@ class Program:
         finder = CoordinatorManager(GROUP, Metadata(), self.errors, backoff=Backoff(100, 1_000, rng), timeout_ms=30_000)
         self.finder = finder
         self.to_close: list[TasksRevoked | TasksLost] = []
+        self.held = NO_TASKS
         self.in_doubt = False
         self.membership = StreamsMembership(
             MemberDescription(
@@ -75,15 +76,20 @@ class Program:
 
     def hear(self) -> None:
         assert self.errors.fatal is None
-        events = self.membership.take_events()
-        self.to_close += [event for event in events if isinstance(event, TasksRevoked | TasksLost)]
+        for event in self.membership.take_events():
+            if isinstance(event, TasksAssigned):
+                assert not event.tasks.ids & self.held.ids
+                self.held |= event.tasks
+            elif isinstance(event, TasksRevoked | TasksLost):
+                assert not event.tasks - self.held
+                self.held -= event.tasks
+                self.to_close.append(event)
 
     @property
     def processed(self) -> frozenset[TaskId]:
         """What the program processes and may commit: also what it was asked to close, but not what it has lost."""
         revoked = (event.tasks.active for event in self.to_close if isinstance(event, TasksRevoked))
-        lost = (event.tasks.active for event in self.to_close if isinstance(event, TasksLost))
-        return self.membership.owned.active.union(*revoked).difference(*lost)
+        return self.held.active.union(*revoked)
 
     def close_tasks(self, now_ms: int) -> None:
         while self.to_close:

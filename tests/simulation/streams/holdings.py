@@ -138,6 +138,8 @@ class Holding:
         self.unanswered = 0
         if response.active_tasks is not None:
             self.told = _listed(response)
+            if request.active_tasks is not None:  # the coordinator compares them with what it assigns now
+                self._give_up_former_roles(_listed(request))
             self._changed_role |= TaskRoles(self.told.active & self.held.standby, self.told.standby & self.held.active)
         self._note_epochs(request)
         new = NOTHING if self.is_in_doubt else self.told - self.held

@@ -200,17 +200,58 @@ def test_a_fenced_member_without_tasks_rejoins_at_once_but_not_in_a_tight_loop()
     assert member.quiet_ms() > 0
 
 
-def test_a_revocation_that_is_confirmed_too_late_changes_nothing() -> None:
+def test_a_revocation_that_the_program_has_not_heard_of_becomes_part_of_the_loss() -> None:
+    member = Member().joined(A, B)
+    member.answer(member.heartbeat(), tasks(A))
+    member.refuse(member.heartbeat(), ErrorCode.FENCED_MEMBER_EPOCH)
+    lost = member.lost()
+    assert lost.tasks == tasks(A, B)
+    member.confirm(lost)
+    assert member.is_in(MembershipState.JOINING)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_revocation_that_the_program_has_heard_of_stands_when_the_member_is_fenced(order: int) -> None:
     member = Member().joined(A, B)
     member.answer(member.heartbeat(), tasks(A))
     revoked = member.revoked()
     member.refuse(member.heartbeat(), ErrorCode.FENCED_MEMBER_EPOCH)
     lost = member.lost()
-    assert lost.tasks == tasks(A, B)
-    member.confirm(revoked)
-    assert member.is_in(MembershipState.FENCED)
-    member.confirm(lost)
+    assert lost.tasks == tasks(A)
+    first, second = (revoked, lost)[::order]
+    member.confirm(first)
+    member.confirm(first)
+    assert member.is_in(MembershipState.FENCED)  # the other tasks are not closed yet
+    member.confirm(second)
     assert member.is_in(MembershipState.JOINING)
+
+
+def test_a_member_that_was_giving_up_all_its_tasks_rejoins_when_they_are_closed() -> None:
+    member = Member().joined(A)
+    member.answer(member.heartbeat(), NO_TASKS)
+    revoked = member.revoked()
+    member.refuse(member.heartbeat(), ErrorCode.UNKNOWN_MEMBER_ID)
+    assert member.membership.take_events() == ()
+    assert member.is_in(MembershipState.FENCED)
+    member.confirm(revoked)
+    assert member.is_in(MembershipState.JOINING)
+
+
+def test_a_program_hears_nothing_of_tasks_that_it_got_and_lost_between_two_polls() -> None:
+    member = Member().started()
+    member.answer(member.send(), tasks(A, B))
+    member.answer(member.send(), tasks(A))
+    assert member.is_in(MembershipState.ACKNOWLEDGING)  # there was nothing to close
+    assert wire(member.heartbeat()).active_tasks == tasks_to_wire([A])
+    (assigned,) = member.membership.take_events()
+    assert isinstance(assigned, TasksAssigned)
+    assert assigned.tasks == tasks(A)
+
+    member = Member().started()
+    member.answer(member.send(), tasks(A, B))
+    member.refuse(member.send(), ErrorCode.FENCED_MEMBER_EPOCH)
+    assert member.is_in(MembershipState.JOINING)
+    assert member.membership.take_events() == ()
 
 
 @pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("i", -2)])

@@ -86,10 +86,15 @@ def rejoin(member: Member) -> None:
     member.membership.application_called(member.now_ms)
 
 
+def revoke(member: Member) -> None:
+    member.membership.take_events()
+    member.answer(member.heartbeat(), tasks(B))
+
+
 HAPPEN: Mapping[MembershipEvent, Callable[[Member], object]] = MappingProxyType({
     _E.JOIN: lambda it: it.membership.join(it.now_ms),
     _E.ACCEPTED: lambda it: it.answer(it.heartbeat()),
-    _E.REVOKE: lambda it: it.answer(it.heartbeat(), tasks(B)),
+    _E.REVOKE: revoke,
     _E.OWN: own,
     _E.ACKNOWLEDGED: lambda it: it.answer(it.heartbeat()),
     _E.RESYNCHRONIZE: missed,

@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Final
 
 import click
@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition as Position
 from kafka_groups.cli.demo.flights import flight_of_line
 from kafka_groups.cli.demo.streams.changelog import reader, restored
 from kafka_groups.cli.demo.streams.counts import CHANGELOG_SUFFIX, TaskCounts
-from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors import KafkaGroupsError, TasksLostError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams import (
     ChangelogTopic,
@@ -151,7 +151,10 @@ class CountingWorker:
             raise WorkerStoppedError(
                 f"The changelog did not take {left or 'all'} records: {self._refused or 'no answer'}."
             )
-        self._member.commit({TopicPartition(self._topic, each): self._tasks[each].next_offset for each in partitions})
+        with suppress(TasksLostError):  # the next poll says which tasks are lost
+            self._member.commit(
+                {TopicPartition(self._topic, each): self._tasks[each].next_offset for each in partitions}
+            )
 
     def _positions(self) -> dict[TaskId, TaskPosition]:
         return {
