@@ -94,13 +94,15 @@ class Engine:
     def _poll_managers(self, now_ms: int) -> int:
         if self._router.refusal is not None:
             self._errors.report_fatal(self._router.refusal)
-        wait_ms = self._check_reachable(now_ms)
+        self._report_unreachable(now_ms)
+        wait_ms = NEVER_MS
         for manager in self._managers:
             result = manager.poll(now_ms)
             wait_ms = min(wait_ms, result.wait_ms)
             for request in result.requests:
                 self._send(manager, request)
-        return wait_ms
+        remaining_ms = self._router.reachability.remaining_ms(now_ms)  # last, as sending begins the first attempt
+        return wait_ms if remaining_ms is None else min(wait_ms, remaining_ms)
 
     def _send(self, manager: RequestManager, request: OutgoingRequest) -> None:
         self._router.send(
@@ -130,15 +132,11 @@ class Engine:
         fatal.__cause__ = error
         self._errors.report_fatal(fatal)
 
-    def _check_reachable(self, now_ms: int) -> int:
-        reachability = self._router.reachability
-        if reachability.unreachable_since_ms is None:
-            return NEVER_MS
-        error = self._router.take_error(now_ms)
-        if error is not None:
-            self._errors.report(error)
-        remaining_ms = reachability.remaining_ms(now_ms)
-        return NEVER_MS if remaining_ms is None else remaining_ms
+    def _report_unreachable(self, now_ms: int) -> None:
+        if self._router.reachability.may_report:
+            error = self._router.take_error(now_ms)
+            if error is not None:
+                self._errors.report(error)
 
     def _set_timer(self, wait_ms: int) -> None:
         """Make sure that the next turn starts after this time at the latest. An early turn does no harm.

@@ -26,6 +26,7 @@ __all__ = ["Metadata", "MetadataManager", "Node"]
 _CREATION_MS = 1_000
 """How long a topic may be missing without a warning, because a broker may be creating it."""
 _REMEDY = "Check the names or create the topics; the client keeps looking for them."
+_CREATES = "If a name is misspelt, delete the topic, and set allow.auto.create.topics to false."
 _REPORTED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION})
 
 
@@ -122,7 +123,8 @@ class MetadataManager:
         max_age_ms: Age at which the metadata is fetched again (`metadata.max.age.ms`).
         timeout_ms: How long to wait for a response (`request.timeout.ms`).
         backoff: Delays attempts after failures.
-        allow_auto_create: Whether the broker may create missing topics (`allow.auto.create.topics`).
+        allow_auto_create: Whether the broker may create missing topics (`allow.auto.create.topics`). They are asked for
+            without creating them first, so that the log can tell of a topic that only a misspelt name creates.
     """
 
     def __init__(
@@ -139,6 +141,7 @@ class MetadataManager:
         self._errors = errors
         self._events = errors.events
         self._missing_since_ms: int | None = None
+        self._missing: frozenset[str] = frozenset()
         self._max_age_ms = max_age_ms
         self._timeout_ms = timeout_ms
         self._backoff = backoff
@@ -179,7 +182,8 @@ class MetadataManager:
 
     def _build(self, version: int) -> MetadataRequest:
         topics = tuple(MetadataRequestTopic(name=name) for name in sorted(self._topics))
-        return MetadataRequest(topics=topics, allow_auto_topic_creation=self._allow_auto_create or version < 4)
+        creates = self._allow_auto_create and bool(self._missing)
+        return MetadataRequest(topics=topics, allow_auto_topic_creation=creates or version < 4)
 
     def on_response(self, _request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Store the response. Missing topics are requested again after the back-off."""
@@ -201,6 +205,12 @@ class MetadataManager:
     def _note_missing(self, topics: Iterable[MetadataResponseTopic], now_ms: int) -> None:
         """Warn about topics that do not exist, but not about those that may be being created."""
         missing = sorted(t.name or "" for t in topics if t.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        new, self._missing = set(missing) - self._missing, frozenset(missing)
+        if new and self._allow_auto_create:
+            text = (
+                f"Topics do not exist and will be created, if the brokers allow it: {listed(sorted(new))}. {_CREATES}"
+            )
+            self._events.warn(Area.GROUP, f"creates {sorted(new)}", text)
         if not missing:
             self._missing_since_ms = None
             return

@@ -43,12 +43,33 @@ class Reachability:
     unreachable_since_ms: int | None = None
     last_answer_ms: int | None = None
     _failures: dict[Address, _FailedAttempts] = field(factory=dict, init=False)
+    _tries: dict[Address, str] = field(factory=dict, init=False)
+    _first_try_ms: int | None = field(default=None, init=False)
     _proven: set[Address] = field(factory=set, init=False)
     _reported_ms: int | None = field(default=None, init=False)
+
+    def trying(self, address: Address, so_far: str, now_ms: int) -> None:
+        """Note that an attempt to reach a broker is under way.
+
+        Args:
+            address: The broker.
+            so_far: What to tell the application if the time is up before the attempt has ended.
+            now_ms: The time.
+        """
+        if self.last_answer_ms is None:
+            self._tries[address] = so_far
+            self._first_try_ms = now_ms if self._first_try_ms is None else self._first_try_ms
+
+    @property
+    def may_report(self) -> bool:
+        """Whether there may be an error to report, now or later."""
+        is_trying = self._first_try_ms is not None and self.last_answer_ms is None
+        return is_trying or self.unreachable_since_ms is not None
 
     def answered(self, address: Address, now_ms: int) -> None:
         """Note that a broker answered a request."""
         self.last_answer_ms = now_ms
+        self._tries.clear()
         self._proven.add(address)
         if self.unreachable_since_ms is not None or self._failures:
             self.unreachable_since_ms = self._reported_ms = None
@@ -77,7 +98,7 @@ class Reachability:
 
     def remaining_ms(self, now_ms: int) -> int | None:
         """Return how long until `take_error` may return an error; None if that does not depend on time."""
-        if self.unreachable_since_ms is None or self.last_answer_ms is not None:
+        if not self.may_report or self.last_answer_ms is not None:
             return None
         ends = (self._patience_end_ms(), self._timeout_end_ms())
         return min((end_ms - now_ms for end_ms in ends if end_ms > now_ms), default=None)
@@ -91,7 +112,7 @@ class Reachability:
             addresses: All addresses that the client knows.
             now_ms: The time.
         """
-        if self.unreachable_since_ms is None:
+        if not self.may_report:
             return None
         if self._failures and all(address in self._failures for address in addresses):
             found = self._certain() or self._suspected(now_ms)
@@ -101,11 +122,14 @@ class Reachability:
         if self.last_answer_ms is not None or now_ms < self._timeout_end_ms():
             return None  # a client that has worked keeps retrying, like the Java client
         self._reported_ms = now_ms
+        if self.unreachable_since_ms is None:
+            self.unreachable_since_ms = self._first_try_ms
         return BootstrapError(f"No broker has answered for {self.timeout_ms} ms. {self.summary()}")
 
     def summary(self) -> str:
-        """Return the last error of each address, for messages."""
-        return "; ".join(str(failure.error) for failure in self._failures.values())
+        """Return the last error of each address, or how far the first attempt is, for messages."""
+        found = self._tries | {address: str(failure.error) for address, failure in self._failures.items()}
+        return " ".join(f"{text.removesuffix('.')}." for text in found.values())
 
     def _certain(self) -> KafkaGroupsError | None:
         return next((f.error for f in self._failures.values() if not is_retriable(f.error)), None)
@@ -120,8 +144,11 @@ class Reachability:
         self._failures = {address: f for address, f in self._failures.items() if f.error is not error}
 
     def _patience_end_ms(self) -> int:
-        return (self.unreachable_since_ms or 0) + min(_PATIENCE_MS, self.timeout_ms)
+        return self._start_ms() + min(_PATIENCE_MS, self.timeout_ms)
 
     def _timeout_end_ms(self) -> int:
-        since_ms = self._reported_ms if self._reported_ms is not None else self.unreachable_since_ms
-        return (since_ms or 0) + self.timeout_ms
+        return (self._start_ms() if self._reported_ms is None else self._reported_ms) + self.timeout_ms
+
+    def _start_ms(self) -> int:
+        """Since when the client has tried: the first failure may come much later, after a connection's timeout."""
+        return (self.unreachable_since_ms or 0) if self._first_try_ms is None else self._first_try_ms

@@ -25,11 +25,11 @@ from kafka_groups.errors import (
 )
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.connection import ClientConnection
-from kafka_groups.net.diagnosis import closed_after_handshake, during_handshake
+from kafka_groups.net.diagnosis import closed_after_handshake, during_handshake, silence
 from kafka_groups.net.handshake import BrokerVersions
 from kafka_groups.net.login import Login
 from kafka_groups.net.network import Network
-from kafka_groups.net.session import Access, open_session, refusal_in
+from kafka_groups.net.session import Access, Watch, open_session, refusal_in
 from kafka_groups.protocol.apis import APIS
 
 __all__ = ["ConnectionSettings", "Router"]
@@ -152,6 +152,7 @@ class Router:
             return
         link.queue.append(waiting)
         if link.connecting is None:
+            self._trying(link, f"Could not connect to {link.host}:{link.port} yet.")
             link.connecting = asyncio.get_running_loop().create_task(self._connect(link))
 
     def take_error(self, now_ms: int) -> KafkaGroupsError | None:
@@ -222,13 +223,19 @@ class Router:
             (link.host, link.port),
             Access(settings.client_id, settings.login),
             timeout_ms=settings.setup_timeout_ms,
-            on_lost=lambda error: self._lost(link, error),
-            explain=lambda error: self._explained(error, link),
+            watch=Watch(
+                on_open=lambda: self._trying(link, silence(f"{link.host}:{link.port}", uses_tls=settings.uses_tls)),
+                on_lost=lambda error: self._lost(link, error),
+                explain=lambda error: self._explained(error, link),
+            ),
         )
         link.versions = session.versions
         link.connection = session.connection
         link.has_answered = False
         NETWORK_LOG.debug("Connected to %s:%d (%s)", link.host, link.port, link.lane.value)
+
+    def _trying(self, link: _Link, so_far: str) -> None:
+        self.reachability.trying(link.address, so_far, self._clock.now_ms())
 
     def _explained(self, error: KafkaGroupsError, link: _Link) -> KafkaGroupsError:
         if self.reachability.is_proven(link.address):

@@ -97,8 +97,10 @@ CHECK_CRCS = _flag(
 )
 ALLOW_AUTO_CREATE_TOPICS = _flag(
     name="allow.auto.create.topics",
-    default=True,
-    doc="Whether the broker may create a subscribed topic that does not exist.",
+    default=False,
+    doc="Whether the broker may create a subscribed topic that does not exist. false: a warning names the topic, and "
+    "the consumer waits for it. true: the broker creates it if auto.create.topics.enable is set there, and a warning "
+    "says so.",
 )
 
 

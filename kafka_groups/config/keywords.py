@@ -163,7 +163,9 @@ class ShareConsumerKeywords(ClientKeywords, total=False):
     """`check.crcs`: Whether to verify the checksum of each record batch before reading it."""
 
     allow_auto_create_topics: bool
-    """`allow.auto.create.topics`: Whether the broker may create a subscribed topic that does not exist."""
+    """`allow.auto.create.topics`: Whether the broker may create a subscribed topic that does not exist. false: a
+    warning names the topic, and the consumer waits for it. true: the broker creates it if auto.create.topics.enable is
+    set there, and a warning says so."""
 
     metadata_max_age_ms: int
     """`metadata.max.age.ms`: How often the client refreshes what it knows about topics and brokers, even if nothing has

@@ -7,9 +7,10 @@ from typing import Final
 from kafka_groups.errors import ConfigurationError
 
 __all__ = [
+    "DEFAULT_CLOSE_TIMEOUT_S",
     "MAX_SECONDS",
     "NONE_IS_API_TIMEOUT",
-    "NONE_IS_REQUEST_TIMEOUT",
+    "NONE_IS_CLOSE_TIMEOUT",
     "WAITS_FOREVER",
     "checked_seconds",
     "checked_timeout",
@@ -20,7 +21,10 @@ MAX_SECONDS: Final = 1_000_000_000
 
 WAITS_FOREVER: Final = "None waits for as long as it takes"
 NONE_IS_API_TIMEOUT: Final = "None is default.api.timeout.ms"
-NONE_IS_REQUEST_TIMEOUT: Final = "None is request.timeout.ms"
+NONE_IS_CLOSE_TIMEOUT: Final = "None is the constructor's close_timeout"
+
+DEFAULT_CLOSE_TIMEOUT_S: Final = 5.0
+"""Long enough for brokers that answer. With brokers that are down, a program must not hang for much longer."""
 
 
 def checked_timeout(value: object, meaning_of_none: str = WAITS_FOREVER, *, name: str = "timeout") -> float | None:

@@ -16,7 +16,14 @@ from kafka_groups.errors import (
     WrongProtocolError,
 )
 
-__all__ = ["closed_after_handshake", "during_handshake", "of_frame_length", "of_tls_error", "reset_during_tls"]
+__all__ = [
+    "closed_after_handshake",
+    "during_handshake",
+    "of_frame_length",
+    "of_tls_error",
+    "reset_during_tls",
+    "silence",
+]
 
 _SPEAKERS = {
     b"HTTP": "HTTP",
@@ -112,12 +119,17 @@ def during_handshake(error: KafkaGroupsError, address: str, *, uses_tls: bool) -
             is_certain=False,
         )
     if isinstance(error, OperationTimeoutError):
-        return WrongProtocolError(
-            f"{address} accepted the connection but did not answer. Unless it is overloaded, it is probably a TLS"
-            " listener or not a Kafka broker: check security.protocol and bootstrap.servers.",
-            is_certain=False,
-        )
+        return WrongProtocolError(silence(address, uses_tls=uses_tls), is_certain=False)
     return error
+
+
+def silence(address: str, *, uses_tls: bool) -> str:
+    """Say what is probably wrong with a server that accepts the connection and does not answer."""
+    other = "is a plaintext listener" if uses_tls else "is a TLS listener"
+    return (
+        f"{address} accepted the connection but did not answer. Unless it is overloaded, it probably {other} or is not"
+        " a Kafka broker: check security.protocol and bootstrap.servers."
+    )
 
 
 def closed_after_handshake(address: str, reason: KafkaGroupsError | None, *, uses_sasl: bool) -> KafkaGroupsError:

@@ -26,7 +26,7 @@ from kafka_groups.protocol.messages.sasl_authenticate import SaslAuthenticateReq
 from kafka_groups.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_groups.protocol.sasl.exchange import ClientExchange, RejectedError
 
-__all__ = ["Access", "Session", "open_session"]
+__all__ = ["Access", "Session", "Watch", "open_session"]
 
 _LOG = logging.getLogger("kafka_groups.network")
 
@@ -52,14 +52,26 @@ class Session:
     versions: BrokerVersions
 
 
+@frozen(eq=False)
+class Watch:
+    """What is told of a session on its way.
+
+    Attributes:
+        on_open: Called when the server has accepted the connection, before the first request.
+        on_lost: Called once when the connection has ended, as in `ClientConnection`; also if opening it fails.
+        explain: Returns the error to raise if the first request, for the broker's versions, failed.
+    """
+
+    on_open: Callable[[], None] = lambda: None
+    on_lost: OnLost | None = None
+    explain: Callable[[KafkaGroupsError], KafkaGroupsError] = lambda error: error
+
+
+_NOBODY = Watch()
+
+
 async def open_session(
-    network: Network,
-    address: tuple[str, int],
-    access: Access,
-    *,
-    timeout_ms: int,
-    on_lost: OnLost | None = None,
-    explain: Callable[[KafkaGroupsError], KafkaGroupsError] = lambda error: error,
+    network: Network, address: tuple[str, int], access: Access, *, timeout_ms: int, watch: Watch = _NOBODY
 ) -> Session:
     """Connect and authenticate. The session reauthenticates by itself before the broker would end it.
 
@@ -68,8 +80,7 @@ async def open_session(
         address: Host and port.
         access: The client's identity.
         timeout_ms: How long connecting and the handshakes may take. Waiting for a token does not count.
-        on_lost: Called once when the connection has ended, as in `ClientConnection`; also if this call fails.
-        explain: Returns the error to raise if the first request, for the broker's versions, failed.
+        watch: What is told of it.
 
     Raises:
         AuthenticationError: TLS or SASL failed, or no token can be obtained; the class says which.
@@ -79,12 +90,13 @@ async def open_session(
     """
     exchange = None if access.login is None else await access.login.exchange()
     async with asyncio.timeout(timeout_ms / 1000):
-        connection = await ClientConnection.open(network, *address, access.client_id, on_lost=on_lost)
+        connection = await ClientConnection.open(network, *address, access.client_id, on_lost=watch.on_lost)
+        watch.on_open()
         try:
             # Slightly shorter than the timeout around it, to distinguish a server that accepts the connection but does
             # not respond from one that does not accept it.
             deadline_ms = asyncio.get_running_loop().time() * 1000 + timeout_ms * 9 // 10
-            versions = await _versions(connection, deadline_ms, explain)
+            versions = await _versions(connection, deadline_ms, watch.explain)
             if access.login is not None and exchange is not None:
                 keeper = _Authenticator(connection, versions, access.login, timeout_ms)
                 await keeper.authenticate(exchange, deadline_ms)

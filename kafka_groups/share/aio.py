@@ -8,9 +8,8 @@ from types import TracebackType
 from typing import Any, Generic, Self, Unpack
 
 from kafka_groups.client.event_loop import check_loop
-from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.keywords import ShareConsumerKeywords
-from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_REQUEST_TIMEOUT, checked_timeout
+from kafka_groups.config.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_API_TIMEOUT, checked_timeout
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
@@ -22,8 +21,6 @@ from kafka_groups.share.parts import Configuration, Environment, configured, put
 from kafka_groups.share.surface import _LocalSurface
 
 __all__ = ["AsyncKafkaShareConsumer"]
-
-DEFAULT_CLOSE_TIMEOUT_S = 30.0
 
 
 class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
@@ -42,6 +39,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         key_deserializer: Turns the bytes of a key into an object; without one keys stay bytes. Not called for null.
         value_deserializer: Turns the bytes of a value into an object; without one values stay bytes. Not called for
             null. A deserialiser of two parameters gets a `DeserializationContext` as well, so confluent-kafka's work.
+        close_timeout: Longest wait for the brokers in `close`, in seconds, also at the end of a `with` statement.
         environment: Another network or clock, for tests.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers`, `group_id` and
             `acknowledgement_mode`. The configuration reference lists them all.
@@ -57,12 +55,13 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         *,
         key_deserializer: Callable[[bytes], K] | Callable[[bytes, Any], K] | None = None,
         value_deserializer: Callable[[bytes], V] | Callable[[bytes, Any], V] | None = None,
+        close_timeout: float = DEFAULT_CLOSE_TIMEOUT_S,
         environment: Environment | None = None,
         **keywords: Unpack[ShareConsumerKeywords],
     ) -> None:
         deserializers = with_deserializers(keywords, key_deserializer, value_deserializer)
         parts = put_together(configured(config, deserializers), environment or Environment())
-        super().__init__(parts)
+        super().__init__(parts, close_timeout)
         self._waits = LoopWaits(parts)
         self._finalizer = weakref.finalize(self, _abandon, self._client)
 
@@ -111,7 +110,8 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
     async def unsubscribe(self) -> None:
         """Leave the group.
 
-        Acknowledgements that you have made are still sent, and records that you have not acknowledged are released.
+        Acknowledgements that you have made are still sent. Records that you have not acknowledged are released, and you
+        can't acknowledge them any more.
 
         Raises:
             ClosedError: The consumer was closed.
@@ -330,7 +330,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
 
     # --------------------------------------------------------------------------------- the consumer
 
-    async def close(self, timeout: float | None = DEFAULT_CLOSE_TIMEOUT_S) -> None:  # noqa: ASYNC109
+    async def close(self, timeout: float | None = None) -> None:  # noqa: ASYNC109
         """Close the consumer.
 
         Sends the acknowledgements that you have made, releases all other records, leaves the group and closes all
@@ -339,19 +339,20 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         consumer's.
 
         Args:
-            timeout: Longest wait for the brokers, in seconds. Never longer than `request.timeout.ms`, also with None.
+            timeout: Longest wait for the brokers, in seconds; None is the constructor's `close_timeout`. Never longer
+                than `request.timeout.ms`. Acknowledgements that the brokers have not confirmed by then have failed,
+                as the acknowledgement callback tells you, and their records may be redelivered.
 
         Raises:
             ConcurrentUseError: Another call is under way.
         """
-        timeout = checked_timeout(timeout, NONE_IS_REQUEST_TIMEOUT)
+        timeout_ms = self._close_timeout_ms(timeout)
         if self._application.is_closed:
             return
         if self._application.is_forked:
             self._finalizer.detach()  # session and connections are the parent's, which goes on
             self._application.mark_closed()
             return
-        timeout_ms = NEVER_MS if timeout is None else round(timeout * 1000)
         with self._entered():
             self._application.begin_leaving()
         self._finalizer.detach()

@@ -5,7 +5,7 @@ Everything here is local and at once; nothing waits and nothing crosses a thread
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from kafka_groups.client.background import BackgroundErrors
@@ -17,9 +17,9 @@ from kafka_groups.errors import (
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.archiving import ArchiveCallback
 from kafka_groups.share.arguments import (
-    check_batch,
     check_kind,
     check_renewal_target,
+    checked_records,
     checked_release_after,
     not_a_record,
 )
@@ -194,6 +194,7 @@ class Application(ConsumerGuard):
         due_ms = self._due_ms(kind, release_after)
         if not isinstance(record, ShareRecord):
             raise not_a_record(record)
+        self._check_subscribed()
         delivery = delivery_of(record)
         delivery.acknowledge(record.offset, kind)
         if due_ms is not None:
@@ -212,6 +213,7 @@ class Application(ConsumerGuard):
     ) -> None:
         """Acknowledge the record at an offset."""
         due_ms = self._due_ms(kind, release_after)
+        self._check_subscribed()
         for delivery in self._deliveries_of(partition):
             if offset in delivery:
                 delivery.acknowledge(offset, kind)
@@ -232,13 +234,17 @@ class Application(ConsumerGuard):
     ) -> int:
         """Acknowledge all records in hand from the first to the last offset; how many those are."""
         due_ms = self._due_ms(kind, release_after)
+        self._check_subscribed()
         return sum(delivery.acknowledge_range(*offsets, kind, due_ms) for delivery in self._deliveries_of(partition))
 
-    def acknowledge_all(self, records: AnyRecords, kind: AcknowledgeType, release_after: float | None = None) -> int:
-        """Acknowledge all records of a batch that are still in hand; how many those are."""
+    def acknowledge_all(
+        self, records: Iterable[AnyRecord], kind: AcknowledgeType, release_after: float | None = None
+    ) -> int:
+        """Acknowledge all records of a batch, or of a part of one, that are still in hand; how many those are."""
         due_ms = self._due_ms(kind, release_after)
-        check_batch(records)
-        return sum(d.acknowledge_range(d.first_offset, d.last_offset, kind, due_ms) for d in records._deliveries)
+        parts = list(_parts(records))  # before the first is acknowledged, so that nothing is if one is not a record
+        self._check_subscribed()
+        return sum(delivery.acknowledge_range(first, last, kind, due_ms) for delivery, first, last in parts)
 
     def _check_kind(self, kind: object) -> None:
         self.check_usable()
@@ -249,6 +255,13 @@ class Application(ConsumerGuard):
             )
         if kind == AcknowledgeType.GAP:
             raise IllegalStateError("GAP is for offsets without a record; ACCEPT, RELEASE, REJECT or RENEW a record")
+
+    def _check_subscribed(self) -> None:
+        if not self.subscription:
+            raise IllegalStateError(
+                "nothing can be acknowledged: the consumer is not subscribed, and unsubscribe() released the records"
+                " that were not acknowledged. Acknowledge them before you unsubscribe."
+            )
 
     def _accept_all(self) -> None:
         for delivery in self._in_hand:
@@ -296,6 +309,7 @@ class Application(ConsumerGuard):
         """
         self._check_kind(AcknowledgeType.RENEW)
         check_renewal_target(target)
+        self._check_subscribed()
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
         offset = target.offset if isinstance(target, ShareRecord) else None
         renewals = ((delivery, delivery.renewal_batches(offset)) for delivery in self._targets(target))
@@ -346,6 +360,8 @@ class Application(ConsumerGuard):
 
     def drop_all(self) -> None:
         """Nothing is in hand any more (unsubscribed): what was not acknowledged is released with its session."""
+        for delivery in self._in_hand:
+            delivery.let_go()  # so that a late acknowledgement is refused, and not dropped
         self._in_hand = []
         self._intake.clear()
         for fetched in list(self._inbox.ready):
@@ -355,3 +371,14 @@ class Application(ConsumerGuard):
     def _publish_in_hand(self) -> None:
         self._inbox.in_hand = tuple(self._in_hand)
         self._inbox.set_aside = self._intake.set_aside
+
+
+def _parts(records: Iterable[AnyRecord]) -> Iterator[tuple[DeliveredRecords, int, int]]:
+    """Deliveries with the first and last offset that are meant: whole ones of a batch, single records of a list."""
+    if isinstance(records, ShareRecords):
+        yield from ((delivery, delivery.first_offset, delivery.last_offset) for delivery in records._deliveries)
+        return
+    for record in checked_records(records):
+        delivery = delivery_of(record)
+        if isinstance(delivery, DeliveredRecords):  # else it is a copy, which has no locks
+            yield delivery, record.offset, record.offset

@@ -1,19 +1,20 @@
 """Checks of what callers give to a share consumer; each error names the value and what to give instead."""
 
-from collections.abc import Iterable
+import enum
+from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_groups.config.functions import check_function
 from kafka_groups.config.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.delivery.batch import ShareRecords
-from kafka_groups.share.delivery.records import ShareRecord
+from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
 from kafka_groups.types import AcknowledgeType
 
 __all__ = [
-    "check_batch",
     "check_callback",
     "check_kind",
     "check_renewal_target",
+    "checked_records",
     "checked_release_after",
     "checked_topics",
     "not_a_record",
@@ -43,16 +44,23 @@ def check_kind(kind: object) -> None:
         ConfigurationError: It is not an `AcknowledgeType`.
     """
     if not isinstance(kind, AcknowledgeType):
-        raise ConfigurationError(f"kind={kind!r} is not an AcknowledgeType: give {_kind_meant(kind)}")
+        raise ConfigurationError(f"kind={_shown(kind)} is not kafka_groups.AcknowledgeType: give {_kind_meant(kind)}")
 
 
 def _kind_meant(kind: object) -> str:
     """The member of the enumeration that a caller who gave something else may have meant."""
     if isinstance(kind, str) and kind.upper() in _KINDS:
-        return f"AcknowledgeType.{kind.upper()}"
+        return f"kafka_groups.AcknowledgeType.{kind.upper()}"
     if isinstance(kind, int) and not isinstance(kind, bool) and kind in _KINDS.values():
-        return f"AcknowledgeType.{AcknowledgeType(kind).name}"
-    return "AcknowledgeType.ACCEPT, RELEASE, REJECT or RENEW"
+        return f"kafka_groups.AcknowledgeType.{AcknowledgeType(kind).name}"
+    return "kafka_groups.AcknowledgeType.ACCEPT, RELEASE, REJECT or RENEW"
+
+
+def _shown(kind: object) -> str:
+    """An enumeration of another client, such as confluent-kafka's, has the same names: say whose it is."""
+    if not isinstance(kind, enum.Enum):
+        return repr(kind)
+    return f"{type(kind).__module__.partition('.')[0]}.{type(kind).__name__}.{kind.name}"
 
 
 _KINDS = {kind.name: kind for kind in AcknowledgeType if kind is not AcknowledgeType.GAP}
@@ -98,14 +106,24 @@ def check_callback(callback: object) -> None:
         check_function("callback", callback, form, arguments=1, remedy=remedy)
 
 
-def check_batch(records: object) -> None:
-    """Check that an argument is a batch.
+def checked_records(records: Iterable[object]) -> Sequence[AnyRecord]:
+    """Return the records of a part of a batch.
 
     Raises:
-        ConfigurationError: It is something else.
+        ConfigurationError: It is something else than records.
     """
-    if not isinstance(records, ShareRecords):
-        raise ConfigurationError(f"records={records!r} is not a batch: give what poll() returned")
+    if isinstance(records, ShareRecord | str | bytes | Mapping) or not isinstance(records, Iterable):
+        raise ConfigurationError(
+            f"records={records!r} is not a batch: give what poll() returned, or a list of its records"
+        )
+    found = []
+    for record in records:
+        if not isinstance(record, ShareRecord):
+            raise ConfigurationError(
+                f"records: {record!r} is not a record: give what poll() returned, or a list of its records"
+            )
+        found.append(record)
+    return found
 
 
 def check_renewal_target(target: object) -> None:

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
-from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, checked_timeout
+from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_CLOSE_TIMEOUT, checked_seconds, checked_timeout
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.archiving import ArchiveCallback
 from kafka_groups.share.arguments import check_callback, checked_topics, not_a_record
-from kafka_groups.share.delivery.batch import AnyRecords
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.marks import OPEN
 from kafka_groups.share.delivery.records import AnyRecord
@@ -22,9 +21,11 @@ class _LocalSurface:
 
     Args:
         parts: What the consumer is made of.
+        close_timeout: Longest wait for the brokers in `close`, in seconds.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, close_timeout: float) -> None:
+        self._close_timeout_s = checked_seconds(close_timeout, "close_timeout")
         self._config = parts.config
         self._clock = parts.clock
         self._inbox = parts.inbox
@@ -133,15 +134,20 @@ class _LocalSurface:
 
     def acknowledge_all(
         self,
-        records: AnyRecords,
+        records: Iterable[AnyRecord],
         kind: AcknowledgeType = AcknowledgeType.ACCEPT,
         *,
         release_after: float | None = None,
     ) -> int:
-        """Acknowledge all records of a batch; see `acknowledge`.
+        """Acknowledge all records of a batch, or of a part of it such as `records[:10]`; see `acknowledge`.
+
+        Args:
+            records: What `poll` returned, or a list of its records.
+            kind: What to do with them.
+            release_after: With `RELEASE`: how many seconds to wait before they are released.
 
         Returns:
-            How many records of the batch you still held.
+            How many of them you still held.
 
         Raises:
             ConfigurationError: An argument is invalid.
@@ -225,6 +231,10 @@ class _LocalSurface:
     def _api_timeout_ms(self, timeout_s: float | None) -> int:
         timeout_s = checked_timeout(timeout_s, NONE_IS_API_TIMEOUT)
         return self._config.default_api_timeout_ms if timeout_s is None else round(timeout_s * 1000)
+
+    def _close_timeout_ms(self, timeout_s: float | None) -> int:
+        timeout_s = checked_timeout(timeout_s, NONE_IS_CLOSE_TIMEOUT)
+        return round(1000 * (self._close_timeout_s if timeout_s is None else timeout_s))
 
     def _topics_to_ask(self, topics: Iterable[str] | None) -> frozenset[str]:
         return self._application.subscription if topics is None else checked_topics(topics)

@@ -4,7 +4,7 @@ import warnings
 import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Final, Self, Unpack
+from typing import Self, Unpack
 
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
@@ -14,7 +14,13 @@ from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.connection import config_of
 from kafka_groups.config.keywords import StreamsMemberKeywords
 from kafka_groups.config.streams import StreamsMemberConfig, streams_member_config
-from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_REQUEST_TIMEOUT, checked_timeout
+from kafka_groups.config.timeouts import (
+    DEFAULT_CLOSE_TIMEOUT_S,
+    NONE_IS_API_TIMEOUT,
+    NONE_IS_CLOSE_TIMEOUT,
+    checked_seconds,
+    checked_timeout,
+)
 from kafka_groups.errors import ApplicationShutdownError, ConfigurationError, IllegalStateError
 from kafka_groups.streams.arguments import checked_offset, described
 from kafka_groups.streams.client import StreamsClient, TaskPositions
@@ -29,9 +35,7 @@ from kafka_groups.streams.member_view import _MemberView
 from kafka_groups.streams.topology import Topology
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["DEFAULT_CLOSE_TIMEOUT_S", "AsyncStreamsGroupMember"]
-
-DEFAULT_CLOSE_TIMEOUT_S: Final = 30.0
+__all__ = ["AsyncStreamsGroupMember"]
 
 
 class AsyncStreamsGroupMember(_MemberView):
@@ -63,6 +67,7 @@ class AsyncStreamsGroupMember(_MemberView):
             `<group.instance.id>-<number>`.
         task_offsets: Returns for each task with state in this process how far its stores are, tasks that the process
             does not own now included. It is called on the event loop and must return at once.
+        close_timeout: Longest wait for the coordinator in `close`, in seconds, also at the end of a `with` statement.
         environment: Another network or clock, for tests.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
             configuration reference lists them all.
@@ -71,7 +76,7 @@ class AsyncStreamsGroupMember(_MemberView):
         ConfigurationError: A key is unknown or has no effect on streams groups, or a value is invalid.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first by keyword
         self,
         config: StreamsMemberConfig | Mapping[str, object] | None = None,
         /,
@@ -80,10 +85,12 @@ class AsyncStreamsGroupMember(_MemberView):
         process_id: str | None = None,
         number: int = 1,
         task_offsets: TaskPositions = dict,
+        close_timeout: float = DEFAULT_CLOSE_TIMEOUT_S,
         environment: Environment | None = None,
         **keywords: Unpack[StreamsMemberKeywords],
     ) -> None:
         self._config = config_of(config, keywords, StreamsMemberConfig, streams_member_config)
+        self._close_timeout_s = checked_seconds(close_timeout, "close_timeout")
         self._errors = BackgroundErrors()
         assembly = Assembly(self._config, environment or Environment(), self._errors)
         self._clock = assembly.clock
@@ -264,7 +271,7 @@ class AsyncStreamsGroupMember(_MemberView):
 
     async def close(
         self,
-        timeout: float | None = DEFAULT_CLOSE_TIMEOUT_S,  # noqa: ASYNC109
+        timeout: float | None = None,  # noqa: ASYNC109
         *,
         operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
     ) -> None:
@@ -273,14 +280,15 @@ class AsyncStreamsGroupMember(_MemberView):
         A second call does nothing, and neither does a call in a process that was forked from the member's.
 
         Args:
-            timeout: Longest wait for the coordinator, in seconds. Never longer than `request.timeout.ms`, also with
-                None.
+            timeout: Longest wait for the coordinator, in seconds; None is the constructor's `close_timeout`. Never
+                longer than `request.timeout.ms`.
             operation: Whether the member leaves or keeps its tasks until its session ends (KIP-1284).
 
         Raises:
             ConcurrentUseError: A `poll` is under way.
         """
-        timeout = checked_timeout(timeout, NONE_IS_REQUEST_TIMEOUT)
+        timeout = checked_timeout(timeout, NONE_IS_CLOSE_TIMEOUT)
+        timeout = self._close_timeout_s if timeout is None else timeout
         if self._guard.is_closed:
             return
         if self._guard.is_forked:
@@ -289,7 +297,7 @@ class AsyncStreamsGroupMember(_MemberView):
             return
         self._check_loop()
         with self._guard.entered():
-            await self._close(operation, _as_ms(timeout))
+            await self._close(operation, round(timeout * 1000))
 
     async def _close(self, operation: GroupMembershipOperation, timeout_ms: int) -> None:
         self._finalizer.detach()

@@ -10,9 +10,10 @@ from typing import Any, Self, TypeVar, Unpack
 from kafka_groups.client.assembly import Environment
 from kafka_groups.config.keywords import StreamsMemberKeywords
 from kafka_groups.config.streams import StreamsMemberConfig
+from kafka_groups.config.timeouts import DEFAULT_CLOSE_TIMEOUT_S
 from kafka_groups.errors import ClosedError, IllegalStateError
 from kafka_groups.net.loop_thread import LoopThread
-from kafka_groups.streams.aio import DEFAULT_CLOSE_TIMEOUT_S, AsyncStreamsGroupMember
+from kafka_groups.streams.aio import AsyncStreamsGroupMember
 from kafka_groups.streams.client import TaskPositions
 from kafka_groups.streams.member_events import (
     GroupMembershipOperation,
@@ -57,6 +58,7 @@ class StreamsGroupMember(_MemberView):
             `<group.instance.id>-<number>`.
         task_offsets: Returns for each task with state in this process how far its stores are, tasks that the process
             does not own now included. It is called on the background thread and must return at once.
+        close_timeout: Longest wait for the coordinator in `close`, in seconds, also at the end of a `with` statement.
         environment: Another network or clock, for tests.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
             configuration reference lists them all.
@@ -65,7 +67,7 @@ class StreamsGroupMember(_MemberView):
         ConfigurationError: A key is unknown or has no effect on streams groups, or a value is invalid.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first by keyword
         self,
         config: StreamsMemberConfig | Mapping[str, object] | None = None,
         /,
@@ -74,6 +76,7 @@ class StreamsGroupMember(_MemberView):
         process_id: str | None = None,
         number: int = 1,
         task_offsets: TaskPositions = dict,
+        close_timeout: float = DEFAULT_CLOSE_TIMEOUT_S,
         environment: Environment | None = None,
         **keywords: Unpack[StreamsMemberKeywords],
     ) -> None:
@@ -83,6 +86,7 @@ class StreamsGroupMember(_MemberView):
             process_id=process_id,
             number=number,
             task_offsets=task_offsets,
+            close_timeout=close_timeout,
             environment=environment,
             **keywords,
         )
@@ -218,7 +222,7 @@ class StreamsGroupMember(_MemberView):
 
     def close(
         self,
-        timeout: float | None = DEFAULT_CLOSE_TIMEOUT_S,
+        timeout: float | None = None,
         *,
         operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
     ) -> None:
@@ -227,8 +231,8 @@ class StreamsGroupMember(_MemberView):
         A second call does nothing, and neither does a call in a process that was forked from the member's.
 
         Args:
-            timeout: Longest wait for the coordinator, in seconds. Never longer than `request.timeout.ms`, also with
-                None.
+            timeout: Longest wait for the coordinator, in seconds; None is the constructor's `close_timeout`. Never
+                longer than `request.timeout.ms`.
             operation: Whether the member leaves or keeps its tasks until its session ends (KIP-1284).
 
         Raises:

@@ -1,12 +1,15 @@
 """Scenarios 1 to 5, 7, 8: delivery and acknowledgement as an application sees them."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.protocol.compression import Compression
+from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.consumer import KafkaShareConsumer
+from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.types import AcknowledgeType
 from tests.support.consuming import (
     Record,
@@ -19,6 +22,8 @@ from tests.support.consuming import (
     values_of,
 )
 from tests.support.targets import EXPLICIT, Target, everywhere, everywhere_and_in_a_container, over_tcp
+
+RELEASE = AcknowledgeType.RELEASE
 
 
 @everywhere_and_in_a_container
@@ -231,3 +236,56 @@ async def test_08_the_last_acknowledgement_before_the_commit_counts(target: Targ
 
     assert offsets(again) == [0, 1, 2, 3]
     await target.cluster.until_lag(group_id, topic, 0)
+
+
+@everywhere
+async def test_a_part_of_a_batch_can_be_acknowledged(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    group_id = await target.group_of(topic)
+    await target.cluster.produce(topic, values(10))
+
+    async with target.consumer(group_id, **EXPLICIT) as consumer:
+        await consumer.subscribe([topic.name])
+        records = await consumer.poll(timeout=20.0)
+        assert consumer.acknowledge_all(records[:4]) == 4
+        assert consumer.acknowledge_all([records[4], records[6]], RELEASE) == 2
+        assert consumer.acknowledge_all(record for record in records if record.offset in (5, 7, 8)) == 3
+        assert consumer.acknowledge_all(records[9:], RELEASE) == 1
+        assert set((await consumer.commit_sync()).values()) == {None}
+        assert consumer.acknowledge_all(records[:4]) == 0
+        assert offsets(await consume_as(consumer, 3, AcknowledgeType.ACCEPT)) == [4, 6, 9]
+    await target.cluster.until_lag(group_id, topic, 0)
+
+
+@everywhere
+async def test_after_unsubscribing_acknowledgements_are_refused_and_the_records_come_again(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    group_id = await target.group_of(topic)
+    await target.cluster.produce(topic, values(4))
+
+    async with target.consumer(group_id, **EXPLICIT) as consumer:
+        await consumer.subscribe([topic.name])
+        records = await consumer.poll(timeout=20.0)
+        consumer.acknowledge(records[0])
+        await consumer.unsubscribe()
+        for again in (False, True):
+            if again:
+                await consumer.subscribe([topic.name])
+            for refused in acknowledgements_of(consumer, records)[: 2 if again else None]:
+                with pytest.raises(IllegalStateError, match="before you unsubscribe"):
+                    refused()
+        assert delivery_counts(await consume_as(consumer, 3, AcknowledgeType.ACCEPT)) == {2}
+    await target.cluster.until_lag(group_id, topic, 0)
+
+
+def acknowledgements_of(consumer: AsyncKafkaShareConsumer, records: ShareRecords) -> list[Callable[[], object]]:
+    """The ways to acknowledge a record; those that name one record come first."""
+    record = records[1]
+    return [
+        lambda: consumer.acknowledge(record),
+        lambda: consumer.acknowledge(record, RELEASE, release_after=5.0),
+        lambda: consumer.acknowledge_offset(record.topic, record.partition, record.offset),
+        lambda: consumer.acknowledge_range(record.topic, record.partition, 0, 3),
+        lambda: consumer.acknowledge_all(records),
+        lambda: consumer.acknowledge_all(records[2:]),
+    ]

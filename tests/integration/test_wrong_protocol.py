@@ -19,11 +19,13 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from kafka_groups import AsyncKafkaShareConsumer, ConsumerState, KafkaShareConsumer
+from kafka_groups.admin import AsyncKafkaAdmin
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import DROP_CONNECTION
-from kafka_groups.errors import ConfigurationError, KafkaGroupsError, TlsError, WrongProtocolError
+from kafka_groups.errors import BootstrapError, ConfigurationError, KafkaGroupsError, TlsError, WrongProtocolError
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.streams import AsyncStreamsGroupMember, TopologyBuilder
 
 AUTHORITY = trustme.CA()
 
@@ -118,6 +120,49 @@ async def test_plain_text_at_an_http_server_that_waits_for_the_rest_of_the_line(
     assert isinstance(error, WrongProtocolError)
     assert "did not answer" in str(error)
     assert "security.protocol and bootstrap.servers" in str(error)
+
+
+@pytest.mark.parametrize("client", ["consumer", "member", "admin"])
+async def test_a_listener_that_accepts_and_stays_silent_is_told_in_time(client: str) -> None:
+    """Without waiting for socket.connection.setup.timeout.ms, which is longer."""
+    config: Any = {"default_api_timeout_ms": 1_000}
+    async with server(silent) as address:
+        started_s = asyncio.get_running_loop().time()
+        with pytest.raises(BootstrapError) as raised:
+            await asyncio.wait_for(SILENCE[client](bootstrap_servers=address, **config), 30)
+        took_s = asyncio.get_running_loop().time() - started_s
+    assert str(raised.value) == (
+        f"No broker has answered for 1000 ms. {address} accepted the connection but did not answer. Unless it is"
+        " overloaded, it probably is a TLS listener or is not a Kafka broker: check security.protocol and"
+        " bootstrap.servers."
+    )
+    assert took_s < 5
+
+
+async def silent(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+    while await reader.read(1_000):
+        pass
+
+
+async def ask_as_consumer(**config: Any) -> None:
+    async with AsyncKafkaShareConsumer(group_id="g", **config) as consumer:
+        await consumer.subscribe(["orders"])
+        await consumer.poll()
+
+
+async def ask_as_member(**config: Any) -> None:
+    topology = TopologyBuilder().add_subtopology("0", sources=["in"]).build()
+    async with AsyncStreamsGroupMember(application_id="app", topology=topology, **config) as member:
+        await member.join()
+        await member.poll()
+
+
+async def ask_as_admin(**config: Any) -> None:
+    async with AsyncKafkaAdmin(**config) as admin:
+        await admin.list_share_groups()
+
+
+SILENCE = {"consumer": ask_as_consumer, "member": ask_as_member, "admin": ask_as_admin}
 
 
 async def test_tls_at_a_plaintext_listener(ca_location: str) -> None:

@@ -141,7 +141,8 @@ class Delivery:
         if not 0 <= position < len(marks) or marks[position] in NOT_CHANGEABLE:
             raise IllegalStateError(
                 f"the record {self.topic_partition}@{offset} cannot be acknowledged: it is not in flight, was"
-                " acknowledged and committed before, or is a copy"
+                " acknowledged and committed before, was released by unsubscribe(), or is a copy. Acknowledge the"
+                " record that poll() returned, once, before you unsubscribe."
             )
         marks[position] = kind
 
@@ -208,7 +209,7 @@ class Delivery:
         m.replace(self.marks, _OPEN, m.ACCEPT)
 
     def let_go(self) -> None:
-        """Have nothing in the application's hands: this is a copy."""
+        """Have nothing in the application's hands: this is a copy, or the application has unsubscribed."""
         m.replace(self.marks, bytes([m.OPEN]), m.SENT)
 
     def take_acknowledged(self) -> bytes:

@@ -109,7 +109,7 @@ class TestMetadata:
 class Managed:
     """A manager with its surroundings."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, allow_auto_create: bool = False) -> None:
         self.errors = BackgroundErrors()
         self.manager = MetadataManager(
             Metadata(),
@@ -117,7 +117,7 @@ class Managed:
             max_age_ms=300_000,
             timeout_ms=30_000,
             backoff=Backoff(100, 1000, random.Random(3)),
-            allow_auto_create=False,
+            allow_auto_create=allow_auto_create,
         )
 
     def request(self, now_ms: int) -> OutgoingRequest:
@@ -126,6 +126,10 @@ class Managed:
 
     def answer(self, request: OutgoingRequest, message: MetadataResponse, now_ms: int) -> None:
         self.manager.on_response(request, ClientResponse(message, 12, 1), now_ms)
+
+
+def built(request: OutgoingRequest) -> Any:
+    return request.build(12)
 
 
 class TestMetadataManager:
@@ -147,6 +151,22 @@ class TestMetadataManager:
         managed.manager.set_topics(["a"])
         message: Any = managed.request(0).build(3)
         assert message.allow_auto_topic_creation
+
+    def test_a_missing_topic_is_created_after_a_warning_names_it(self) -> None:
+        managed = Managed(allow_auto_create=True)
+        managed.manager.set_topics(["orders", "ordres"])
+        first = managed.request(0)
+        assert not built(first).allow_auto_topic_creation
+        unknown = topic("ordres", None, (), error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        managed.answer(first, response(topic(), unknown), 0)
+        [event] = managed.errors.events.take()
+        assert event.text.startswith("Topics do not exist and will be created, if the brokers allow it: ordres. If a")
+        again = managed.request(200)
+        assert built(again).allow_auto_topic_creation
+        managed.answer(again, response(topic(), topic("ordres", AGAIN)), 200)
+        assert not managed.errors.events
+        managed.manager.request_update()
+        assert not built(managed.request(300)).allow_auto_topic_creation
 
     def test_one_request_at_a_time_and_the_next_at_the_maximum_age(self) -> None:
         managed = Managed()

@@ -92,3 +92,35 @@ def test_a_broker_among_others_that_work_is_not_the_applications_matter() -> Non
     way.failed(TWO, TlsError("expired"), 1_000, another_works=True)
     assert way.unreachable_since_ms is None
     assert way.take_error(BOTH, 1_000) is None
+
+
+def test_a_first_attempt_that_does_not_end_is_told_in_time_and_how_far_it_is() -> None:
+    way = Reachability(4_000)
+    assert way.take_error((ONE,), 1_000) is None
+    way.trying(ONE, "Could not connect to one:9092 yet.", 1_000)
+    way.trying(ONE, "one:9092 accepted the connection but did not answer.", 1_200)
+    assert (way.may_report, way.remaining_ms(1_200)) == (True, 3_800)
+    assert way.take_error((ONE,), 4_999) is None
+    told = way.take_error((ONE,), 5_000)
+    assert str(told) == "No broker has answered for 4000 ms. one:9092 accepted the connection but did not answer."
+    assert way.unreachable_since_ms == 1_000
+    assert way.take_error((ONE,), 8_999) is None
+    assert isinstance(way.take_error((ONE,), 9_000), BootstrapError)
+
+
+def test_the_summary_is_made_of_whole_sentences() -> None:
+    way = Reachability(4_000)
+    way.trying(ONE, "Could not connect to one:9092 yet.", 1_000)
+    way.trying(TWO, "Could not connect to two:9092 yet.", 1_000)
+    failed(way, ONE, error=NetworkError("refused"), now_ms=1_100)
+    assert way.summary() == "refused. Could not connect to two:9092 yet."
+
+
+def test_a_client_that_has_worked_is_not_told_of_attempts() -> None:
+    way = Reachability(4_000)
+    way.trying(ONE, "Could not connect to one:9092 yet.", 1_000)
+    way.answered(ONE, 1_100)
+    way.trying(TWO, "Could not connect to two:9092 yet.", 2_000)
+    assert not way.may_report
+    assert way.remaining_ms(2_000) is None
+    assert way.take_error(BOTH, 100_000) is None

@@ -24,7 +24,7 @@ def test_defaults_are_those_of_kafka() -> None:
     assert (config.max_poll_records, config.fetch_min_bytes, config.fetch_max_bytes) == (500, 1, 52_428_800)
     assert (config.fetch_max_wait_ms, config.max_poll_interval_ms) == (500, 300_000)
     assert (config.default_api_timeout_ms, config.request_timeout_ms) == (60_000, 30_000)
-    assert (config.check_crcs, config.allow_auto_create_topics, config.client_rack) == (True, True, "")
+    assert (config.check_crcs, config.allow_auto_create_topics, config.client_rack) == (True, False, "")
     assert config.fetch_max_records == "adaptive"
     assert (config.prefetch_batches, config.auto_renew, config.on_deserialization_error) == (1, False, "release")
     assert config.key_deserializer is None

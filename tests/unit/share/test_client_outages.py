@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from kafka_groups.share.delivery.commits import Acknowledged
 from kafka_groups.types import ConsumerState
 from tests.unit.share.clusters import TOPIC, World
 from tests.unit.share.test_aio import simulate, take, values
@@ -51,3 +52,28 @@ def test_a_consumer_survives_an_outage_of_any_length_and_shows_it(caplog: pytest
     assert (f"{ConsumerState.ACTIVE:>7}", str(ConsumerState.CLOSED)) == (" ACTIVE", "CLOSED")
     assert "No broker has answered for" in warnings[-1].getMessage()
     assert any(r.levelno == logging.INFO and "Reached" in r.getMessage() for r in caplog.records)
+
+
+@pytest.mark.parametrize(("given", "timeout_s"), [({}, 5), ({"close_timeout": 0.5}, 0.5)])
+def test_the_end_of_a_with_statement_does_not_wait_long_for_brokers_that_are_down(
+    given: dict[str, float], timeout_s: float
+) -> None:
+    failed: list[Acknowledged] = []
+
+    async def program(world: World) -> None:
+        await world.produce(values(3))
+        async with world.consumer(**given) as consumer:
+            consumer.set_acknowledgement_callback(failed.append)
+            await consumer.subscribe([TOPIC])
+            await take(consumer, 3)
+            await world.cluster.stop_broker_async(1)
+            consumer.commit_async()
+            before_ms = world.clock.now_ms()
+        assert 0 <= world.clock.now_ms() - before_ms <= timeout_s * 1000 + 1
+        await world.cluster.start_broker_async(1)
+        await world.admin.close()
+
+    simulate(program)
+    (fate,) = failed
+    assert list(fate.offsets()) == [0, 1, 2]
+    assert fate.error is not None

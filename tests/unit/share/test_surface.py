@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, cast
 
+import confluent_kafka
 import pytest
 
 import kafka_groups
@@ -208,7 +209,7 @@ def test_the_kind_of_an_acknowledgement_is_checked(kind: Any, meant: str) -> Non
         lambda: consumer.acknowledge_range("t", 0, 0, 0, kind),
         lambda: consumer.acknowledge_all(records, kind),
     ):
-        with pytest.raises(ConfigurationError, match=rf"kind={re.escape(repr(kind))} is not an.*{meant}"):
+        with pytest.raises(ConfigurationError, match=rf"kind={re.escape(repr(kind))} is not kafka_groups.*{meant}"):
             call()
     consumer.close()
 
@@ -226,3 +227,29 @@ def test_what_is_not_a_record_is_refused(wrong: Any) -> None:
         with pytest.raises(ConfigurationError, match=r"target=.* is not a record or a batch"):
             consumer.renew(wrong)
     consumer.close()
+
+
+def test_the_type_of_another_client_is_named_with_its_client() -> None:
+    consumer, theirs = KafkaShareConsumer(**EXPLICIT), cast(Any, confluent_kafka.AcknowledgeType.RELEASE)
+    with pytest.raises(ConfigurationError) as refused:
+        consumer.acknowledge_offset("t", 0, 0, theirs)
+    assert str(refused.value) == (
+        "kind=confluent_kafka.AcknowledgeType.RELEASE is not kafka_groups.AcknowledgeType: give"
+        " kafka_groups.AcknowledgeType.RELEASE"
+    )
+    consumer.close()
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "xy", b"xy", {1: 2}, [None], ["x"]])
+def test_acknowledge_all_takes_records_only(wrong: Any) -> None:
+    consumer = KafkaShareConsumer(**EXPLICIT)
+    with pytest.raises(ConfigurationError, match=r"is not a (batch|record): give what poll\(\) returned, or a list of"):
+        consumer.acknowledge_all(wrong)
+    consumer.close()
+
+
+@pytest.mark.parametrize("wrong", [-1, "5", None])
+def test_the_timeout_of_close_is_checked(wrong: Any) -> None:
+    for kind in (KafkaShareConsumer, AsyncKafkaShareConsumer):
+        with pytest.raises(ConfigurationError, match=f"close_timeout={wrong!r} is"):
+            kind(**EXPLICIT, close_timeout=wrong)

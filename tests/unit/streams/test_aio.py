@@ -265,3 +265,25 @@ def test_tasks_go_on_when_the_coordinator_restarts() -> None:
             assert member.state is MembershipState.STABLE
 
     simulate(program)
+
+
+@pytest.mark.parametrize(("given", "timeout_s"), [({}, 5), ({"close_timeout": 0.5}, 0.5)])
+def test_the_end_of_a_with_statement_does_not_wait_long_for_brokers_that_are_down(
+    given: dict[str, float], timeout_s: float
+) -> None:
+    async def program(world: World) -> None:
+        async with world.member(**given) as member:
+            await member.join()
+            await assigned(member)
+            await world.cluster.stop_broker_async(1)
+            before_ms = world.simulation.clock.now_ms()
+        assert timeout_s * 1000 - 1 <= world.simulation.clock.now_ms() - before_ms <= timeout_s * 1000 + 1
+        await world.cluster.start_broker_async(1)
+
+    simulate(program)
+
+
+@pytest.mark.parametrize("wrong", [-1, "5", None])
+def test_the_timeout_of_close_is_checked(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"close_timeout={wrong!r} is"):
+        AsyncStreamsGroupMember(bootstrap_servers="b:1", application_id="a", topology=TOPOLOGY, close_timeout=wrong)
