@@ -53,9 +53,11 @@ class ArchivedRecords:
 def returned_of(delivery: Delivery, kinds: Sequence[int]) -> ReturnedRecords | None:
     """Return the records of a delivery with one of these marks that were delivered before; None if there are none."""
     marks, start = delivery.marks, delivery.first_offset
+    of_part = range(start, start + len(marks))  # a part of a split delivery keeps the ranges of the whole
     if delivery.max_delivery_count < LEAST_DELIVERY_LIMIT or not any(kind in marks for kind in kinds):
         return None  # as almost always
-    counts = {offset: count for offset, count in _delivered_before(delivery.ranges) if marks[offset - start] in kinds}
+    before = ((offset, count) for offset, count in _delivered_before(delivery.ranges) if offset in of_part)
+    counts = {offset: count for offset, count in before if marks[offset - start] in kinds}
     return ReturnedRecords(delivery.topic_partition, counts) if counts else None
 
 
