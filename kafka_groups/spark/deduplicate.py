@@ -25,6 +25,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 from attrs import frozen
 
+from kafka_groups.spark.interpreter import choose_python, explained, use_driver_python
 from kafka_groups.spark.schema import RECORD_KEY
 from kafka_groups.spark.sinks.replacement import Replacement, path_of_uri, replace_files
 
@@ -65,6 +66,7 @@ def read_deduplicated(spark: "SparkSession", path: str) -> "DataFrame":
         spark: The session, classic or Connect.
         path: The directory, as Spark writes it (`s3a://…` for what pyarrow calls `s3://…`).
     """
+    choose_python(spark)
     return spark.read.option("mergeSchema", "true").parquet(path).dropDuplicates([*RECORD_KEY])
 
 
@@ -80,9 +82,11 @@ def compact(spark: "SparkSession", path: str, *, files: int | None = None) -> Co
         files: How many files to write, at most, in each directory of `partition_by`; None lets Spark decide.
 
     Raises:
+        ConfigurationError: Spark's Python lacks this package; nothing was changed.
         pyspark.errors.AnalysisException: There is no Parquet file under the path.
         OSError: The storage failed. Nothing is lost, and the next call continues from there.
     """
+    use_driver_python(spark)
     directory = path if ":" in path else str(Path(path).absolute())
     before = tuple(sorted(spark.read.parquet(directory).inputFiles()))
     rows = _read(spark, directory, before)
@@ -92,8 +96,19 @@ def compact(spark: "SparkSession", path: str, *, files: int | None = None) -> Co
     writer = (kept if files is None else kept.repartition(files)).write
     writer.partitionBy(*_partition_columns(directory, before[0])).parquet(f"{directory}/{staging}")
     plan = Replacement(directory, staging, before, counts.records)
-    done = spark.range(0, 1, 1, 1).mapInArrow(partial(_replace, plan), "files BIGINT, rows BIGINT").collect()[0]
+    done = _replaced(spark, plan)
     return Compaction(len(before), done["files"], counts.rows, done["rows"])
+
+
+def _replaced(spark: "SparkSession", plan: Replacement) -> Any:
+    """Run the task that changes the directory, and return its row."""
+    try:
+        return spark.range(0, 1, 1, 1).mapInArrow(partial(_replace, plan), "files BIGINT, rows BIGINT").collect()[0]
+    except Exception as error:
+        explanation = explained(error)
+        if explanation is None:
+            raise
+        raise explanation from None  # which says in a line what Spark says on screens
 
 
 def _read(spark: "SparkSession", directory: str, files: Sequence[str]) -> "DataFrame":

@@ -25,6 +25,7 @@ from kafka_groups.spark.drain_backoff import DrainBackoff
 from kafka_groups.spark.drain_budget import DrainBudget, DrainLimits, StoppedBy
 from kafka_groups.spark.drain_options import DRAIN_RULES, DrainOptions
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
+from kafka_groups.spark.interpreter import choose_python
 from kafka_groups.spark.keywords import DrainKeywords
 from kafka_groups.spark.policy import DeliveryPolicy
 from kafka_groups.spark.polling import Poller, is_answered, no_fetch_answered
@@ -102,6 +103,7 @@ def drain(
     wanted = topics_of(topics)
     if not hasattr(spark, "createDataFrame"):
         raise ConfigurationError(f"spark={spark!r}: give a SparkSession")
+    choose_python(spark)
     return Drain(spark, _Source(DRAIN_RULES.consumer_config(given), given, wanted, environment), options)
 
 

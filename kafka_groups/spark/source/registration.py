@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pyspark
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.interpreter import check_driver_python, use_driver_python
+from kafka_groups.spark.interpreter import check_driver_python, choose_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +27,7 @@ def register(spark: "SparkSession") -> None:
     """
     for what, version in (("PySpark", pyspark.__version__), ("the Spark of this session", spark.version)):
         check_version(what, version)
-    use_driver_python(spark)
+    choose_python(spark)
     check_driver_python(spark)
     # Not before the check: older releases lack what these modules import.
     from kafka_groups.spark.source.data_source import KafkaShareDataSource  # noqa: PLC0415

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -34,7 +35,9 @@ _numbers = itertools.count()
 
 
 class Session:
-    """What a drain wants of Spark."""
+    """What a drain wants of Spark, on a cluster."""
+
+    sparkContext = SimpleNamespace(master="yarn")  # noqa: N815 - Spark's name
 
     def createDataFrame(self, table: Any, schema: str | None = None) -> Any:  # noqa: N802 - Spark's name
         return table if schema is None else (table, schema)

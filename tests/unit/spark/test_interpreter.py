@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.interpreter import check_driver_python, explained, use_driver_python
+from kafka_groups.spark import interpreter
+from kafka_groups.spark.interpreter import check_driver_python, choose_python, explained, use_driver_python
 
 
 class Session:
@@ -17,6 +18,22 @@ class Session:
         self.sparkContext = self
         self.master = master
         self.pythonExec = python
+
+
+class ConnectSession:
+    """A session of Spark Connect; also its settings."""
+
+    __module__ = "pyspark.sql.connect.session"
+
+    def __init__(self, **settings: str) -> None:
+        self.conf = self
+        self.settings = settings
+
+    def get(self, name: str, default: str) -> str:
+        return self.settings.get(name, default)
+
+    def set(self, name: str, value: str) -> None:
+        self.settings[name] = value
 
 
 @pytest.fixture
@@ -67,3 +84,43 @@ def test_an_executor_without_the_package_is_explained_in_a_line() -> None:
     assert "\n" not in str(explanation)
     assert "PYSPARK_PYTHON" in str(explanation)
     assert explained(RuntimeError("something else")) is None
+
+
+_SETTING = "spark.sql.execution.pyspark.python"
+
+
+def test_tasks_of_a_local_session_of_spark_connect_run_in_this_programs_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
+    session: Any = ConnectSession()
+    choose_python(session)
+    assert session.settings == {_SETTING: sys.executable}
+    chosen: Any = ConnectSession(**{_SETTING: "/opt/python"})
+    choose_python(chosen)
+    assert chosen.settings == {_SETTING: "/opt/python"}
+
+
+def test_other_sessions_of_spark_connect_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: Any = ConnectSession()
+    monkeypatch.delenv("SPARK_LOCAL_REMOTE", raising=False)
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    choose_python(session)
+    monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
+    choose_python(session)
+    assert session.settings == {}
+
+
+@pytest.mark.parametrize("variable", ["PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"])
+def test_the_python_of_a_local_server_of_spark_connect_is_checked(
+    variable: str, monkeypatch: pytest.MonkeyPatch, bare_python: str
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
+    monkeypatch.setattr(interpreter, "_environment_of_server", lambda: {variable: bare_python})
+    session: Any = ConnectSession()
+    with pytest.raises(
+        ConfigurationError, match=r"Spark starts .*python3 .* which has no kafka_groups.*before the Spark"
+    ):
+        check_driver_python(session)
+    monkeypatch.setattr(interpreter, "_environment_of_server", lambda: {variable: sys.executable})
+    check_driver_python(session)
