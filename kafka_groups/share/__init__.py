@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kafka_groups.share.aio import AsyncKafkaShareConsumer
     from kafka_groups.share.consumer import KafkaShareConsumer
     from kafka_groups.share.delivery.batch import ShareRecords
-    from kafka_groups.share.delivery.commits import Acknowledged, CommitResult
+    from kafka_groups.share.delivery.commits import Acknowledged, CommitResult, CommitTicket
     from kafka_groups.share.delivery.counts import ConsumerCounts
     from kafka_groups.share.delivery.deserializers import DeserializationContext
     from kafka_groups.share.delivery.records import ShareRecord
@@ -20,6 +20,7 @@ __all__ = [
     "ArchivedRecords",
     "AsyncKafkaShareConsumer",
     "CommitResult",
+    "CommitTicket",
     "ConsumerCounts",
     "DeserializationContext",
     "KafkaShareConsumer",
@@ -32,6 +33,7 @@ _MODULES = MappingProxyType({
     "ArchivedRecords": "delivery.returned",
     "AsyncKafkaShareConsumer": "aio",
     "CommitResult": "delivery.commits",
+    "CommitTicket": "delivery.commits",
     "ConsumerCounts": "delivery.counts",
     "DeserializationContext": "delivery.deserializers",
     "KafkaShareConsumer": "consumer",

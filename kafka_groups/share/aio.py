@@ -207,13 +207,15 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
     async def commit_sync(self, timeout: float | None = None) -> CommitResult:  # noqa: ASYNC109
         """Send the acknowledgements and wait for the brokers' answers.
 
-        In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past.
+        In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past. Commits that
+        you made with `commit_async` before have been answered, too, when this returns.
 
         Args:
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
             For each partition None, or the error with which the broker refused. Refused records are delivered again.
+            Only what this call sent: earlier commits have `results` of their own.
 
         Raises:
             OperationTimeoutError: Some answers are missing. The acknowledgement callback receives their results later.
@@ -223,8 +225,10 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
         ticket = CommitTicket()
         with self._entered():
-            if self._application.commit(ticket):
-                await self._waits.for_results(ticket, timeout)
+            has_sent = self._application.commit(ticket)
+            waited_for = self._application.wait_for_commits()
+            if has_sent or waited_for:
+                await self._waits.for_answers(waited_for, timeout)
             self._application.run_callback()
         return ticket.results
 
@@ -244,19 +248,29 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         """
         return await self.commit_sync(timeout)
 
-    def commit_async(self) -> None:
+    def commit_async(self, *, with_next_fetch: bool = False) -> CommitTicket:
         """Send the acknowledgements without waiting.
 
         In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past. The
         acknowledgement callback receives the results during a later call.
 
+        Args:
+            with_next_fetch: Let the acknowledgements travel with the next fetch, which saves a request. If none is due,
+                they are sent after 20 ms at the latest, and at once when you call `commit_sync`, `pause` or `close`.
+
+        Returns:
+            The commit, which `is_done` when the brokers have answered. `results` then has None or the error for each
+            partition. `commit_sync` waits for it.
+
         Raises:
             WakeupError: `wakeup` was called; nothing was sent.
             KafkaGroupsError: A background error, as from `poll`; nothing was sent.
         """
+        ticket = CommitTicket(is_urgent=not with_next_fetch)
         with self._entered():
-            if self._application.commit(None):
+            if self._application.commit(ticket):
                 self._client.turn()
+        return ticket
 
     async def renew(
         self,
@@ -284,7 +298,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         ticket = CommitTicket()
         with self._entered():
             if self._application.renew(target, ticket):
-                await self._waits.for_results(ticket, timeout)
+                await self._waits.for_answers([ticket], timeout)
         return ticket.results
 
     # --------------------------------------------------------------------------------- the group

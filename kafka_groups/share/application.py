@@ -69,6 +69,7 @@ class Application(ConsumerGuard):
         self._in_hand: list[DeliveredRecords] = []
         self._intake = Intake(config, inbox)
         self._loops = Loops()
+        self._commits: list[CommitTicket] = []
         self._woken = False
         self.subscription: frozenset[str] = frozenset()
         self.callback: AcknowledgementCallback | None = None
@@ -291,15 +292,28 @@ class Application(ConsumerGuard):
         self._inbox.in_hand = tuple(self._in_hand)
         return self._send(pending, ticket) or holds
 
-    def commit(self, ticket: CommitTicket | None) -> bool:
+    def commit(self, ticket: CommitTicket) -> bool:
         """What a commit does before it waits: in implicit mode everything delivered is accepted."""
         self.raise_waiting()
         self.end_loop()
         if not self.is_explicit:
             self._accept_all()
         has_sent = self.send_acknowledged(ticket)
-        self._hurry()
+        self._commits = [*self._unanswered(), ticket]
+        if ticket.is_urgent:
+            self._have_the_loop_look()
         return has_sent
+
+    def wait_for_commits(self) -> list[CommitTicket]:
+        """The commits that brokers have still to answer; from now on somebody waits for them."""
+        waited_for = self._unanswered()
+        for ticket in waited_for:
+            ticket.is_urgent = True
+        self._have_the_loop_look()
+        return waited_for
+
+    def _unanswered(self) -> list[CommitTicket]:
+        return [ticket for ticket in self._commits if not ticket.is_done]
 
     def renew(self, target: AnyRecord | AnyRecords | None, ticket: CommitTicket) -> bool:
         """Ask for new locks on records in hand that are not acknowledged yet; whether there are any.
@@ -315,7 +329,7 @@ class Application(ConsumerGuard):
         renewals = ((delivery, delivery.renewal_batches(offset)) for delivery in self._targets(target))
         pending = [PendingAcknowledgement(d, batches, None, deadline_ms, ticket) for d, batches in renewals if batches]
         has_sent = self._send(pending, ticket)
-        self._hurry()
+        self._have_the_loop_look()
         return has_sent
 
     def _targets(self, target: AnyRecord | AnyRecords | None) -> list[DeliveredRecords]:
@@ -332,9 +346,8 @@ class Application(ConsumerGuard):
         self._inbox.outbox.extend(pending)
         return bool(pending)
 
-    def _hurry(self) -> None:
-        """Somebody waits for results, or wants no more records: acknowledgements do not wait for a fetch."""
-        self._inbox.is_urgent = True
+    def _have_the_loop_look(self) -> None:
+        """Acknowledgements must go at once: the facade wakes the loop even if it would look by itself later."""
         self._inbox.is_attended = False
 
     def pause(self) -> None:
@@ -349,7 +362,7 @@ class Application(ConsumerGuard):
             self._in_hand.append(delivery)
         self._publish_in_hand()
         self.send_acknowledged()
-        self._hurry()
+        self._have_the_loop_look()
 
     def begin_leaving(self) -> None:
         """Pass on what was acknowledged, and what a loop moved past; the end of the session releases the rest."""

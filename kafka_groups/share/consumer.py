@@ -2,7 +2,7 @@
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, Unpack
 
@@ -227,13 +227,15 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
     def commit_sync(self, timeout: float | None = None) -> CommitResult:
         """Send the acknowledgements and wait for the brokers' answers.
 
-        In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past.
+        In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past. Commits that
+        you made with `commit_async` before have been answered, too, when this returns.
 
         Args:
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
             For each partition None, or the error with which the broker refused. Refused records are delivered again.
+            Only what this call sent: earlier commits have `results` of their own.
 
         Raises:
             OperationTimeoutError: Some answers are missing. The acknowledgement callback receives their results later.
@@ -241,26 +243,38 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             KafkaGroupsError: A background error, as from `poll`; nothing was sent.
         """
         timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
-        ticket, settled = _ticket()
+        ticket = CommitTicket()
         with self._application.entered():
-            if self._application.commit(ticket):
-                self._settled(ticket, settled, timeout)
+            has_sent = self._application.commit(ticket)
+            waited_for = self._application.wait_for_commits()
+            if has_sent or waited_for:
+                self._wait_for_answers(waited_for, timeout)
             self._application.run_callback()
         return ticket.results
 
-    def commit_async(self) -> None:
+    def commit_async(self, *, with_next_fetch: bool = False) -> CommitTicket:
         """Send the acknowledgements without waiting.
 
         In implicit mode this accepts all records that `poll` returned, and all that a loop has moved past. The
         acknowledgement callback receives the results during a later call.
 
+        Args:
+            with_next_fetch: Let the acknowledgements travel with the next fetch, which saves a request. If none is due,
+                they are sent after 20 ms at the latest, and at once when you call `commit_sync`, `pause` or `close`.
+
+        Returns:
+            The commit, which `is_done` when the brokers have answered. `results` then has None or the error for each
+            partition. `commit_sync` waits for it.
+
         Raises:
             WakeupError: `wakeup` was called; nothing was sent.
             KafkaGroupsError: A background error, as from `poll`; nothing was sent.
         """
+        ticket = CommitTicket(is_urgent=not with_next_fetch)
         with self._application.entered():
-            if self._application.commit(None):
+            if self._application.commit(ticket):
                 self._attract_attention()
+        return ticket
 
     def renew(self, target: AnyRecord | AnyRecords | None = None, *, timeout: float | None = None) -> CommitResult:
         """Extend the locks of records that you hold by a full lock duration (KIP-1222).
@@ -280,17 +294,23 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             OperationTimeoutError: Some answers are missing.
         """
         timeout = checked_timeout(timeout, NONE_IS_API_TIMEOUT)
-        ticket, settled = _ticket()
+        ticket = CommitTicket()
         with self._application.entered():
             if self._application.renew(target, ticket):
-                self._settled(ticket, settled, timeout)
+                self._wait_for_answers([ticket], timeout)
         return ticket.results
 
-    def _settled(self, ticket: CommitTicket, settled: WakeUp, timeout_s: float | None) -> None:
+    def _wait_for_answers(self, tickets: Sequence[CommitTicket], timeout_s: float | None) -> None:
         timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
+        answered, deadline_ms = WakeUp(), self._clock.now_ms() + round(timeout_s * 1000)
+        for ticket in tickets:
+            ticket.on_done = answered.set
         self._attract_attention()
-        if not ticket.is_done and not settled.wait(timeout_s) and not ticket.is_done:
-            raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s")
+        for ticket in tickets:
+            while not ticket.is_done:
+                left_ms = deadline_ms - self._clock.now_ms()
+                if left_ms <= 0 or not answered.wait(left_ms / 1000):
+                    raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s")
 
     # --------------------------------------------------------------------------------- the group
 
@@ -376,11 +396,6 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             self._finalizer.detach()
             self._application.mark_closed()
         self._application.run_callback()
-
-
-def _ticket() -> tuple[CommitTicket, WakeUp]:
-    settled = WakeUp()
-    return CommitTicket(on_done=settled.set), settled
 
 
 def _abandon(thread: LoopThread, client: ShareClient) -> None:

@@ -1,6 +1,7 @@
 """How the asynchronous consumer waits on its event loop: for records, and for the results of acknowledgements."""
 
 import asyncio
+from collections.abc import Sequence
 
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
@@ -56,19 +57,21 @@ class LoopWaits:
         self._time_is_up = True
         self._ready.set()
 
-    async def for_results(self, ticket: CommitTicket, timeout_s: float | None) -> None:
-        """Wait until the ticket is done.
+    async def for_answers(self, tickets: Sequence[CommitTicket], timeout_s: float | None) -> None:
+        """Wait until all tickets are done.
 
         Raises:
             OperationTimeoutError: The time is up.
         """
-        settled = asyncio.Event()
-        ticket.on_done = settled.set
+        answered = asyncio.Event()
+        for ticket in tickets:
+            ticket.on_done = answered.set
         self._client.turn()
         timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
         try:
             async with asyncio.timeout(timeout_s):
-                if not ticket.is_done:
-                    await settled.wait()
+                while not all(ticket.is_done for ticket in tickets):
+                    answered.clear()
+                    await answered.wait()
         except TimeoutError:
             raise OperationTimeoutError(f"the brokers did not answer within {timeout_s} s") from None

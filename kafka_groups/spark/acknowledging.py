@@ -3,7 +3,7 @@
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from attrs import define, fields
@@ -12,13 +12,16 @@ from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.batch import AnyRecords, deliveries_of
-from kafka_groups.share.delivery.commits import CommitResult
+from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Acknowledger", "Committer", "Tally"]
 
 _LOG = logging.getLogger(__name__)
 _ERROR_CHARACTERS = 4_000
+Decided = Mapping[TopicIdPartition, Counter[str]]
+"""How many records of each partition are acknowledged with each type."""
+
 _COUNTED = {m.ACCEPT: "accepted", m.RELEASE: "released", m.REJECT: "rejected"}
 
 
@@ -59,13 +62,19 @@ class Tally:
 class Committer(Protocol):
     """Sends acknowledgements; `Poller` is one."""
 
+    def begin_commit(self) -> CommitTicket | None:
+        """Send the acknowledgements with the next fetch; None if nothing could be sent."""
+        ...
+
     def commit(self) -> CommitResult | None:
-        """Send the acknowledgements and wait; None if the result is unknown."""
+        """Send the acknowledgements and wait for those of all commits; None if they are not answered in time."""
         ...
 
 
 class Acknowledger:
     """Sends acknowledgements and counts those that the brokers confirm.
+
+    The acknowledgements of a poll travel with the next fetch, so the next records are processed meanwhile.
 
     Args:
         committer: Sends and waits.
@@ -77,21 +86,34 @@ class Acknowledger:
         self._committer = committer
         self._tally = tally
         self._clock = clock
+        self._sent: list[tuple[CommitTicket, Decided]] = []
 
     def send(self, records: AnyRecords) -> None:
-        """Send the acknowledgements of a poll.
+        """Send the acknowledgements of a poll without waiting for the brokers.
 
         If a broker refuses them (lock lost, leader moved), they are only counted: it redelivers the records.
         """
         decided = _decided(records)
-        if not decided:
+        if decided:
+            self._sent.append((self._committer.begin_commit() or CommitTicket(), decided))
+        answered, self._sent = _parted(self._sent)
+        self._count_all(answered)
+
+    def finish(self) -> None:
+        """Wait until the brokers have answered everything that was sent."""
+        if not self._sent:
             return
         started_ms = self._clock.now_ms()
-        results = self._committer.commit()
+        self._committer.commit()
         self._tally.ack_ms += self._clock.now_ms() - started_ms
-        self._count(decided, results or {})
+        sent, self._sent = self._sent, []
+        self._count_all(sent)
 
-    def _count(self, decided: Mapping[TopicIdPartition, Counter[str]], results: CommitResult) -> None:
+    def _count_all(self, commits: Iterable[tuple[CommitTicket, Decided]]) -> None:
+        for ticket, decided in commits:
+            self._count(decided, ticket.results)
+
+    def _count(self, decided: Decided, results: CommitResult) -> None:
         for partition, counts in decided.items():
             error = results.get(partition, _UNANSWERED)
             if error is None:
@@ -105,7 +127,18 @@ class Acknowledger:
 _UNANSWERED = OperationTimeoutError("the broker's answer is not known")
 
 
-def _decided(records: AnyRecords) -> dict[TopicIdPartition, Counter[str]]:
+def _parted(
+    sent: Iterable[tuple[CommitTicket, Decided]],
+) -> tuple[list[tuple[CommitTicket, Decided]], list[tuple[CommitTicket, Decided]]]:
+    """The commits that brokers have answered, and the others."""
+    answered: list[tuple[CommitTicket, Decided]] = []
+    others: list[tuple[CommitTicket, Decided]] = []
+    for commit in sent:
+        (answered if commit[0].is_done else others).append(commit)
+    return answered, others
+
+
+def _decided(records: AnyRecords) -> Decided:
     """Count the records of each partition to acknowledge with each type."""
     decided: dict[TopicIdPartition, Counter[str]] = {}
     for delivery in deliveries_of(records):

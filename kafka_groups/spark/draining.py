@@ -318,7 +318,9 @@ class Drain:
             else:
                 batch.release()  # what was rejected too: the exception may be what says that it should not have been
             batch.end()
-            Acknowledger(poller, self._tally, self._clock).send(batch.records)
+            acknowledger = Acknowledger(poller, self._tally, self._clock)
+            acknowledger.send(batch.records)
+            acknowledger.finish()
         finally:
             self._figures = self._figures_of(consumer)
             self._close(consumer)

@@ -6,7 +6,7 @@ records, which needs a broker that has answered a fetch.
 
 import logging
 from collections.abc import Callable, Collection
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import (
@@ -21,13 +21,15 @@ from kafka_groups.errors import (
     is_retriable,
 )
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
-from kafka_groups.share.delivery.commits import CommitResult
+from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.types import ConsumerState
 
 __all__ = ["Polled", "Poller", "is_answered", "is_passing", "no_fetch_answered"]
 
 _LOG = logging.getLogger(__name__)
 _COMMIT_TRIES: Final = 5
+
+T = TypeVar("T")
 
 _PASSING: Final = (
     CorruptRecordError,
@@ -64,6 +66,10 @@ class Polled(Protocol):
 
     def commit_sync(self) -> CommitResult:
         """Send the acknowledgements and wait."""
+        ...
+
+    def commit_async(self, *, with_next_fetch: bool = False) -> CommitTicket:
+        """Send the acknowledgements without waiting."""
         ...
 
 
@@ -124,12 +130,27 @@ class Poller:
         Returns:
             An error or None for each partition; None if the result is unknown.
         """
+        return self._tried(self._committed)
+
+    def begin_commit(self) -> CommitTicket | None:
+        """Send the acknowledgements with the next fetch, without waiting; `commit` waits for them.
+
+        Returns:
+            The commit; None if nothing could be sent.
+        """
+        return self._tried(lambda: self._consumer.commit_async(with_next_fetch=True))
+
+    def _committed(self) -> CommitResult | None:
+        try:
+            return self._consumer.commit_sync()
+        except OperationTimeoutError as error:
+            self._notice(error)
+            return None
+
+    def _tried(self, commit: Callable[[], T]) -> T | None:
         for _ in range(_COMMIT_TRIES):
             try:
-                return self._consumer.commit_sync()
-            except OperationTimeoutError as error:
-                self._notice(error)
-                return None
+                return commit()
             except KafkaGroupsError as error:
                 self._put_off(error)
         return None

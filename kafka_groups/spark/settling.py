@@ -41,7 +41,9 @@ class Settler:
         self._tally = tally
 
     def prepare(self, batch: ShareBatch) -> None:
-        """Copy the records of a poll that may not be redelivered."""
+        """Copy the records of a poll that may not be redelivered, and wait for earlier acknowledgements if need be."""
+        if _may_end_the_process(batch):
+            self._acknowledger.finish()
         if batch.max_delivery_count >= self._policy.copy_from:
             near = np.flatnonzero(batch.delivery_counts >= self._policy.copy_from)
             self._copy(list(batch.part(near)), "on one of its last deliveries")
@@ -52,7 +54,7 @@ class Settler:
         if rejected and not self._copy(rejected, "rejected"):
             portion.release(rejected)
         portion.accept_open()
-        self._acknowledger.send(portion.records)
+        self._send(portion)
 
     def give_up(self, portion: ShareBatch) -> None:
         """Settle records that still fail after the retries; decisions of `process` about them are ignored."""
@@ -62,12 +64,17 @@ class Settler:
         is_lost = kinds == AcknowledgeType.REJECT
         if is_lost.any() and self._copy(list(portion.part(np.flatnonzero(is_lost))), "failed"):
             portion.reject(is_lost)
-        self._acknowledger.send(portion.records)
+        self._send(portion)
 
     def release(self, portion: ShareBatch) -> None:
         """Release the records without processing them."""
         portion.release()
+        self._send(portion)
+
+    def _send(self, portion: ShareBatch) -> None:
         self._acknowledger.send(portion.records)
+        if _may_end_the_process(portion):
+            self._acknowledger.finish()
 
     def _copy(self, records: Sequence[Any], reason: str) -> bool:
         """Copy records; True if they were copied or there is no dead-letter topic."""
@@ -79,3 +86,8 @@ class Settler:
             self._tally.note_error(error, failed=True)
             return False
         return True
+
+
+def _may_end_the_process(portion: ShareBatch) -> bool:
+    """Whether a record was delivered before; if it kills this worker, no acknowledgement is under way."""
+    return portion.max_delivery_count > 1

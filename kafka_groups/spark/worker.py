@@ -93,6 +93,7 @@ class _Worker:
         self._budget = PollBudget(task.limits, clock.now_ms())
         self._pause = threading.Event()
         self._poller = Poller(held.consumer, self._notice)
+        self._acknowledger = Acknowledger(self._poller, self._tally, clock)
         self._handler = self._handler_of(DeliveryPolicy(held.settings.delivery_limit or DEFAULT_DELIVERY_LIMIT))
         self._before = held.consumer.counts()
         self.is_broken = False
@@ -107,8 +108,7 @@ class _Worker:
             pause=self._wait,
             backoff=held.backoff,
         )
-        acknowledger = Acknowledger(self._poller, self._tally, self._clock)
-        settler = Settler(task.on_error, policy, held.dead_letters, acknowledger, self._tally)
+        settler = Settler(task.on_error, policy, held.dead_letters, self._acknowledger, self._tally)
         return PollHandler(handling, settler, self._tally, self._clock)
 
     def run(self) -> None:
@@ -120,6 +120,7 @@ class _Worker:
             if records:
                 self._handle(ShareBatch(records, self._consumer.renew))
         self._consumer.pause()
+        self._acknowledger.finish()
 
     def _handle(self, batch: ShareBatch) -> None:
         if not self._handler.handle(batch) or self._tally.failed:

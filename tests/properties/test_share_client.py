@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
@@ -14,6 +15,7 @@ from kafka_groups.errors import DisconnectedError, KafkaGroupsError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData
+from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import delivery_of
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, wire
@@ -97,7 +99,13 @@ class Log:
 
 
 class Run:
-    """One random schedule."""
+    """One random schedule.
+
+    Attributes:
+        is_calm: Whether nothing fails and the application accepts all, so that it is fetched ahead.
+    """
+
+    is_calm = False
 
     def __init__(self, seed: int, *, version: int, **config: Any) -> None:
         self.rng = random.Random(seed)
@@ -111,10 +119,15 @@ class Run:
         self.decided: Counter[int] = Counter()
         self.explicit = config.get("acknowledgement_mode") == "explicit"
         self.complaints: list[str] = []
+        self.waited_for: list[CommitTicket] = []
+
+    @property
+    def troubles(self) -> list[Callable[[], None]]:
+        return [self.pass_time, self.cut, self.move, self.fail, self.end_session]
 
     def step(self) -> None:
-        actions = [self.turn] * 6 + [self.answer] * 6 + [self.poll] * 4 + [self.commit] * 2
-        actions += [self.pass_time, self.cut, self.move, self.fail, self.end_session]
+        actions: list[Callable[[], None]] = [self.turn] * 6 + [self.answer] * 6 + [self.poll] * 4 + [self.commit] * 2
+        actions += [self.pass_time] if self.is_calm else self.troubles
         self.rng.choice(actions)()
 
     # -------------------------------------------------------------------------------- the engine's side
@@ -124,6 +137,14 @@ class Run:
             if any(other.node_id == request.node_id for other in self.in_flight):
                 self.complaints.append(f"two requests under way to {request.node_id}")
             self.in_flight.append(request)
+        self._look_for_delays()
+
+    def _look_for_delays(self) -> None:
+        """An acknowledgement that a caller waits for goes with the first request that the leader can take."""
+        for leader in self.bench.manager._leaders.values():
+            is_free = leader.exchange is None and not leader.backoff.remaining_ms(self.bench.now_ms)
+            if is_free and any(pending.is_urgent for pending in leader.pending):
+                self.complaints.append(f"{leader} keeps an acknowledgement that is waited for")
 
     def answer(self, code: ErrorCode = ErrorCode.NONE) -> None:
         if not self.in_flight:
@@ -183,7 +204,7 @@ class Run:
         self.bench.learn_leaders([self.leader], self.leader_epoch)
 
     def pass_time(self) -> None:
-        self.bench.advance(self.rng.choice([10, 100, 1_000, 5_000, LOCK_MS // 2]))
+        self.bench.advance(self.rng.choice([1, 10] if self.is_calm else [10, 100, 1_000, 5_000, LOCK_MS // 2]))
         for broker in self.brokers.values():
             broker.expire(self.bench.now_ms)
 
@@ -207,7 +228,7 @@ class Run:
     def decide(self, record: Any) -> None:
         if self.explicit:
             kinds = [AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT]
-            self.bench.application.acknowledge(record, self.rng.choice(kinds))
+            self.bench.application.acknowledge(record, kinds[0] if self.is_calm else self.rng.choice(kinds))
             self.decided[record.offset] += 1
 
     def commit(self) -> None:
@@ -216,9 +237,11 @@ class Run:
         for record in done:
             self.decide(record)
         try:
-            self.bench.commit()
+            self.bench.application.commit(CommitTicket(is_urgent=self.rng.random() < 0.5))
         except KafkaGroupsError:
             return
+        if self.rng.random() < 0.5:
+            self.waited_for = self.bench.application.wait_for_commits()
 
     def finish(self) -> None:
         for record in self.hand:
@@ -254,8 +277,22 @@ def test_random_schedules(seed: int, config: dict[str, Any], version: int) -> No
     run.finish()
 
     assert run.complaints == []
+    assert all(ticket.is_done for ticket in run.waited_for)
     assert [complaint for broker in run.brokers.values() for complaint in broker.complaints] == []
     told = Counter(offset for fate in run.bench.fates for offset in fate.offsets())
     assert told == run.decided
     taken = Counter(offset for fate in run.bench.fates if fate.error is None for offset in fate.offsets())
     assert all(taken[offset] for offset in run.log.ended)
+
+
+class CalmRun(Run):
+    is_calm = True
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 2**32), st.sampled_from(["explicit", "implicit"]))
+def test_no_acknowledgement_that_is_waited_for_is_delayed(seed: int, mode: str) -> None:
+    run = CalmRun(seed, version=2, acknowledgement_mode=mode)
+    for _ in range(60):
+        run.step()
+    assert run.complaints == []

@@ -41,14 +41,17 @@ class Acknowledged:
 
 @define(eq=False)
 class CommitTicket:
-    """One commit of an application: done when the results of all of its acknowledgements are known.
+    """One commit: done when the brokers have answered all of its acknowledgements.
 
     Attributes:
-        results: None or the first error, for each partition.
+        results: None or the first error, for each partition that has been answered.
+        on_done: Called by the event loop with the last answer.
+        is_urgent: Whether its acknowledgements must not wait for the next fetch.
     """
 
     results: dict[TopicIdPartition, KafkaGroupsError | None] = field(factory=dict)
     on_done: Callable[[], None] | None = None
+    is_urgent: bool = True
     _outstanding: int = 0
 
     @property
@@ -90,6 +93,11 @@ class PendingAcknowledgement:
     def partition(self) -> TopicIdPartition:
         """The partition."""
         return self.delivery.topic_partition
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether it must not wait for the next fetch, because somebody waits for its result."""
+        return self.ticket is not None and self.ticket.is_urgent
 
     @property
     def record_count(self) -> int:

@@ -3,6 +3,8 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Self
 
+from attrs import evolve
+
 from kafka_groups.errors import CorruptRecordError
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.protocol.record_batch import Record, RecordBatch, foreign_errors
@@ -244,6 +246,9 @@ class DeliveredRecords(Delivery):
         rest = type(self)(self.topic_partition, self.session, ranges, self.lock_deadline_ms)
         rest.marks = self.marks[rest.first_offset - self.first_offset :]
         del self.marks[position:]
+        self._ranges = tuple(
+            evolve(r, last_offset=min(r.last_offset, offset)) for r in self._ranges if r.first_offset <= offset
+        )
         return rest
 
     def take_back(self, first_offset: int) -> Self:

@@ -135,7 +135,6 @@ class ShareFetchManager:
         """The next request to each leader that can take one."""
         self._inbox.is_attended = False  # before looking at what the application did, so that nothing is overlooked
         self._note_application(now_ms)
-        self._note_urgency()
         self._around.metrics.turned(now_ms)
         self._accept_outbox(now_ms)
         self._follow_assignment()
@@ -157,13 +156,19 @@ class ShareFetchManager:
         gathering = [leader for leader in self._leaders.values() if self._gathers(leader, now_ms)]
         busy = sum(leader.exchange is not None for leader in self._leaders.values())
         inbox.is_attended = bool(self._leaders) and busy + len(gathering) == len(self._leaders)
-        # The application may have taken the answer while this was found out, and have seen `is_attended` as it was.
-        return inbox.is_attended and (inbox.is_urgent or not all(inbox.unclaimed(x.node_id) for x in gathering))
+        # The application may have done something while this was found out, and have seen `is_attended` as it was.
+        is_overtaken = inbox.has_urgent_acknowledgements or not all(inbox.unclaimed(x.node_id) for x in gathering)
+        return inbox.is_attended and (is_overtaken or (inbox.is_paused and bool(gathering)))
 
     def _gathers(self, leader: Leader, now_ms: int) -> bool:
-        """Whether acknowledgements wait a moment for a fetch: one is due when the application takes the answer."""
-        is_early = leader.exchange is None and now_ms < leader.gathers_until_ms and not self._closing
-        return is_early and self._inbox.unclaimed(leader.node_id) > 0
+        """Whether acknowledgements wait a moment for a fetch: one is due when the application takes the answer.
+
+        They do not if a caller waits for one of them, or if no fetch will follow.
+        """
+        is_early = leader.exchange is None and now_ms < leader.gathers_until_ms
+        if not is_early or self._closing or self._inbox.is_paused or not self._inbox.unclaimed(leader.node_id):
+            return False
+        return not any(pending.is_urgent for pending in leader.pending)
 
     def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Take over what a leader answered."""
@@ -202,12 +207,6 @@ class ShareFetchManager:
                 returned = returned_unseen(named, data.acquired_records)
                 if returned is not None:
                     self._inbox.returned.append(returned)
-
-    def _note_urgency(self) -> None:
-        if self._inbox.is_urgent:
-            self._inbox.is_urgent = False
-            for leader in self._leaders.values():
-                leader.gathers_until_ms = 0
 
     def _note_application(self, now_ms: int) -> None:
         """Tell the membership that the application is alive: it polled, or waits in a poll right now."""

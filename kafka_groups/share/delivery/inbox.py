@@ -58,7 +58,6 @@ class Inbox:
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
         is_attended: Whether the loop looks here soon anyway: when the answer comes that each leader still owes, or when
             the application takes the next one.
-        is_urgent: Whether acknowledgements must go at once, as somebody waits for their results.
         is_paused: Whether the application wants nothing until its next poll.
         fetches_ahead: Whether the application wants the next batch to be fetched while it works.
         fetch_limit: The most records that one fetch may acquire, exactly; None for what is configured.
@@ -90,7 +89,6 @@ class Inbox:
         self.is_waiting = False
         self.waits_until_ms: int | None = None
         self.is_attended = False
-        self.is_urgent = False
         self.is_paused = False
         self.fetches_ahead = True
         self.fetch_limit: int | None = None
@@ -128,6 +126,11 @@ class Inbox:
         """
         held = (*self.in_hand, *(fetched.acquired for fetched in list(self.ready)))
         return any(delivery.max_delivery_count > times for delivery in held)
+
+    @property
+    def has_urgent_acknowledgements(self) -> bool:
+        """Whether acknowledgements that must go at once wait for the loop."""
+        return any(pending.is_urgent for pending in list(self.outbox))
 
     @property
     def records_waiting(self) -> int:

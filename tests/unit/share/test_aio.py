@@ -344,6 +344,23 @@ def test_a_consumer_that_is_forgotten_warns_and_lets_go_of_everything() -> None:
     simulate(program)
 
 
+def test_commit_sync_waits_for_the_commits_before_it() -> None:
+    async def program(world: World) -> None:
+        await world.produce(values(3))
+        async with world.consumer(acknowledgement_mode="explicit") as consumer:
+            await consumer.subscribe([TOPIC])
+            (record, *others) = await take(consumer, 3)
+            consumer.acknowledge(record)
+            ticket = consumer.commit_async(with_next_fetch=True)
+            assert await consumer.commit_sync(timeout=5) == {}  # nothing else was acknowledged
+            assert ticket.is_done
+            assert list(ticket.results.values()) == [None]
+            for other in others:
+                consumer.acknowledge(other)
+
+    simulate(program)
+
+
 def test_a_callbacks_timeout_error_is_not_taken_for_the_polls_own() -> None:
     async def program(world: World) -> None:
         await world.produce(values(1))

@@ -199,3 +199,16 @@ async def release_until_archived(world: World, limit: int) -> tuple[list[Archive
         counted = consumer.metrics()["records-archived-by-release-total"]
     assert deliveries == limit
     return told, counted
+
+
+def test_a_response_that_several_polls_take_goes_back_in_parts() -> None:
+    watched = Watched((0, 0, 1), limit=3)
+    watched.application.acknowledge(watched.records[0], ACCEPT)
+    blob = batch(1, 600) + batch(601, 1200)
+    watched.inbox.ready.append(CompletedFetch(acquired((1, 1200, 3)), blob))
+    for first in (1, 601):
+        records = watched.begin()
+        assert next(iter(records)).offset == first
+        watched.application.acknowledge_all(records, RELEASE)
+        watched.application.send_acknowledged()
+    assert [offset for found in watched.judge() for offset in found.offsets] == list(range(1, 1201))

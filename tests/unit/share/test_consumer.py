@@ -238,6 +238,22 @@ def test_small_steps_in_quick_succession_never_wait_for_a_long_poll(
     assert clock.now_ms() - started_ms < 40_000
 
 
+@pytest.mark.parametrize("with_next_fetch", [False, True])
+def test_commit_sync_waits_for_the_commits_before_it(
+    cluster: EmbeddedCluster, group: str, with_next_fetch: bool
+) -> None:
+    with consumer_of(cluster, group, acknowledgement_mode="explicit") as consumer:
+        consumer.subscribe([TOPIC])
+        (record, *others) = take(consumer, 30)
+        consumer.acknowledge(record)
+        ticket = consumer.commit_async(with_next_fetch=with_next_fetch)
+        assert consumer.commit_sync(timeout=5) == {}  # nothing else was acknowledged
+        assert ticket.is_done
+        assert list(ticket.results.values()) == [None]
+        for other in others:
+            consumer.acknowledge(other)
+
+
 def test_close_is_bounded_when_nobody_can_be_reached() -> None:
     clock = SystemClock()
     consumer = KafkaShareConsumer(bootstrap_servers="127.0.0.1:1", group_id="g", acknowledgement_mode="explicit")

@@ -5,7 +5,7 @@ from typing import Any
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
-from kafka_groups.share.delivery.commits import CommitResult
+from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.types import ConsumerState
@@ -30,6 +30,9 @@ class Broker:
 
     Args:
         records: What it delivered.
+
+    Attributes:
+        answers_late: Whether commits are answered only when somebody waits for them.
     """
 
     def __init__(self, records: AnyRecords) -> None:
@@ -40,6 +43,8 @@ class Broker:
         self.has_fetched = True
         self.state = ConsumerState.ACTIVE
         self.more: list[AnyRecords] = []
+        self.answers_late = False
+        self._unanswered: list[tuple[CommitTicket, CommitResult]] = []
 
     def assignment(self) -> frozenset[object]:
         return frozenset({0})
@@ -49,7 +54,27 @@ class Broker:
             raise self.background.pop(0)
         return ShareRecords()
 
+    def commit_async(self, *, with_next_fetch: bool = False) -> CommitTicket:
+        results = self._taken()
+        ticket = CommitTicket(is_urgent=not with_next_fetch)
+        ticket.expect(len(results))
+        self._unanswered.append((ticket, results))
+        if not self.answers_late:
+            self._answer()
+        return ticket
+
     def commit_sync(self) -> CommitResult:
+        results = self._taken()
+        self._answer()
+        return results
+
+    def _answer(self) -> None:
+        for ticket, results in self._unanswered:
+            for partition, error in results.items():
+                ticket.settle(partition, error)
+        self._unanswered.clear()
+
+    def _taken(self) -> CommitResult:
         if self.background:
             raise self.background.pop(0)
         taken: dict[int, int] = {}
@@ -60,7 +85,8 @@ class Broker:
             if decided:
                 results[part.topic_partition] = self.refusal
             taken |= decided
-        self.sent.append(taken)
+        if taken:
+            self.sent.append(taken)
         return results
 
     @property

@@ -94,8 +94,8 @@ class Desk:
         )
         letters = DeadLetters("dlq", "g", {}, self.box) if dead_letters else None
         self.poller = Poller(self.broker, lambda error: self.tally.note_error(error, failed=False))
-        acknowledger = Acknowledger(self.poller, self.tally, self.clock)
-        settler = Settler(on_error, DeliveryPolicy(5), letters, acknowledger, self.tally)
+        self.acknowledger = Acknowledger(self.poller, self.tally, self.clock)
+        settler = Settler(on_error, DeliveryPolicy(5), letters, self.acknowledger, self.tally)
         self.handler = PollHandler(handling, settler, self.tally, self.clock)
 
     def _pause(self, wait_ms: int, *, may_poll: bool) -> ShareBatch | None:
@@ -467,10 +467,23 @@ def test_a_commit_is_not_tried_for_ever() -> None:
 
 def test_an_answer_that_does_not_come_in_time() -> None:
     desk = Desk(succeed, (0, 2, 1))
-    desk.broker.background = [OperationTimeoutError("no answer")]
+    desk.broker.answers_late = True
     desk.handle()
+    desk.broker.background = [OperationTimeoutError("no answer")]
+    desk.acknowledger.finish()
     assert (desk.tally.accepted, desk.tally.lock_lost) == (0, 3)
     assert not desk.tally.failed
+
+
+def test_answers_are_waited_for_at_the_end() -> None:
+    desk = Desk(succeed, (0, 2, 1))
+    desk.broker.answers_late = True
+    assert desk.handle()
+    assert desk.broker.fates == dict.fromkeys(range(3), ACCEPT)
+    assert desk.counts == (0, 0, 0, 0)
+    desk.acknowledger.finish()
+    desk.acknowledger.finish()
+    assert desk.counts == (3, 0, 0, 0)
 
 
 def test_nothing_decided_is_nothing_sent() -> None:

@@ -7,6 +7,7 @@ import pytest
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.errors import ConfigurationError, DisconnectedError
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import delivery_of
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType, TopicPartition
@@ -30,7 +31,7 @@ def holding(release_after: float = 5.0, *, version: int = 2, records: int = 2) -
     bench.application.acknowledge(first, ACCEPT)
     for record in others:
         bench.application.acknowledge(record, RELEASE, release_after)
-    bench.application.commit(None)
+    bench.application.commit(CommitTicket())
     request = bench.acknowledge()
     assert acknowledged_in(request) == {0: {0: ACCEPT}}
     bench.acknowledged(request, version=version)
@@ -84,7 +85,7 @@ def test_releases_go_together_and_the_rest_stays() -> None:
     records = bench.delivered((0, 3))
     for record, after in zip(records, (1.0, 1.02, 2.0, 0.0), strict=True):
         bench.application.acknowledge(record, RELEASE, after)
-    bench.application.commit(None)
+    bench.application.commit(CommitTicket())
     request = bench.acknowledge()
     assert acknowledged_in(request) == {0: {3: RELEASE}}
     bench.acknowledged(request)
@@ -102,7 +103,7 @@ def test_the_last_call_wins(kind: AcknowledgeType) -> None:
     (record,) = bench.delivered((0, 0))
     bench.application.acknowledge(record, RELEASE, 5.0)
     bench.application.acknowledge(record, kind)
-    bench.application.commit(None)
+    bench.application.commit(CommitTicket())
     assert acknowledged_in(bench.acknowledge()) == {0: {0: kind}}
     assert bench.manager.held_records == 0
 
@@ -115,7 +116,7 @@ def test_offsets_ranges_and_batches_can_wait_too() -> None:
     assert application.acknowledge_range(ORDERS, (1, 3), RELEASE, 1.0) == 3
     application.acknowledge_offset(ORDERS, 2, RELEASE, 2.0)
     assert batch_with(records[0]).acknowledgements() == {delivery_of(records[0]).topic_partition: {RELEASE: 6}}
-    application.commit(None)
+    application.commit(CommitTicket())
     sent: list[dict[int, int]] = []
     bench.nothing()
     for _ in range(2):

@@ -92,6 +92,7 @@ def test_splitting_keeps_marks_delivery_counts_and_holes() -> None:
     assert (rest.first_offset, rest.last_offset) == (3, 9)
     assert bytes(rest.marks) == bytes([m.OPEN, m.NOT_ACQUIRED, m.NOT_ACQUIRED, m.OPEN, m.GAP, m.OPEN, m.OPEN])
     assert [rest.delivery_count(offset) for offset in (3, 6, 9)] == [1, 4, 4]
+    assert [(r.first_offset, r.last_offset) for r in (*delivery.ranges, *rest.ranges)] == [(0, 2), (3, 3), (6, 9)]
     tail = rest.split_after(4)
     assert tail is not None
     assert (tail.first_offset, tail.last_offset) == (6, 9)

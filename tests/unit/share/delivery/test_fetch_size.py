@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords, ShareFetchPartitionData
 from kafka_groups.share.delivery.batch import AnyRecords
+from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.fetch_size import MOST_RECORDS, FetchSize, Situation
 from kafka_groups.share.delivery.settlement import GATHER_MS
 from kafka_groups.types import AcknowledgeType
@@ -274,9 +275,60 @@ def test_acknowledgements_go_at_once_when_somebody_waits(call: str) -> None:
     if call == "close":
         bench.manager.close()
     else:
-        getattr(bench.application, call)(*[None] if call == "commit" else [])
+        getattr(bench.application, call)(*[CommitTicket()] if call == "commit" else [])
         assert not is_attended(bench)
     assert acknowledged_in(bench.acknowledge())
+
+
+def test_a_commit_that_nobody_waits_for_travels_with_the_next_fetch() -> None:
+    bench = gathering(acknowledgement_mode="explicit")
+    bench.inbox.in_hand[0].accept_open()
+    ticket = CommitTicket(is_urgent=False)
+    bench.application.commit(ticket)
+    bench.nothing()
+    accept(bench, bench.begin())
+    bench.nothing()
+    assert bench.begin()  # which takes the next answer
+    bench.fetched(bench.fetch(), (2000, 2000))
+    assert ticket.is_done
+
+
+def test_a_commit_goes_at_once_when_somebody_begins_to_wait_for_it() -> None:
+    bench = gathering(acknowledgement_mode="explicit")
+    bench.inbox.in_hand[0].accept_open()
+    ticket = CommitTicket(is_urgent=False)
+    bench.application.commit(ticket)
+    bench.nothing()
+    assert bench.application.wait_for_commits() == [ticket]
+    bench.acknowledged(bench.acknowledge())
+    assert ticket.is_done
+    assert bench.application.wait_for_commits() == []
+
+
+def test_an_answer_that_comes_after_a_commit_does_not_delay_it() -> None:
+    bench = starved(1)
+    answer(bench)
+    under_way = bench.fetch()
+    bench.end()
+    bench.application.commit(ticket := CommitTicket())
+    bench.nothing()  # the leader takes one request at a time
+    bench.fetched(under_way, (1000, 1009))
+    bench.acknowledged(bench.acknowledge())
+    assert ticket.is_done
+
+
+def test_the_loop_looks_again_if_an_urgent_commit_came_while_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = gathering()
+    bench.begin()
+    seen = [1, 1]
+
+    def unclaimed(_node_id: int) -> int:
+        if not seen:
+            bench.application.commit(CommitTicket())
+        return seen.pop() if seen else 1
+
+    monkeypatch.setattr(bench.inbox, "unclaimed", unclaimed)
+    assert bench.wait_ms() == 0
 
 
 def test_the_loop_looks_again_if_the_answer_was_taken_while_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def test_a_loop_whose_rest_went_to_a_poll_does_not_yield_it_again() -> None:
     loop = Loop(bench)
     loop.take(2)
     assert len(bench.begin()) == 4
-    bench.application.commit(None)
+    bench.application.commit(CommitTicket())
     bench.acknowledged(bench.acknowledge())
     assert bench.application.resume(object()) is None
     assert loop.take(1) == []  # it polls, and there is nothing
