@@ -11,6 +11,7 @@ from attrs import frozen
 from kafka_groups.admin.questions import Answer, Question, Unfinished, may_pass
 from kafka_groups.admin.results import Results
 from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import (
@@ -226,6 +227,7 @@ class Call(Generic[K, V]):
         return False
 
     def _answered(self, key: K, answer: Answer[V]) -> bool:
+        answer = if_switched_off(self._question.api, answer)
         if isinstance(answer, Unfinished):
             self._partial[key] = answer.value
             return self._refused(key, answer.error)

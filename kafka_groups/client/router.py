@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from attrs import define, field, frozen
 
 from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.features import if_too_old
 from kafka_groups.client.logbook import NETWORK_LOG, REQUESTS_LOG, Logbook
 from kafka_groups.client.metadata import Node
 from kafka_groups.client.reachability import Address, Reachability
@@ -325,7 +326,7 @@ class Router:
             REQUESTS_LOG.debug("%s v%d to %s:%d", name, version, link.host, link.port)
             connection.send(message, version, answered, waiting.on_failure, sent_ms + request.timeout_ms)
         except KafkaGroupsError as error:
-            asyncio.get_running_loop().call_soon(waiting.on_failure, error)
+            asyncio.get_running_loop().call_soon(waiting.on_failure, if_too_old(request.api, error))
 
 
 async def _ended(connections: Sequence[ClientConnection]) -> None:

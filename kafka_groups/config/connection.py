@@ -89,13 +89,25 @@ def config_of(
         read: Reads and checks a mapping and keywords.
 
     Raises:
-        ConfigurationError: There are keywords and a finished configuration; or the errors of `read`.
+        ConfigurationError: There are keywords and a finished configuration; or what was given is neither a
+            configuration nor a dictionary; or the errors of `read`.
     """
     if not isinstance(given, kind):
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigurationError(_not_a_configuration(given, kind))
         return read(given, **keywords)
     if keywords:
         raise ConfigurationError(f"{', '.join(keywords)}: give keywords or a finished {kind.__name__}, not both")
     return given
+
+
+def _not_a_configuration(given: object, kind: type[ClientConfig]) -> str:
+    remedy = f"Use bootstrap_servers={given!r} for the brokers, and keywords for the rest"
+    if isinstance(given, ClientConfig):
+        remedy = f"Use keywords, a dictionary or a {kind.__name__}"
+    elif not isinstance(given, str | list | tuple):
+        remedy = "Use keywords, or a dictionary such as {'bootstrap.servers': 'localhost:9092'}"
+    return f"{given!r} is not a dictionary of configuration keys of {kind.whose}. {remedy}."
 
 
 def client_keys() -> dict[str, Key]:

@@ -6,6 +6,7 @@ from attrs import evolve
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
@@ -371,7 +372,8 @@ class StreamsMembership:
         self._log.unreleased(self.description.instance_id, wait_ms)
 
     def _refused(self, response: StreamsGroupHeartbeatResponse, _now_ms: int) -> None:
-        self._refuse(error_for(response.error_code, response.error_message))
+        error = error_for(response.error_code, response.error_message)
+        self._refuse(if_switched_off(ApiKey.STREAMS_GROUP_HEARTBEAT, error))
 
     def _refuse(self, error: KafkaGroupsError) -> None:
         self._errors.report_fatal(error)

@@ -3,12 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic, Subtopology, Topology
 
 __all__ = ["TopologyBuilder", "TopologyError"]
+
+T = TypeVar("T", RepartitionTopic, ChangelogTopic)
 
 _MAX_NAME_LENGTH = 249
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
@@ -67,13 +69,16 @@ class TopologyBuilder:
         """
         if subtopology_id in self._subtopologies:
             raise TopologyError(f"There is already a sub-topology {subtopology_id!r}. Give each one an id of its own.")
+        where = f"Sub-topology {subtopology_id!r}"
         subtopology = Subtopology(
             subtopology_id=subtopology_id,
-            source_topics=_names(subtopology_id, "sources", sources),
-            repartition_sources=tuple(repartition_sources),
-            repartition_sinks=_names(subtopology_id, "sinks", sinks),
-            changelogs=tuple(changelogs),
-            copartition_groups=_merged(_names(subtopology_id, "copartition", group) for group in copartition),
+            source_topics=_names(where, "sources", sources),
+            repartition_sources=_topics(where, "repartition_sources", repartition_sources, RepartitionTopic),
+            repartition_sinks=_names(where, "sinks", sinks),
+            changelogs=_topics(where, "changelogs", changelogs, ChangelogTopic),
+            copartition_groups=_merged(
+                _names(where, "copartition", group) for group in _listed(where, "copartition", copartition)
+            ),
         )
         _check_subtopology(subtopology)
         self._subtopologies[subtopology_id] = subtopology
@@ -94,12 +99,29 @@ class TopologyBuilder:
         return Topology(every)
 
 
-def _names(subtopology_id: str, argument: str, names: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise TopologyError(
-            f"Sub-topology {subtopology_id!r}: {argument} has {names!r}, which is one string. Use a list: [{names!r}]."
-        )
-    return tuple(names)
+def _names(where: str, argument: str, names: object) -> tuple[str, ...]:
+    found = _listed(where, argument, names)
+    for name in found:
+        if not isinstance(name, str):
+            raise TopologyError(f"{where}: {argument} has {name!r}, which is not a topic name. Use a string.")
+    return found
+
+
+def _topics(where: str, argument: str, topics: object, kind: type[T]) -> tuple[T, ...]:
+    found = _listed(where, argument, topics)
+    for topic in found:
+        if not isinstance(topic, kind):
+            meant = f"{kind.__name__}({topic!r})" if isinstance(topic, str) else f"{kind.__name__}('name')"
+            raise TopologyError(f"{where}: {argument} has {topic!r}, which is not a {kind.__name__}. Use {meant}.")
+    return found
+
+
+def _listed(where: str, argument: str, values: object) -> tuple[Any, ...]:
+    if isinstance(values, str):
+        raise TopologyError(f"{where}: {argument} has {values!r}, which is one string. Use a list: [{values!r}].")
+    if not isinstance(values, Iterable):
+        raise TopologyError(f"{where}: {argument} is {values!r}, which is not a list. Use a list of topics.")
+    return tuple(values)
 
 
 def _merged(groups: Iterable[Iterable[str]]) -> tuple[frozenset[str], ...]:

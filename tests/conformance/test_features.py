@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.client.assembly import Environment
+from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
@@ -17,6 +19,7 @@ from kafka_groups.protocol.messages.update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
 )
+from kafka_groups.streams import AsyncStreamsGroupMember, TopologyBuilder
 from tests.support.conditions import until
 from tests.support.raw_client import RawClient
 from tests.support.raw_member import accept
@@ -165,3 +168,43 @@ async def test_streams_groups_stand_still_without_their_feature(target: Target) 
         assert (await described_streams(target.client(), group_id)).error_code is ErrorCode.UNSUPPORTED_VERSION
     assert (await member.beat()).error == "NONE"
     assert (await described_streams(target.client(), group_id)).error_code is ErrorCode.NONE
+
+
+@everywhere
+async def test_clients_say_which_feature_is_off_and_how_to_switch_it_on(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    group_id = await target.new_group()
+    async with without(SHARE, target.client()), target.consumer(group_id) as consumer, target.admin() as admin:
+        await consumer.subscribe([topic.name])
+        with pytest.raises(UnsupportedVersionError) as refused:
+            await consumer.poll(timeout=20.0)
+        described = (await admin.describe_share_groups([group_id])).errors[group_id]
+    for error, api in ((refused.value, "SHARE_GROUP_HEARTBEAT"), (described, "SHARE_GROUP_DESCRIBE")):
+        assert str(error) == (
+            f"Share groups are switched off in this cluster: the brokers refuse {api}, as the feature share.version is"
+            " at level 0. Kafka 4.2 or newer has it: kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature"
+            " share.version=1."
+        )
+
+
+@everywhere
+async def test_members_say_that_streams_groups_are_off(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    topology = TopologyBuilder().add_subtopology("0", sources=[topic.name]).build()
+    app = unique("app")
+    await target.cluster.coordinator_of(app)
+    async with (
+        without("streams.version", target.client()),
+        AsyncStreamsGroupMember(
+            bootstrap_servers=target.bootstrap_servers,
+            application_id=app,
+            topology=topology,
+            environment=Environment(network=target.network),
+        ) as member,
+        target.admin() as admin,
+    ):
+        await member.join()
+        with pytest.raises(UnsupportedVersionError, match=r"upgrade --feature streams\.version=1\. If its level is 1"):
+            await member.poll(timeout=20.0)
+        described = (await admin.describe_streams_groups([app])).errors[app]
+        assert "kafka-features.sh" in str(described)

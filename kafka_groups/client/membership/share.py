@@ -7,6 +7,7 @@ from attrs import frozen
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.events import Area
+from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.membership.figures import MemberFigures
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.states import MemberEvent, MemberState, next_state
@@ -300,7 +301,8 @@ class ShareMembership:
         self._retry(response, now_ms)
 
     def _refused(self, response: ShareGroupHeartbeatResponse, _now_ms: int) -> None:
-        self._refuse(error_for(response.error_code, response.error_message))
+        error = error_for(response.error_code, response.error_message)
+        self._refuse(if_switched_off(ApiKey.SHARE_GROUP_HEARTBEAT, error))
 
     def _refuse(self, error: KafkaGroupsError) -> None:
         self._errors.report_fatal(error)

@@ -1,35 +1,50 @@
-"""What all clients have: their keys, and which of them contradict each other."""
+"""What a constructor takes in place of keywords: a dictionary or a finished configuration."""
 
 from typing import Any
 
 import pytest
 
-from kafka_groups.config.admin import AdminConfig, admin_keys
-from kafka_groups.config.connection import ClientConfig, client_keys
-from kafka_groups.config.share import ShareConsumerConfig, share_consumer_keys
+from kafka_groups.admin import AsyncKafkaAdmin, KafkaAdmin
+from kafka_groups.config.admin import admin_config
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.share import AsyncKafkaShareConsumer, KafkaShareConsumer
+from kafka_groups.streams import AsyncStreamsGroupMember, StreamsGroupMember, TopologyBuilder
+
+TOPOLOGY = TopologyBuilder().add_subtopology("0", sources=["in"]).build()
 
 
-def test_every_client_has_them() -> None:
-    assert len(client_keys()) > 25
-    for keys in (admin_keys(), share_consumer_keys()):
-        assert all(keys[name] is key for name, key in client_keys().items())
+def made(client: Any, *given: Any) -> None:
+    more: Any = {"topology": TOPOLOGY} if "Streams" in client.__name__ else {}
+    client(*given, **more)
 
 
-def test_what_must_be_given_comes_first_and_what_all_clients_have_last() -> None:
-    names = list(share_consumer_keys())
-    assert names[:2] == ["bootstrap_servers", "group_id"]
-    shared = [name for name in client_keys() if name != "bootstrap_servers"]
-    assert names[-len(shared) :] == shared
+@pytest.mark.parametrize(
+    "client",
+    [
+        KafkaShareConsumer,
+        AsyncKafkaShareConsumer,
+        StreamsGroupMember,
+        AsyncStreamsGroupMember,
+        KafkaAdmin,
+        AsyncKafkaAdmin,
+    ],
+)
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ("localhost:9092", r"Use bootstrap_servers='localhost:9092' for the brokers, and keywords for the rest\."),
+        (["a:1"], r"Use bootstrap_servers=\['a:1'\] for the brokers"),
+        (9092, r"Use keywords, or a dictionary such as \{'bootstrap\.servers': 'localhost:9092'\}\."),
+    ],
+)
+def test_what_is_not_a_configuration_is_refused_with_its_value(client: Any, given: Any, remedy: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"is not a dictionary of configuration keys of an? .*\. {remedy}"):
+        made(client, given)
 
 
-@pytest.mark.parametrize("made", [ClientConfig, AdminConfig, ShareConsumerConfig])
-def test_an_error_names_all_contradictions_and_whose_they_are(made: type[ClientConfig]) -> None:
-    given: dict[str, Any] = {"bootstrap_servers": "b:1", "retry_backoff_ms": 5_000, "sasl_username": "u"}
-    if made is ShareConsumerConfig:
-        given["group_id"] = "g"
-    with pytest.raises(ConfigurationError) as caught:
-        made(**given)
-    assert "retry_backoff_max_ms" in str(caught.value)
-    assert "would not authenticate" in str(caught.value)
-    assert made.whose in str(caught.value)
+def test_the_configuration_of_another_client_is_refused() -> None:
+    other: Any = admin_config({"bootstrap.servers": "b:1"})
+    with pytest.raises(
+        ConfigurationError, match=r"of a share consumer\. Use keywords, a dictionary or a ShareConsumerC"
+    ):
+        KafkaShareConsumer(other)

@@ -1,6 +1,7 @@
 """The builder of topologies: what it accepts, and what it says about mistakes."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,10 @@ def test_copartition_groups_that_share_a_topic_become_one() -> None:
     assert topology.subtopologies[0].copartition_groups == (frozenset("abcd"), frozenset("e"))
 
 
+def any_(value: Any) -> Any:
+    return value
+
+
 ALONE: dict[str, tuple[Callable[[TopologyBuilder], object], str]] = {
     "no id": (lambda b: b.add_subtopology("", sources=["a"]), "id of a sub-topology must not be empty"),
     "the same id": (
@@ -44,6 +49,20 @@ ALONE: dict[str, tuple[Callable[[TopologyBuilder], object], str]] = {
     ),
     "no source": (lambda b: b.add_subtopology("0", changelogs=[ChangelogTopic("c")]), "'0' reads no topic"),
     "a string": (lambda b: b.add_subtopology("0", sources="orders"), r"one string. Use a list: \['orders'\]"),
+    "a number": (lambda b: b.add_subtopology("0", sources=[any_(3)]), "sources has 3, which is not a topic name"),
+    "no list": (lambda b: b.add_subtopology("0", copartition=any_(3)), "copartition is 3, which is not a list"),
+    "a repartition topic's name": (
+        lambda b: b.add_subtopology("0", repartition_sources=[any_("r")]),
+        r"repartition_sources has 'r', which is not a RepartitionTopic\. Use RepartitionTopic\('r'\)\.",
+    ),
+    "a changelog's name": (
+        lambda b: b.add_subtopology("0", sources=["a"], changelogs=[any_("c")]),
+        r"changelogs has 'c', which is not a ChangelogTopic\. Use ChangelogTopic\('c'\)\.",
+    ),
+    "a pair": (
+        lambda b: b.add_subtopology("0", repartition_sources=[any_(("r", 3))]),
+        r"has \('r', 3\), which is not a RepartitionTopic\. Use RepartitionTopic\('name'\)\.",
+    ),
     "a bad name": (lambda b: b.add_subtopology("0", sources=["a*"]), r"invalid topic name 'a\*'"),
     "a name of dots": (lambda b: b.add_subtopology("0", sources=[".."]), "invalid topic name '..'"),
     "a long name": (lambda b: b.add_subtopology("0", sources=["a" * 250]), "1 to 249 ASCII letters"),

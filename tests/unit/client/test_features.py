@@ -1,0 +1,71 @@
+"""Errors about brokers that are too old, or that have a feature switched off."""
+
+from typing import Any
+
+import pytest
+
+from kafka_groups.broker.faults import answer
+from kafka_groups.client.features import if_switched_off, if_too_old
+from kafka_groups.errors import GroupAuthorizationFailedError, UnsupportedVersionError
+from kafka_groups.protocol.apis import APIS, ApiKey
+from kafka_groups.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafka_groups.testing.simulation import Simulation, run_simulated
+from tests.unit.share.clusters import TOPIC
+from tests.unit.share.clusters import World as ShareWorld
+from tests.unit.streams.clusters import World as StreamsWorld
+
+NEW = frozenset(
+    key
+    for key in ApiKey
+    if key.name.startswith(("SHARE_", "STREAMS_", "DESCRIBE_SHARE", "ALTER_SHARE", "DELETE_SHARE"))
+)
+
+
+def of_an_old_broker() -> ApiVersionsResponse:
+    served = [
+        ApiVersion(api_key=key, min_version=api.versions.low, max_version=api.versions.high)
+        for key, api in APIS.items()
+        if key not in NEW
+    ]
+    return ApiVersionsResponse(api_keys=tuple(served))
+
+
+def test_a_consumer_at_an_old_broker_says_what_to_upgrade_to() -> None:
+    async def program(simulation: Simulation) -> None:
+        async with ShareWorld(simulation) as world:
+            world.cluster.faults.on(ApiKey.API_VERSIONS, answer(of_an_old_broker()))
+            async with world.consumer() as consumer:
+                await consumer.subscribe([TOPIC])
+                with pytest.raises(
+                    UnsupportedVersionError, match=r"does not support ShareGroupHeartbeat.* Share groups ne"
+                ):
+                    await consumer.poll(timeout=60)
+            world.cluster.faults.clear()
+
+    run_simulated(program, seed=1, limit_s=600)
+
+
+def test_a_member_at_an_old_broker_says_what_to_upgrade_to() -> None:
+    async def program(simulation: Simulation) -> None:
+        async with StreamsWorld(simulation) as world:
+            world.cluster.faults.on(ApiKey.API_VERSIONS, answer(of_an_old_broker()))
+            async with world.member() as member:
+                await member.join()
+                with pytest.raises(UnsupportedVersionError, match=r"Streams groups need Kafka 4\.2 or newer\."):
+                    await member.poll(timeout=60)
+            world.cluster.faults.clear()
+
+    run_simulated(program, seed=1, limit_s=600)
+
+
+@pytest.mark.parametrize("about", [ApiKey.METADATA, ApiKey.OFFSET_COMMIT])
+def test_errors_of_other_apis_stay_as_they_are(about: ApiKey) -> None:
+    error = UnsupportedVersionError("no")
+    assert if_too_old(about, error) is error
+    assert if_switched_off(about, error) is error
+
+
+@pytest.mark.parametrize("other", [GroupAuthorizationFailedError("no"), 7, None])
+def test_other_errors_and_answers_stay_as_they_are(other: Any) -> None:
+    assert if_too_old(ApiKey.SHARE_FETCH, other) is other
+    assert if_switched_off(ApiKey.SHARE_FETCH, other) is other
