@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from attrs import frozen
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.codec import encode_request
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
+from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.protocol.messages.incremental_alter_configs import (
@@ -25,10 +26,13 @@ from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from tests.support.large_requests import Peer, large_requests
 from tests.support.number_requests import Place, newest_version
 from tests.support.raw_client import RawClient
+from tests.support.topic_patterns import HEAVY
 
 __all__ = ["Pause", "measured"]
 
 _EVERY_S = 0.05
+_AFTER_S = 0.5
+_LONG_NAMES = 200
 _PER_CENT = 100
 
 
@@ -80,7 +84,7 @@ async def measured(bootstrap_servers: str, items: int, say: Callable[[str], None
         connection = await network.connect(host, int(port), sender)
         heart = _Heart(control)
         pauses = []
-        for name, request in large_requests(place, items):
+        for name, request in (*large_requests(place, items), *_expressions()):
             frame = encode_request(request, newest_version(request), 1, "client")
             del request
             beating = asyncio.create_task(heart.beat())
@@ -89,6 +93,23 @@ async def measured(bootstrap_servers: str, items: int, say: Callable[[str], None
             say(f"{pauses[-1]}")
         connection.close()
     return pauses
+
+
+def _expressions() -> Iterator[tuple[str, Any]]:
+    """Members that subscribe to costly regular expressions while there are topics with long names."""
+    topics = tuple(
+        CreatableTopic(name=f"{'x' * 240}-{number}", num_partitions=1, replication_factor=1)
+        for number in range(_LONG_NAMES)
+    )
+    yield "CreateTopics, long names", CreateTopicsRequest(topics=topics)
+    for what, text in HEAVY.items():
+        yield (
+            f"ConsumerGroupHeartbeat, {what}",
+            ConsumerGroupHeartbeatRequest(
+                group_id=what, member_id="ann", member_epoch=0, rebalance_timeout_ms=60_000,
+                subscribed_topic_regex=text, topic_partitions=(),
+            ),
+        )  # fmt: skip
 
 
 async def _measured(name: str, send: Callable[[], object], sender: Peer, heart: _Heart) -> Pause:
@@ -101,7 +122,7 @@ async def _measured(name: str, send: Callable[[], object], sender: Peer, heart: 
     size = await sender.answers.get()
     served_s = loop.time() - begun_s
     assert size > 0, f"the broker broke the connection after {name}"
-    await asyncio.sleep(2 * _EVERY_S)
+    await asyncio.sleep(_AFTER_S)  # a broker goes on with a regular expression after its answer
     gc.enable()
     waited_s = sorted(heart.waited_s)
     p99_s = statistics.quantiles(waited_s, n=_PER_CENT, method="inclusive")[-1]

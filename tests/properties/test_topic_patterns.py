@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.broker.coordinators.groups.topic_patterns import compile_pattern
 from kafka_groups.errors import InvalidRegularExpressionError
+from tests.support.topic_patterns import matching
 
 PIECES = st.sampled_from(
     ["a", ".", "*", "+", "|", "(", ")", "[", "]", "{", "}", "1", ",", "\\", "^", "$", "?", "é", "\0"]
@@ -18,9 +19,9 @@ NAMES = ["a", "a.b", "__consumer_offsets"]
 def test_a_text_is_compiled_or_refused(text: str) -> None:
     """Any other exception would be the broker's fault."""
     with contextlib.suppress(InvalidRegularExpressionError):
-        assert set(compile_pattern(text).matching(NAMES)) <= set(NAMES)
+        assert set(matching(compile_pattern(text), NAMES)) <= set(NAMES)
 
 
 @given(st.text(alphabet="abc.-_", min_size=1), st.text(alphabet="abc.-_", min_size=1))
 def test_quoted_text_matches_itself_alone(text: str, other: str) -> None:
-    assert list(compile_pattern(rf"\Q{text}\E").matching([text, other])) == [text] * (1 + (text == other))
+    assert matching(compile_pattern(rf"\Q{text}\E"), [text, other]) == [text] * (1 + (text == other))

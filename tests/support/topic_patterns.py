@@ -1,5 +1,9 @@
 """Regular expressions to compare with Kafka's, and names to match."""
 
+from collections.abc import Iterable
+
+from kafka_groups.broker.coordinators.groups.topic_patterns import TopicPattern
+
 NAMES = (
     "a", "aa", "ab", "abc", "a.b", "a-b", "a_b", "a1", "A", "AB", "b", "ba", "orders", "orders-1", "orders-12",
     "orders.eu", "my-orders", "Orders", "__consumer_offsets", "__mine", "0", "42", "-", "_", "z" * 249,
@@ -25,3 +29,29 @@ INVALID = (
 
 INVALID_WITH_OTHER_WORDS = ("a)", ")", "(?<=a)", "(?<!a)")
 """Kafka refuses these with another description."""
+
+
+def matching(pattern: TopicPattern, names: Iterable[str]) -> list[str]:
+    """The names that a pattern matches."""
+    return [name for name in names if pattern.matches(name)]
+
+
+HEAVY = {
+    "properties": r"\pL" * 10_900,
+    "negated properties": r"[^\pL]" * 5_400,
+    "quantifiers": "a?" * 16_000,
+    "classes of quantifiers": "[a-z]?" * 5_400,
+    "large ranges": "[!-\U0010fff0]?" * 3_000,
+    "words": "[[:word:]]{0,2}" * 2_180,
+    "letters in both cases": r"(?i)\w?" * 4_600,
+    "classes": "[a-z]" * 6_553,
+    "dots": "." * 32_767,
+    "groups": "(a)|" * 8_191,
+    "named groups": "".join(f"(?P<n{number}>a){{0,1}}" for number in range(1_600)),
+    "options": f"(?:{'(?:x|xx|xxxx|xxxxxx|x[a-z]|y|yx|xyx|xxyx)?'}){{1000}}",
+    "options one after the other": "(?:[a-z]?){1000}" * 10,
+    "names": "|".join(f"{number * 7919 % 10007:020}" for number in range(1_500)),
+}
+"""Expressions that take long to compile or to match, some of them valid."""
+
+LONG_NAMES = ("x" * 249, "xy" * 124, "a" * 249, "z")

@@ -4,13 +4,16 @@ Kafka evaluates them with RE2/J, and this module with RE2, of which RE2/J is a t
 pattern must match the whole name, and internal topics are matched as all others. There are differences:
 
 - RE2 bounds the size of a compiled pattern, so `(a{500}){500}` is invalid. In RE2/J such patterns use up memory.
+- Patterns that take long to compile are too large: everybody waits for this broker, while Kafka has other threads. What
+  remains takes some twenty milliseconds at most, and a name as long as names can be takes no longer.
 - RE2 accepts `\C` and two groups of one name. This module refuses them, as RE2/J does.
 - Messages differ for an unmatched `)`, which is an internal error in RE2/J, and for `(?<=`, which it takes for a name.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 import re2
@@ -23,17 +26,47 @@ __all__ = ["TopicPattern", "compile_pattern"]
 _MAX_BYTES = 32_767
 """Kafka reads no longer strings."""
 
-_MAX_REPETITIONS = 10_000
+_MAX_REPETITIONS = 2_000
 """RE2 writes `a{1000}` out before it checks the size, so all numbers of a pattern together have a bound."""
 
 _MAX_MEMORY = 1 << 20
-"""Compiling takes up to the square of this. It suffices for 2,000 names and takes half a second at most."""
+"""It suffices for 2,000 names."""
+
+_MAX_COST_US = 25_000
+"""So long it may take to compile a pattern, because the broker does nothing else then."""
+
+_COSTS_US = {
+    "property": 200, "named": 200, "class": 40, "perl": 10, "quantifier": 10, "counts": 10, "simple": 2, "any": 2
+}  # fmt: skip
+"""What the parts of a pattern cost at most. A quantifier costs more if there are many. Named groups slow matching."""
+
+_COST_OF_CASE = 4
+"""How much more all of that costs in a pattern with `(?i)`."""
+
+_CHARACTERS_AT_ONCE = 6
+"""So many literals take a microsecond."""
+
+_STEPS_AT_ONCE = 300
+"""A character of a name, times so many instructions of a compiled pattern, takes a microsecond at most."""
 
 _MAX_SHOWN = 1_000
 
 _TOKEN = re.compile(
-    r"\\Q.*?(?:\\E|\Z) | (?P<any_byte>\\C) | \\x\{ | \\. |"
-    r"\(\?P?<(?P<group>\w+)> | \{(?P<counts>\d{1,4}(?:,\d{0,4})?)\}",
+    r"""
+    \\Q.*?(?:\\E|\Z)
+    | (?P<any_byte> \\C)
+    | (?P<property> \\[pP] | \[:\^?\w+:\])
+    | (?P<perl> \\[dDsSwW])
+    | \\x\{ | \\.
+    | (?P<named> \(\?P?<(?P<group>\w+)>)
+    | (?P<case> \(\?[a-zA-Z]*i)
+    | \(\?
+    | (?P<counts> \{(?P<numbers>\d{1,4}(?:,\d{0,4})?)\})
+    | (?P<simple> \[[^]^\[\\\x80-\U0010FFFF][^]\[\\\x80-\U0010FFFF]*\])
+    | (?P<class> \[)
+    | (?P<any> \.)
+    | (?P<quantifier> [*+?])
+    """,
     re.DOTALL | re.VERBOSE,
 )
 
@@ -53,14 +86,24 @@ _KAFKAS_WORDS = {
 
 @frozen
 class TopicPattern:
-    """A regular expression that was compiled."""
+    """A regular expression that was compiled.
+
+    Attributes:
+        text: The expression.
+        cost_us: How long compiling it took at most.
+    """
 
     text: str
+    cost_us: int = field(eq=False, repr=False)
     _compiled: Any = field(eq=False, repr=False)
 
-    def matching(self, names: Iterable[str]) -> Iterator[str]:
-        """Yield the names that the pattern matches as a whole."""
-        return (name for name in names if self._compiled.fullmatch(name) is not None)
+    def matches(self, name: str) -> bool:
+        """Return whether the pattern matches the whole name."""
+        return self._compiled.fullmatch(name) is not None
+
+    def cost_of_us(self, name: str) -> int:
+        """Return how long it takes at most to match a name."""
+        return 1 + len(name) * int(self._compiled.programsize) // _STEPS_AT_ONCE
 
 
 def compile_pattern(text: str) -> TopicPattern:
@@ -69,10 +112,13 @@ def compile_pattern(text: str) -> TopicPattern:
     Raises:
         InvalidRegularExpressionError: It is invalid or too large.
     """
-    problem = _problem(text)
+    tokens = list(_TOKEN.finditer(text[: _MAX_BYTES + 1]))
+    kinds = Counter(map(attrgetter("lastgroup"), tokens))
+    cost_us = _cost_us(text, kinds)
+    problem = _problem(text, tokens, kinds) if cost_us <= _MAX_COST_US else "pattern too large"
     if problem is None:
         try:
-            return TopicPattern(text, re2.compile(text, options=_options()))
+            return TopicPattern(text, cost_us, re2.compile(text, options=_options()))
         except re2.error as error:
             problem = error.args[0].decode("utf-8", "replace").partition(": ")[0]
     raise InvalidRegularExpressionError(
@@ -81,24 +127,30 @@ def compile_pattern(text: str) -> TopicPattern:
     )
 
 
-def _problem(text: str) -> str | None:
+def _problem(text: str, tokens: Iterable[re.Match[str]], kinds: Mapping[str | None, int]) -> str | None:
     """What is wrong with a pattern that RE2 might accept."""
-    tokens = list(_TOKEN.finditer(text))
-    groups = Counter(token["group"] for token in tokens if token["group"])
-    if len(text.encode()) > _MAX_BYTES or sum(map(_repetitions, tokens)) > _MAX_REPETITIONS:
+    counts = sum(max(int(number or 0) for number in numbers.split(",")) for numbers in _all(tokens, "numbers"))
+    if len(text.encode()) > _MAX_BYTES or counts > _MAX_REPETITIONS:
         return "pattern too large"
-    if any(token["any_byte"] for token in tokens):
+    if kinds["any_byte"]:
         return "invalid escape sequence"
+    groups = Counter(_all(tokens, "group"))
     return "duplicate capture group name" if max(groups.values(), default=1) > 1 else None
 
 
-def _repetitions(token: re.Match[str]) -> int:
-    return max(int(number or 0) for number in (token["counts"] or "").split(","))
+def _all(tokens: Iterable[re.Match[str]], name: str) -> Iterator[str]:
+    return (token[name] for token in tokens if token[name])
+
+
+def _cost_us(text: str, kinds: Mapping[str | None, int]) -> int:
+    cost_us = sum(kinds[kind] * each for kind, each in _COSTS_US.items())
+    return len(text) // _CHARACTERS_AT_ONCE + (cost_us * _COST_OF_CASE if kinds["case"] else cost_us)
 
 
 def _options() -> Any:
     options = re2.Options()
     options.log_errors = False
+    options.never_capture = True  # each group would make matching slower
     options.max_mem = _MAX_MEMORY
     return options
 

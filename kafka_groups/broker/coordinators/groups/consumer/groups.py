@@ -37,9 +37,10 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerMember,
 )
 from kafka_groups.broker.coordinators.groups.consumer.regexes import (
+    TopicSearch,
     check_regex,
     is_resolution_due,
-    resolve_regexes,
+    write_found,
 )
 from kafka_groups.broker.coordinators.groups.consumer.requests import is_full, validate
 from kafka_groups.broker.coordinators.groups.consumer.responses import described_group, leave_response, stay_response
@@ -81,6 +82,8 @@ _GROUPS_AT_ONCE = 200
 _SHORTEST_MS = 1
 _SESSION, _REBALANCE = ConsumerTimerKind.SESSION, ConsumerTimerKind.REBALANCE
 _REGEX, _CLASSIC = ConsumerTimerKind.REGEX, ConsumerTimerKind.CLASSIC
+_SEARCH_US = 5_000
+"""How long one call looks for topics of regular expressions."""
 
 
 class ConsumerGroups:
@@ -98,6 +101,7 @@ class ConsumerGroups:
         self._sources = sources
         self._groups: dict[str, ConsumerGroup] = {}
         self._timers = ConsumerTimers()
+        self._searches: dict[str, TopicSearch] = {}
         self._hashed: dict[str, tuple[int, ConsumerGroupEpoch | None]] = {}
 
     def __repr__(self) -> str:
@@ -299,19 +303,34 @@ class ConsumerGroups:
         """Remove members that have been silent for too long, or have not revoked in time, and find topics."""
         drafts: dict[str, ConsumerDraft] = {}
         effects: list[Effect] = []
+        left_us = _SEARCH_US
         while (key := self._timers.take_due(now_ms)) is not None:
             group = self._groups.get(key.group_id)
+            if group is None or not group.members:
+                self._searches.pop(key.group_id, None)
             if group is None:
                 continue  # a group without a member left, whose topics were yet to be found
             draft = drafts.setdefault(key.group_id, ConsumerDraft(group))
             if not draft.group.members:
                 continue  # it is empty or a classic group by now
             if key.kind is _REGEX:
-                resolve_regexes(draft, self._topics, self._sources.wall_ms())
+                left_us = self._find_topics(draft, left_us, now_ms)
             else:
                 remove(draft, key.member_id)
                 effects += self._members_left(draft, [key.member_id])
         return Result(None, tuple(record for draft in drafts.values() for record in draft.records), tuple(effects))
+
+    def _find_topics(self, draft: ConsumerDraft, left_us: int, now_ms: int) -> int:
+        """Find topics of a group's regular expressions, within the time that is left. Return what is left then."""
+        group = draft.group
+        search = self._searches.pop(group.group_id, None) or TopicSearch(group.regex_subscribers, self._topics)
+        left_us = search.go_on(left_us)
+        if search.is_over:
+            write_found(draft, search, self._topics, self._sources.wall_ms())
+        else:
+            self._searches[group.group_id] = search
+            self._timers.set(ConsumerTimerKey(group.group_id, "", _REGEX), now_ms + 1)
+        return left_us
 
     def stop_waiting(self, group_id: str, member_id: str) -> None:
         """Expect nothing of a member any more."""

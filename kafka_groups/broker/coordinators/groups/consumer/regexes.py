@@ -1,7 +1,10 @@
 """Regular expressions that members of a consumer group subscribe to: the coordinator finds the topics that match.
 
-As in Kafka, a heartbeat does not wait for that. An operation of its own follows, which may increase the group epoch.
+As in Kafka, a heartbeat does not wait for that. An operation of its own follows, which may increase the group epoch. If
+there are many topics or costly expressions, it takes several turns, so that the broker can serve others in between.
 """
+
+from collections.abc import Iterable, Iterator
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
 from kafka_groups.broker.coordinators.groups.consumer.records import (
@@ -12,7 +15,7 @@ from kafka_groups.broker.coordinators.groups.consumer.subscriptions import bump_
 from kafka_groups.broker.coordinators.groups.topic_patterns import compile_pattern
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 
-__all__ = ["check_regex", "is_resolution_due", "resolve_regexes"]
+__all__ = ["TopicSearch", "check_regex", "is_resolution_due", "write_found"]
 
 _SHORTEST_MS = 10_000
 """As in Kafka, a group looks for topics at most this often."""
@@ -49,15 +52,55 @@ def is_resolution_due(before: ConsumerGroup | None, after: ConsumerGroup, topics
     return is_new or is_old or wall_ms >= last_ms + _LONGEST_MS
 
 
-def resolve_regexes(draft: ConsumerDraft, topics: TopicsImage, wall_ms: int) -> None:
-    """Find the topics of all regular expressions of a group, and increase the group epoch if they are others."""
+class TopicSearch:
+    """Finds the topics that regular expressions of a group match, some at a time.
+
+    Args:
+        regexes: The expressions, which were checked.
+        topics: The topics at the moment. Later changes make another search due.
+
+    Attributes:
+        found: The topics of each expression that was searched for completely.
+        version: The version of the topics.
+        is_over: Whether nothing is left to do.
+    """
+
+    def __init__(self, regexes: Iterable[str], topics: TopicsImage) -> None:
+        self.found: dict[str, frozenset[str]] = {}
+        self.version = topics.version
+        self.is_over = False
+        self._costs_us = self._search(sorted(regexes), [topic.name for topic in topics.topics()])
+
+    def go_on(self, budget_us: int) -> int:
+        """Search until the time is used up, and return what is left of it. One step may use more than there is."""
+        while budget_us > 0:
+            cost_us = next(self._costs_us, None)
+            if cost_us is None:
+                self.is_over = True
+                return budget_us
+            budget_us -= cost_us
+        return budget_us
+
+    def _search(self, regexes: Iterable[str], names: Iterable[str]) -> Iterator[int]:
+        """Yield what each step cost."""
+        for regex in regexes:
+            pattern = compile_pattern(regex)
+            yield pattern.cost_us
+            matching = []
+            for name in names:
+                if pattern.matches(name):
+                    matching.append(name)
+                yield pattern.cost_of_us(name)
+            self.found[regex] = frozenset(matching)
+
+
+def write_found(draft: ConsumerDraft, search: TopicSearch, topics: TopicsImage, wall_ms: int) -> None:
+    """Write the topics that a search has found, and increase the group epoch if they are others."""
     group = draft.group
-    names = [topic.name for topic in topics.topics()]
     has_changed = False
-    for regex in sorted(group.regex_subscribers):
-        known = group.regexes.get(regex)
-        found = frozenset(compile_pattern(regex).matching(names))
+    for regex in sorted(group.regex_subscribers.keys() & search.found.keys()):
+        known, found = group.regexes.get(regex), search.found[regex]
         has_changed = has_changed or found != (frozenset() if known is None else known.topics)
-        resolved = ResolvedRegex(found, topics.version, wall_ms)
+        resolved = ResolvedRegex(found, search.version, wall_ms)
         draft.write(ConsumerGroupRegularExpression(group.group_id, regex, resolved))
     bump_group_epoch(draft, topics, has_changed=has_changed)

@@ -1,11 +1,16 @@
 """Regular expressions for topics: what matches, what is refused, and the bounds of both."""
 
+import contextlib
+import time
+
 import pytest
 
 from kafka_groups.broker.coordinators.groups.topic_patterns import compile_pattern
 from kafka_groups.errors import InvalidRegularExpressionError
 from kafka_groups.protocol.error_codes import ErrorCode
+from tests.support.topic_patterns import HEAVY, LONG_NAMES, matching
 
+MOST_S = 0.08
 TOO_LARGE = {
     "longer than a string of Kafka": "a" * 32_768,
     "longer in bytes": "é" * 16_384,
@@ -19,11 +24,11 @@ TOO_LARGE = {
 def test_a_pattern_matches_whole_names() -> None:
     pattern = compile_pattern("orders|orders-.*")
     names = ["orders", "orders-eu", "my-orders", "orders2", "__consumer_offsets"]
-    assert list(pattern.matching(names)) == ["orders", "orders-eu"]
+    assert matching(pattern, names) == ["orders", "orders-eu"]
 
 
 def test_internal_topics_match() -> None:
-    assert list(compile_pattern(".*").matching(["__consumer_offsets"])) == ["__consumer_offsets"]
+    assert matching(compile_pattern(".*"), ["__consumer_offsets"]) == ["__consumer_offsets"]
 
 
 def test_patterns_of_one_text_are_equal() -> None:
@@ -57,7 +62,7 @@ def test_the_message_shows_the_beginning_of_a_long_pattern() -> None:
 
 def test_two_thousand_names_are_not_too_large() -> None:
     names = [f"topic-{number}" for number in range(2_000)]
-    assert list(compile_pattern("|".join(names)).matching([*names, "topic-2000"])) == names
+    assert matching(compile_pattern("|".join(names)), [*names, "topic-2000"]) == names
 
 
 @pytest.mark.parametrize("text", [r"\Q\C\E", r"\\C", r"\(?P<a>(?P<a>b)", r"\x{41}" + r"\x{1000}" * 11])
@@ -66,4 +71,30 @@ def test_what_only_looks_refused(text: str) -> None:
 
 
 def test_backtracking_patterns_take_no_longer_than_others() -> None:
-    assert list(compile_pattern("(a+)+b").matching(["a" * 249])) == []
+    assert matching(compile_pattern("(a+)+b"), ["a" * 249]) == []
+
+
+@pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY)
+def test_no_pattern_keeps_others_waiting(text: str) -> None:
+    steps_s, begun_s = [], time.thread_time()
+    with contextlib.suppress(InvalidRegularExpressionError):
+        pattern = compile_pattern(text)
+        steps_s.append(time.thread_time() - begun_s)
+        for name in LONG_NAMES:
+            begun_s = time.thread_time()
+            pattern.matches(name)
+            steps_s.append(time.thread_time() - begun_s)
+    assert max([*steps_s, time.thread_time() - begun_s]) < MOST_S
+
+
+@pytest.mark.parametrize("text", [HEAVY["properties"], HEAVY["quantifiers"], HEAVY["named groups"]])
+def test_a_pattern_that_would_take_too_long_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRegularExpressionError, match="pattern too large"):
+        compile_pattern(text)
+
+
+@pytest.mark.parametrize("text", ["(?i)orders-.*", r"\pL+", "(?P<a>b)", "[^_].*", HEAVY["classes"], HEAVY["names"]])
+def test_costs_are_positive_and_do_not_exclude_what_is_usual(text: str) -> None:
+    pattern = compile_pattern(text)
+    assert pattern.cost_us > 0
+    assert pattern.cost_of_us("a") > 0

@@ -6,6 +6,7 @@ from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGrou
 from kafka_groups.config.consumer_group import ConsumerGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError, UnknownMemberIdError
 from tests.support.consumer_groups import GROUP, REBALANCE_MS, Consumers, as_owned
+from tests.support.topic_patterns import HEAVY
 
 SESSION_MS, INTERVAL_MS = 45_000, 1_000
 EMPTY, STABLE = ConsumerGroupState.EMPTY, ConsumerGroupState.STABLE
@@ -153,3 +154,59 @@ def test_a_member_whose_first_records_alone_were_stored() -> None:
         consumers.move()
         assert as_owned(consumers.join("a", "t")) == {topic: (0, 1)}
         assert consumers.group.state is STABLE
+
+
+def test_topics_are_looked_for_in_several_turns() -> None:
+    consumers = Consumers()
+    ids = {consumers.topics.create(f"{'x' * 200}-{number}", 1) for number in range(20)}
+    consumers.topics.create("other", 1)
+    consumers.beat("a", 0, {}, rebalance_timeout_ms=1, subscribed_topic_regex=f"(?:{HEAVY['options']}|.*)x-.*")
+    assert turns_of_search(consumers) > 10
+    assert as_owned(consumers.beat("a", 1)) == dict.fromkeys(ids, (0,))
+
+
+def test_a_small_search_takes_one_turn() -> None:
+    consumers = Consumers()
+    for number in range(20):
+        consumers.topics.create(f"topic-{number}", 1)
+    consumers.beat("a", 0, {}, rebalance_timeout_ms=1, subscribed_topic_regex="topic.*")
+    assert turns_of_search(consumers) == 1
+
+
+def test_an_expression_that_comes_during_a_search_is_not_lost() -> None:
+    consumers = Consumers()
+    consumers.topics.create("t" * 200, 1)
+    consumers.topics.create("u" * 200, 1)
+    for number in range(20):
+        consumers.topics.create(f"{'x' * 200}-{number}", 1)
+    consumers.beat("a", 0, {}, rebalance_timeout_ms=1, subscribed_topic_regex=f"t+|(?:{HEAVY['options']})!")
+    consumers.store(consumers.groups.expire(consumers.now_ms))
+    consumers.beat("b", 0, {}, rebalance_timeout_ms=1, subscribed_topic_regex="u+")
+    turns_of_search(consumers)
+    assert consumers.group.subscribed_topics() == {"t" * 200}
+    consumers.after(10_000)
+    consumers.beat("b", 1)
+    turns_of_search(consumers)
+    assert consumers.group.subscribed_topics() == {"t" * 200, "u" * 200}
+
+
+def test_a_search_ends_with_its_group() -> None:
+    consumers = Consumers()
+    for number in range(20):
+        consumers.topics.create(f"{'x' * 200}-{number}", 1)
+    consumers.beat("a", 0, {}, rebalance_timeout_ms=1, subscribed_topic_regex=f"(?:{HEAVY['options']})!")
+    consumers.store(consumers.groups.expire(consumers.now_ms))
+    assert consumers.groups.next_deadline_ms() == consumers.now_ms + 1
+    consumers.beat("a", -1)
+    consumers.after(1)
+    assert consumers.groups.next_deadline_ms() is None
+
+
+def turns_of_search(consumers: Consumers) -> int:
+    """Do what is due from now on, a millisecond after the other; return how often something was."""
+    turns = 0
+    while (due_ms := consumers.groups.next_deadline_ms()) is not None and due_ms <= consumers.now_ms + 1:
+        consumers.now_ms = max(consumers.now_ms, due_ms)
+        consumers.store(consumers.groups.expire(consumers.now_ms))
+        turns += 1
+    return turns
