@@ -262,7 +262,7 @@ class AsyncStreamsGroupMember(_MemberView):
         Ask again before each transaction, because the epoch changes.
 
         Raises:
-            TasksLostError: The member has lost its tasks. Go on to poll.
+            TasksLostError: The member has lost tasks that you have not closed. Go on to poll.
             IllegalStateError: The member is not in the group, and has no tasks.
         """
         return group_metadata_bytes(self._config.application_id, self._client.as_member())

@@ -25,7 +25,7 @@ from kafka_groups.errors import (
     TasksLostError,
     UnknownMemberIdError,
 )
-from kafka_groups.streams.committing import REMEDY, CommittingMember, member_now
+from kafka_groups.streams.committing import REMEDY, CommittingMember, member_of_all_tasks
 from kafka_groups.streams.former_life import SESSION_TIMEOUT, FormerLife
 from kafka_groups.streams.heartbeat import MemberDescription
 from kafka_groups.streams.member_events import (
@@ -175,16 +175,16 @@ class StreamsClient:
     # ------------------------------------------------------------------------------------- offsets
 
     def as_member(self) -> AsMember:
-        """Return who the member is now.
+        """Return who the member is now, for offsets of any of its tasks.
 
         Raises:
-            TasksLostError: It has lost its tasks.
+            TasksLostError: It has lost tasks that the program has not closed.
             IllegalStateError: It is not in the group.
             KafkaGroupsError: The coordinator refused the member for good.
         """
         if self._errors.fatal is not None:
             raise self._errors.fatal
-        return member_now(self.membership)
+        return member_of_all_tasks(self.membership)
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: int) -> None:
         """Commit offsets.

@@ -11,7 +11,7 @@ from kafka_groups.streams.tasks import TaskId
 from kafka_groups.streams.topology import Topology
 from kafka_groups.types import TopicPartition
 
-__all__ = ["REMEDY", "CommittingMember", "member_now", "tasks_reading"]
+__all__ = ["REMEDY", "CommittingMember", "member_now", "member_of_all_tasks", "tasks_reading"]
 
 REMEDY = (
     "Call poll, close the tasks that were lost, confirm that, and begin again from the committed offsets of those that"
@@ -95,6 +95,20 @@ def member_now(membership: StreamsMembership) -> AsMember:
         )
     description = membership.description
     return AsMember(description.member_id, membership.epoch, description.instance_id)
+
+
+def member_of_all_tasks(membership: StreamsMembership) -> AsMember:
+    """Return who the member is now, for offsets of any of its tasks.
+
+    A member that rejoins has a new epoch, which the coordinator accepts, while its program still holds tasks of before.
+
+    Raises:
+        TasksLostError: It has lost tasks that the program has not closed.
+        IllegalStateError: It is not in the group.
+    """
+    if membership.lost:
+        raise TasksLostError(f"The member has lost tasks: {membership.lost}. {REMEDY}")
+    return member_now(membership)
 
 
 def tasks_reading(partition: TopicPartition, topology: Topology) -> frozenset[TaskId]:

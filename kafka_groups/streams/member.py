@@ -213,7 +213,7 @@ class StreamsGroupMember(_MemberView):
         Ask again before each transaction, because the epoch changes.
 
         Raises:
-            TasksLostError: The member has lost its tasks. Go on to poll.
+            TasksLostError: The member has lost tasks that you have not closed. Go on to poll.
             IllegalStateError: The member is not in the group, and has no tasks.
         """
         return self._member.group_metadata()

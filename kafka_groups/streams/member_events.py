@@ -19,9 +19,17 @@ __all__ = [
 
 @frozen(eq=False)
 class TasksAssigned:
-    """The member owns these tasks in addition to those that it has: start them."""
+    """The member owns these tasks in addition to those that it has: start them.
+
+    Attributes:
+        tasks: The tasks.
+        epoch: The member's epoch. It grows from one owner of a task to the next, and so tells what an owner that was
+            paused writes too late from what its successor writes. Only a static member that was closed gets its tasks
+            back in the same epoch.
+    """
 
     tasks: TaskAssignment
+    epoch: int
 
 
 @frozen(eq=False)

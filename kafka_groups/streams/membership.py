@@ -169,7 +169,7 @@ class StreamsMembership:
         if self.state is MembershipState.FENCED:
             self._rejoin()
         elif self.state is MembershipState.RECONCILING:
-            self._tasks.advance()
+            self._tasks.advance(self.epoch)
             self._follow(now_ms)
 
     def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
@@ -275,7 +275,7 @@ class StreamsMembership:
         assigned = assigned_tasks(response)
         if assigned is not None:
             self._tasks.target, self._answer_lost, self._unanswered = assigned, False, False
-        self._tasks.advance(lost=sent.joins)
+        self._tasks.advance(self.epoch, lost=sent.joins)
         self._follow(now_ms)
         if self._answer_lost and self.state is MembershipState.STABLE:
             self._resynchronize(sent, response)

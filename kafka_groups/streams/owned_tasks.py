@@ -2,6 +2,8 @@
 
 from collections import deque
 
+from attrs import evolve
+
 from kafka_groups.streams.member_events import (
     StatusesChanged,
     StreamsMembershipEvent,
@@ -76,10 +78,11 @@ class TaskOwnership:
         """Note that the coordinator has heard that the member owns these tasks."""
         self._told = tasks
 
-    def advance(self, *, lost: bool = False) -> None:
+    def advance(self, epoch: int, *, lost: bool = False) -> None:
         """Take the next step towards the target.
 
         Args:
+            epoch: The member's epoch.
             lost: Whether tasks that are not in the target may already be another member's.
         """
         if self.awaits_confirmation:
@@ -92,12 +95,14 @@ class TaskOwnership:
         missing = self.target - self.owned
         if missing:
             self.owned = self.target
-            self.events.append(TasksAssigned(missing))
+            self.events.append(TasksAssigned(missing, epoch))
 
     def _take_back(self, tasks: TaskAssignment) -> None:
         """Give up tasks that the application has not heard of: there is nothing to close."""
         self.owned -= tasks
-        told = [TasksAssigned(each.tasks - tasks) if isinstance(each, TasksAssigned) else each for each in self.events]
+        told = [
+            evolve(each, tasks=each.tasks - tasks) if isinstance(each, TasksAssigned) else each for each in self.events
+        ]
         self.events = deque(each for each in told if not isinstance(each, TasksAssigned) or each.tasks)
 
     def _give_up(self, event: TasksRevoked | TasksLost) -> None:

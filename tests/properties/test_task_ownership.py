@@ -40,7 +40,7 @@ class ProgramAndOwnership(RuleBasedStateMachine):
     @rule(target_=TARGETS, rejoined=st.booleans())
     def assign(self, target_: TaskAssignment, rejoined: bool) -> None:
         self.ownership.target = target_
-        self.ownership.advance(lost=rejoined)
+        self.ownership.advance(7, lost=rejoined)
 
     @precondition(lambda self: self.is_in)
     @rule()
@@ -77,8 +77,9 @@ class ProgramAndOwnership(RuleBasedStateMachine):
     def take(self) -> None:
         for event in self.ownership.take_events():
             match event:
-                case TasksAssigned(tasks):
+                case TasksAssigned(tasks, epoch):
                     assert tasks
+                    assert epoch == 7
                     assert not self.closing, "assigned before everything that was given up is closed"
                     assert not (tasks.ids & self.held.ids), "assigned twice"
                     self.held |= tasks
@@ -96,7 +97,7 @@ class ProgramAndOwnership(RuleBasedStateMachine):
         self.confirmed.append(event)
         assert self.ownership.confirm(event)
         if self.is_in:
-            self.ownership.advance()
+            self.ownership.advance(7)
 
     @precondition(lambda self: self.confirmed)
     @rule(data=st.data())

@@ -56,6 +56,7 @@ def test_the_first_tasks_are_owned_and_acknowledged_at_once() -> None:
     member.answer(member.send(), tasks(A, standby=(B,)))
     (event,) = member.membership.take_events()
     assert isinstance(event, TasksAssigned)
+    assert event.epoch == member.membership.epoch > 0
     assert event.tasks == tasks(A, standby=(B,))
     assert member.is_in(MembershipState.ACKNOWLEDGING)
 
@@ -127,7 +128,7 @@ def test_tasks_are_owned_until_their_revocation_is_confirmed_and_new_ones_come_a
     assert member.membership.owned == tasks(A, C)
     (assigned,) = member.membership.take_events()
     assert isinstance(assigned, TasksAssigned)
-    assert assigned.tasks == tasks(C)
+    assert (assigned.tasks, assigned.epoch) == (tasks(C), 3)
     request = member.send()
     assert wire(request).active_tasks == tasks_to_wire([A, C])
     member.answer(request, member_epoch=3)

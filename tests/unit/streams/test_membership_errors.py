@@ -2,9 +2,11 @@
 
 import pytest
 
+from kafka_groups.admin.group_offsets import AsMember
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.errors import (
     BrokerError,
+    TasksLostError,
     TopicAuthorizationFailedError,
     UnreleasedInstanceIdError,
     UnsupportedVersionError,
@@ -18,6 +20,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatTopicPartition,
     StreamsStatus,
 )
+from kafka_groups.streams.committing import member_of_all_tasks
 from kafka_groups.streams.endpoints import EndpointPartitions
 from kafka_groups.streams.states import MembershipState
 from kafka_groups.streams.task_offsets import TaskPosition
@@ -155,6 +158,19 @@ def test_a_dynamic_member_that_may_have_missed_tasks_joins_again_and_keeps_its_o
     assert member.membership.owned == tasks(A, C)
     member.now_ms += 1_000
     assert wire(member.send()).active_tasks == tasks_to_wire([A, C])
+
+
+def test_a_member_that_rejoined_has_no_metadata_for_transactions_before_it_has_closed_what_it_lost() -> None:
+    member = Member().joined(A, B)
+    assert member_of_all_tasks(member.membership) == AsMember("me", 2)
+    member.lose(member.heartbeat())
+    member.answer(member.send(), member_epoch=3)
+    member.answer(member.send(), tasks(A), member_epoch=4)
+    assert member.membership.epoch == 4  # the coordinator would accept it, also for what the program did with task B
+    with pytest.raises(TasksLostError, match="active 0_1"):
+        member_of_all_tasks(member.membership)
+    member.confirm(member.lost())
+    assert member_of_all_tasks(member.membership) == AsMember("me", 4)
 
 
 def test_a_member_that_still_closes_tasks_does_not_join_again_before_that() -> None:
