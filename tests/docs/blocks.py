@@ -35,6 +35,11 @@ class Program:
         return "signal.SIGTERM" in self.code
 
     @property
+    def in_streams_group(self) -> bool:
+        """Whether it is a member of a streams group. Those that run until a signal have tests of their own."""
+        return "StreamsGroupMember(" in self.code
+
+    @property
     def on_spark(self) -> bool:
         """Whether it needs a Spark session."""
         return "pyspark" in self.code

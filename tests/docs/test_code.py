@@ -27,7 +27,7 @@ PROMPT = {"group.share.min.heartbeat.interval.ms": 500, "group.share.heartbeat.i
 
 RUN = [program for program in programs() if program.run and not program.on_spark]
 ENDLESS = [program for program in RUN if program.endless]
-SIGNALLED = [program for program in RUN if program.stops_at_signals]
+SIGNALLED = [program for program in RUN if program.stops_at_signals and not program.in_streams_group]
 ENDING = [program for program in RUN if not program.endless and not program.stops_at_signals]
 
 
