@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from attrs import frozen
 
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX
 from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.benchmarks.children import child
 from tests.benchmarks.consumers import KEYS_VARIABLE
 from tests.support.certificates import Certificates
 
@@ -21,6 +21,7 @@ TARGETS = ("kafka", "embedded")
 SECURED = "kafka-sasl-ssl"
 """A real Kafka that consumers reach over SASL_SSL, and producers in plain text; only when it is asked for."""
 
+_LONGEST_S = 7_200.0
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required user_ann=ann;"
 
 
@@ -63,13 +64,12 @@ def embedded(
     """An embedded cluster, ended with the block; of another checkout of this project if one is given."""
     command = [sys.executable, "-m", "kafka_groups.cli", "broker", f"--brokers={brokers}", "--until-stdin-closes"]
     command += [f"--set={name}={value}" for name, value in settings.items()]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=checkout) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        line = process.stdout.readline().strip()
-        assert line.startswith(BOOTSTRAP_PREFIX), f"the broker said {line!r}"
+    with child(command, checkout, timeout_s=_LONGEST_S) as process:
+        line = process.line().strip()
+        if not line.startswith(BOOTSTRAP_PREFIX):
+            raise process.failed(f"the broker said {line!r}")
         yield BrokerProcess(line.removeprefix(BOOTSTRAP_PREFIX), process.pid)
-        process.stdin.close()
+        process.close_input()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The command: `share`, `end-to-end`, `memory`, or `all` of them; `arrow`; `assignors`; `spark`; and `streams`."""
+"""The command: `share`, `end-to-end`, `memory` or `all`; `arrow`; `assignors`; `spark`; `streams`; and `guard`."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +15,7 @@ from tests.benchmarks.brokers import SECURED, TARGETS, running
 from tests.benchmarks.classic import CLASSIC
 from tests.benchmarks.consumers import MODES
 from tests.benchmarks.coordination import COORDINATION
+from tests.benchmarks.guard.command import guard
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.spark_command import spark
 from tests.benchmarks.streams_command import streams
@@ -49,6 +50,7 @@ def main() -> None:
 
 main.add_command(arrow)
 main.add_command(assignors)
+main.add_command(guard)
 main.add_command(spark)
 main.add_command(streams)
 

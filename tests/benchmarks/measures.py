@@ -126,10 +126,12 @@ def end_to_end(bootstrap_servers: str, batches: str, extent: Extent, say: Say) -
     return rates
 
 
-def through_broker(bootstrap_servers: str, topic: str, records: int, batches: str) -> tuple[int, float]:
+def through_broker(
+    bootstrap_servers: str, topic: str, records: int, batches: str, checkout: Path | None = None
+) -> tuple[int, float]:
     """Produce and consume at the same time: the records, and the seconds from the first produced to the last read."""
     produce(bootstrap_servers, topic, PARTITIONS, batches)  # so that the consumer can say when it is there
-    with consuming(task_of("ours", "implicit", bootstrap_servers, topic, records)) as consumer:
+    with consuming(task_of("ours", "implicit", bootstrap_servers, topic, records), checkout) as consumer:
         consumer.wait_until_ready()
         began = produce(bootstrap_servers, topic, records, batches)
         outcome = consumer.outcome()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import attrs
 
+from tests.benchmarks.children import Child, child
 from tests.benchmarks.consumers import READY, Outcome, Task
 from tests.benchmarks.topics import PARTITIONS
 
@@ -18,32 +19,34 @@ _TIMEOUT_S = 900
 class ConsumerProcess:
     """A consumer that runs; made by `consuming`."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
-        assert process.stdout is not None
-        self._output = process.stdout
+    def __init__(self, running: Child) -> None:
+        self._running = running
 
     def wait_until_ready(self) -> None:
         """Wait until it has its first records."""
-        line = self._output.readline().strip()
-        assert line == READY, f"the consumer said {line!r}"
+        line = self._running.line().strip()
+        if line != READY:
+            raise self._running.failed(f"the consumer said {line!r}")
 
     def outcome(self) -> Outcome:
         """Wait until it has read everything; what it took."""
-        line = self._output.readline()
-        assert self._process.wait(_TIMEOUT_S) == 0, "the consumer failed"
+        line = self._running.line()
+        if not line or self._running.process.wait(_TIMEOUT_S) != 0:
+            raise self._running.failed("the consumer failed")
         return Outcome(**json.loads(line))
 
 
 @contextmanager
 def consuming(task: Task, checkout: Path | None = None) -> Iterator[ConsumerProcess]:
     """A consumer in a process of its own, ended with the block; of another checkout of this project if one is given."""
-    command = [sys.executable, "-m", "tests.benchmarks.consumers", json.dumps(attrs.asdict(task))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=checkout) as process:
+    told = attrs.asdict(task)
+    if not task.keys:  # earlier checkouts do not know them
+        del told["keys"]
+    with child([sys.executable, "-m", "tests.benchmarks.consumers", json.dumps(told)], checkout) as running:
         try:
-            yield ConsumerProcess(process)
+            yield ConsumerProcess(running)
         finally:
-            process.kill()
+            running.process.kill()
 
 
 def consumed(task: Task, checkout: Path | None = None) -> Outcome:

@@ -66,9 +66,9 @@ def kafka_source_jars() -> list[Path]:
 
 
 def environment() -> dict[str, str]:
-    """The environment variables of a process on that interpreter: this checkout is imported, by the workers too."""
+    """The environment variables of a process on that interpreter, which Spark's workers use, too."""
     python = str(interpreter())
-    return os.environ | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
+    return os.environ | {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
 
 
 def _requirements() -> list[str]:

@@ -3,6 +3,7 @@
 from statistics import median
 from typing import Any
 
+import attrs
 from attrs import field, frozen
 
 MARK = "outcome: "
@@ -47,6 +48,11 @@ class Run:
     batches: int
     warm_up_batches: int = 2
     partitions: int = 4
+
+
+def as_message(run: Run) -> dict[str, Any]:
+    """Return the attributes without those that have their defaults, which earlier checkouts may not know."""
+    return attrs.asdict(run, filter=lambda attribute, value: value != attribute.default)
 
 
 @frozen(kw_only=True)
