@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kafka_groups.spark.batch import ShareBatch
     from kafka_groups.spark.deduplicate import Compaction, compact, read_deduplicated
     from kafka_groups.spark.draining import DrainedBatch, LockLostError, drain
+    from kafka_groups.spark.holding import HeldRecords
     from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
     from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
     from kafka_groups.spark.sinks.kafka import KafkaSink
@@ -31,6 +32,7 @@ __all__ = [
     "RECORD_SCHEMA",
     "Compaction",
     "DrainedBatch",
+    "HeldRecords",
     "KafkaSink",
     "LockLostError",
     "ParquetSink",
@@ -53,6 +55,7 @@ _MODULES = MappingProxyType({
     "RECORD_SCHEMA": "schema",
     "Compaction": "deduplicate",
     "DrainedBatch": "draining",
+    "HeldRecords": "holding",
     "KafkaSink": "sinks.kafka",
     "LockLostError": "draining",
     "ParquetSink": "sinks.parquet",

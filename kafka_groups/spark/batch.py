@@ -266,6 +266,12 @@ class ShareBatch:
         part._poll, part._rows = self._poll, rows if self._rows is None else self._rows[rows]
         return part
 
+    def again(self, most: int | None = None) -> "ShareBatch":
+        """Return the first records as a batch that can be processed once more, whatever has become of them."""
+        batch = ShareBatch(self._poll.records, self._poll.renew)
+        batch._rows = (np.arange(len(self)) if self._rows is None else self._rows)[:most]
+        return batch
+
     def accept_open(self) -> None:
         """Accept the records that have no decision yet."""
         if self._rows is not None:

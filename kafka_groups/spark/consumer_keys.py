@@ -9,8 +9,9 @@ from kafka_groups.config.settings import KeyTable
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.arguments import checked_topics
+from kafka_groups.spark.outages import LONGEST_BACKOFF_MS
 
-__all__ = ["KeyRules", "options_and_keys", "positive", "topic_or_none", "topics_of"]
+__all__ = ["KeyRules", "backoff", "options_and_keys", "path_or_none", "positive", "topic_or_none", "topics_of"]
 
 _KEYS = KeyTable(ShareConsumerConfig)
 _OURS: Final[Mapping[str, object]] = {"acknowledgement_mode": "explicit", "auto_renew": True}
@@ -25,6 +26,8 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 A misspelt topic is not created and read as empty. Long work is not a reason to take its records away: they
 would be delivered to another consumer, which takes as long, until their deliveries are used up. Spark shows what hangs.
 """
+_RENAMED: Final[Mapping[str, str]] = {"retry_seconds": "backoff_seconds"}
+"""Options by their earlier names."""
 _BYTES_ONLY: Final = ("key_deserializer", "value_deserializer")
 
 Kind = TypeVar("Kind", bound=AttrsInstance)
@@ -77,6 +80,12 @@ def options_and_keys(kind: type[Kind], keywords: Mapping[str, Any]) -> tuple[Kin
         ConfigurationError: A value of an option is bad.
     """
     names = {option.name for option in fields(kind)}
+    for name, new in _RENAMED.items():
+        if name in keywords:
+            raise ConfigurationError(
+                f"{name}={keywords[name]!r}: use {new}, the longest wait between two tries; records are held for as"
+                " long as the sink is down"
+            )
     options = kind(**{name: value for name, value in keywords.items() if name in names})
     return options, {name: value for name, value in keywords.items() if name not in names}
 
@@ -97,6 +106,19 @@ def positive(_instance: object, attribute: Any, value: object) -> None:
     """Validate an option that must be a number above 0."""
     if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
         raise ConfigurationError(f"{attribute.name}={value!r}: give a number above 0")
+
+
+def backoff(_instance: object, attribute: Any, value: object) -> None:
+    """Validate the longest wait between two tries."""
+    longest_s = LONGEST_BACKOFF_MS // 1000
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= longest_s:
+        raise ConfigurationError(f"{attribute.name}={value!r}: give seconds from 0 to {longest_s}")
+
+
+def path_or_none(_instance: object, attribute: Any, value: object) -> None:
+    """Validate an option that must be the path of a file, or None."""
+    if value is not None and (not isinstance(value, str) or not value):
+        raise ConfigurationError(f"{attribute.name}={value!r}: give the path of a file, or None")
 
 
 def topic_or_none(_instance: object, attribute: Any, value: object) -> None:

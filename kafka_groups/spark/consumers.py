@@ -14,20 +14,19 @@ from contextlib import contextmanager
 
 from attrs import field, frozen
 
-from kafka_groups.client.backoff import Backoff
 from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.dead_letters import DeadLetters
 from kafka_groups.spark.group_configs import GroupSettings, group_settings
+from kafka_groups.spark.handling import Proof
+from kafka_groups.spark.outages import HELD_BACKOFF_MS, Outage, Waits
 
 __all__ = ["ConsumerSpec", "HeldConsumer", "close_idle", "leased"]
 
 _LOG = logging.getLogger(__name__)
 _CLOSE_SECONDS = 10.0
-_FIRST_BACKOFF_MS = 200
-_LONGEST_BACKOFF_MS = 5_000
 
 Process = Callable[[ShareBatch], object]
 
@@ -66,7 +65,8 @@ class HeldConsumer:
         process: The user's function.
         settings: What the group's configuration says.
         dead_letters: Where copies go, or None.
-        backoff: Waits between failures in a row.
+        outage: What is known of the sink.
+        proof: What has succeeded.
         is_broken: Whether to close it after this task.
     """
 
@@ -76,7 +76,8 @@ class HeldConsumer:
         self.settings: GroupSettings = group_settings(spec.config)
         topic, group_id = spec.dead_letter_topic, spec.config.group_id
         self.dead_letters = DeadLetters(topic, group_id, spec.given) if topic is not None else None
-        self.backoff = Backoff(_FIRST_BACKOFF_MS, _LONGEST_BACKOFF_MS, random.Random())
+        self.outage = Outage(Waits.of_tries_in_hand(HELD_BACKOFF_MS), random.Random())
+        self.proof = Proof()
         self.is_broken = False
         self.consumer: KafkaShareConsumer = KafkaShareConsumer(spec.config)
         self.consumer.subscribe(spec.topics)

@@ -5,7 +5,8 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.consumer_keys import KeyRules, positive, topic_or_none
+from kafka_groups.spark.consumer_keys import KeyRules, backoff, path_or_none, positive, topic_or_none
+from kafka_groups.spark.outages import DEFAULT_BACKOFF_MS
 
 __all__ = ["DRAIN_RULES", "DrainOptions"]
 
@@ -15,17 +16,11 @@ DRAIN_RULES: Final = KeyRules(
 )
 """The keys of a consumer that a drain accepts."""
 _ON_LOCK_LOST: Final = ("warn", "raise")
-_LONGEST_BACKOFF_S: Final = 300
 
 
 def _policy(_instance: object, attribute: Any, value: object) -> None:
     if value not in _ON_LOCK_LOST:
         raise ConfigurationError(f"{attribute.name}={value!r}: give 'warn' or 'raise'")
-
-
-def _backoff(_instance: object, attribute: Any, value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _LONGEST_BACKOFF_S:
-        raise ConfigurationError(f"{attribute.name}={value!r}: give seconds from 0 to {_LONGEST_BACKOFF_S}")
 
 
 @frozen(kw_only=True)
@@ -44,9 +39,10 @@ class DrainOptions:
             "raise" raises `LockLostError` after all other records were accepted.
         dead_letter_topic: The topic for copies of records that are on one of their last two deliveries, written before
             the drain hands them out; None for no copies.
-        backoff_seconds: How long the drain waits before it acquires records if its last two blocks failed: a sixth of
-            it after one failed block, and six times as long after each further one, up to five minutes. It holds no
-            records while it waits. 0 turns it off.
+        backoff_seconds: The longest wait between two tries. After a block that failed, the next one waits before it
+            acquires records: 0.8 s, then six times as long after each further failure. 0 turns it off.
+        go_on_file: A file. When it is created or touched, the drain ends its wait at once, as with `Drain.go_on`. None
+            for no file.
     """
 
     max_records: int = field(default=100_000, validator=positive)
@@ -55,4 +51,5 @@ class DrainOptions:
     max_seconds: float = field(default=60.0, validator=positive)
     on_lock_lost: str = field(default="warn", validator=_policy)
     dead_letter_topic: str | None = field(default=None, validator=topic_or_none)
-    backoff_seconds: float = field(default=5.0, validator=_backoff)
+    backoff_seconds: float = field(default=DEFAULT_BACKOFF_MS / 1000, validator=backoff)
+    go_on_file: str | None = field(default=None, validator=path_or_none)

@@ -2,9 +2,11 @@
 
 import logging
 import os
+import random
 import socket
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,23 +18,27 @@ from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGrou
 from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.parts import Environment
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.consumer_keys import options_and_keys, topics_of
 from kafka_groups.spark.dead_letters import DeadLetters
-from kafka_groups.spark.drain_backoff import DrainBackoff
 from kafka_groups.spark.drain_budget import DrainBudget, DrainLimits, StoppedBy
 from kafka_groups.spark.drain_options import DRAIN_RULES, DrainOptions
+from kafka_groups.spark.go_on import GoOn
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
+from kafka_groups.spark.holding import HeldRecords
 from kafka_groups.spark.interpreter import choose_python
 from kafka_groups.spark.keywords import DrainKeywords
+from kafka_groups.spark.outages import Outage, Waits, may_spend
 from kafka_groups.spark.policy import DeliveryPolicy
 from kafka_groups.spark.polling import Poller, is_answered, no_fetch_answered
 from kafka_groups.spark.preflight import preflight
 from kafka_groups.spark.record_keys import keys_table, mask_of_keys
 from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
 from kafka_groups.spark.schema import RECORD_DDL
+from kafka_groups.spark.session_end import check_running
 from kafka_groups.types import ConsumerState
 
 if TYPE_CHECKING:
@@ -42,6 +48,11 @@ __all__ = ["Drain", "DrainedBatch", "LockLostError", "drain"]
 
 _LOG = logging.getLogger(__name__)
 _CLOSE_SECONDS = 10.0
+_FEW_KEPT = 8
+_RARE_PROBES = 16
+"""A drain that keeps more portions rarely acquires another record to see whether that one succeeds."""
+_LOOK_SECONDS = 0.5
+"""How often a drain that waits looks whether an operator says that the sink is mended."""
 
 
 class LockLostError(KafkaGroupsError):
@@ -76,12 +87,13 @@ def drain(
 
     The driver acquires the records when the block begins, and renews their locks while it runs. When the block ends, it
     accepts all records that you did not reject or release. If the block ends with an exception, `KeyboardInterrupt`
-    included, it releases all of them, which costs each a delivery. A record is stored before it is accepted, so it may
-    be processed more than once. If the driver dies, all records of the block are redelivered.
+    included, it releases all of them, which costs each a delivery; records on their last delivery stay in hand. A
+    record is stored before it is accepted, so it may be processed more than once. If the driver dies, all records of
+    the block are redelivered.
 
     Brokers lock a limited number of records of a partition at a time (`share.partition.max.record.locks`), and a block
     gets no more. Enter the same drain again until a batch is empty. After a block that failed, it first waits for a
-    while without holding records (`backoff_seconds`). A new drain does not know of earlier failures and does not wait.
+    while (`backoff_seconds`), and then tries with one record until a block succeeds.
 
     Args:
         spark: The session, classic or of Spark Connect; the process that calls this is the consumer.
@@ -143,9 +155,9 @@ class DrainedBatch:
         return f"<DrainedBatch {len(self)} of {self.records!r}>"
 
     @property
-    def records(self) -> AnyRecords:
+    def records(self) -> Sequence[AnyRecord]:
         """The records one by one, as the share consumer returns them."""
-        return self._batch.records
+        return list(self._batch)
 
     @property
     def df(self) -> "DataFrame":
@@ -208,10 +220,16 @@ class Drain:
     Each block has its own consumer, which acquires records at the start and settles them at the end.
 
     A block fails if it ends with an exception or raises `LockLostError`. Its records are redelivered, which costs each
-    of them a delivery. The next block then waits before it acquires records, longer after each failure in a row, up to
-    five minutes (see `backoff_seconds`). It has not joined the group yet, so waiting costs no delivery, and other
-    consumers can receive the records. A block that succeeds resets the wait. `KeyboardInterrupt`, `SystemExit` and a
-    block that could not acquire anything do not count as failures.
+    of them a delivery. The next block then waits before it acquires records, longer after each failure in a row (see
+    `backoff_seconds`), and acquires one record only, until a block succeeds. While it waits it holds no records, and
+    other consumers can receive them. `KeyboardInterrupt`, `SystemExit` and a block that could not acquire anything do
+    not count as failures.
+
+    Records on their last delivery are not released, because the broker would archive them. The drain holds them, renews
+    their locks, and gives them to later blocks again. They are rejected only if they fail after another block has
+    succeeded. So if the program ends, or does not enter the drain again, such records are lost: see `held`. A drain
+    whose first block would have a record on its last delivery, and no dead-letter topic, waits for `go_on`, because it
+    cannot know whether the sink works.
 
     Args:
         spark: The session.
@@ -224,16 +242,22 @@ class Drain:
         self._source = source
         self._options = options
         self._clock = (source.environment or Environment()).clock
-        self._backoff = DrainBackoff(round(options.backoff_seconds * 1000))
+        self._outage = Outage(Waits.of_deliveries(round(options.backoff_seconds * 1000)), random.Random())
+        self._go_on = GoOn(options.go_on_file)
         self._pause: Callable[[float], object] = threading.Event().wait
+        self._consumer: KafkaShareConsumer | None = None
+        self._poller: Poller | None = None
+        self._kept: deque[ShareBatch] = deque()
+        self._is_kept_one = False
+        self._error = ""
         self._forget()
 
     def _forget(self) -> None:
         """Reset the state of the last block."""
         self._tally = Tally()
-        self._consumer: KafkaShareConsumer | None = None
-        self._poller: Poller | None = None
         self._batch: ShareBatch | None = None
+        self._policy = DeliveryPolicy(DEFAULT_DELIVERY_LIMIT)
+        self._acknowledger: Acknowledger | None = None
         self._notes: tuple[str, ...] = ()
         self._figures: dict[str, Any] = {}
 
@@ -250,88 +274,208 @@ class Drain:
     # ------------------------------------------------------------------------------------ the block
 
     def __enter__(self) -> DrainedBatch:
-        if self._consumer is not None:
+        if self._batch is not None:
             raise IllegalStateError("the block of this drain has not ended: call drain() again for a second one")
         self._wait_after_failures()
+        check_running(self._spark)
         self._forget()
-        limit = self._learn_about_the_group()
-        self._consumer = self._source.consumer()
-        self._poller = Poller(self._consumer, self._notice)
+        policy = DeliveryPolicy(self._learn_about_the_group())
+        consumer, poller = self._joined()
         try:
-            return self._acquired(self._consumer, self._poller, limit)
+            batch, stopped_by = self._next_batch(consumer, poller, policy)
+            drained = DrainedBatch(self._spark, batch, stopped_by)
         except BaseException as error:
-            self._close(self._consumer)  # which releases all
+            if not self._kept:
+                self._close(consumer)  # which releases all
             if self._tally.acquired:
                 self._note_end(error)
             raise
+        self._batch = batch
+        return drained
+
+    def _joined(self) -> tuple[KafkaShareConsumer, Poller]:
+        """Return the consumer: a new one, or the one that holds records since an earlier block."""
+        if self._consumer is None or self._poller is None:
+            self._consumer = self._source.consumer()
+            self._poller = Poller(self._consumer, self._notice)
+            self._consumer.subscribe(self._source.topics)
+        return self._consumer, self._poller
+
+    def _next_batch(
+        self, consumer: KafkaShareConsumer, poller: Poller, policy: DeliveryPolicy
+    ) -> tuple[ShareBatch, StoppedBy]:
+        """Return the records that were kept, or others that are acquired now.
+
+        While nothing succeeds, kept records and one other record take turns, which shows whether it is the sink.
+        """
+        self._acknowledger = Acknowledger(poller, self._tally, self._clock)
+        self._policy = policy
+        often = 2 if len(self._kept) < _FEW_KEPT else _RARE_PROBES
+        is_probe_due = self._outage.is_suspected and self._outage.failures % often == 1
+        if self._kept and not is_probe_due:
+            return self._kept_one(), "records"
+        records, stopped_by = self._acquire(consumer, poller, policy.limit)
+        consumer.pause()
+        self._note_unreadable(poller, records)
+        if self._kept and not records:
+            return self._kept_one(), "records"
+        self._is_kept_one = False
+        batch = ShareBatch(records, consumer.renew)
+        self._look_after_last_deliveries(batch, policy)
+        return batch, stopped_by
+
+    def _kept_one(self) -> ShareBatch:
+        self._is_kept_one = True
+        return self._kept.popleft()
+
+    # -------------------------------------------------------------------------------------- waiting
+
+    def go_on(self) -> None:
+        """Say that the sink is mended: a drain that waits goes on at once. You can call this from any thread.
+
+        Touching `go_on_file` does the same from another process.
+        """
+        self._go_on.ask()
+
+    @property
+    def held(self) -> HeldRecords | None:
+        """What the drain knows of an outage of the sink; None if the last block succeeded.
+
+        `held` is how many records on their last delivery it keeps: they are lost if the program ends. You can read this
+        from any thread.
+        """
+        outage, now_ms, now_s = self._outage, self._clock.now_ms(), self._clock.wall_ms() / 1000
+        if outage.failing_since_ms is None and not self._kept:
+            return None
+        since_ms = now_ms if outage.failing_since_ms is None else outage.failing_since_ms
+        return HeldRecords(
+            worker=0,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            held=self._kept_rows,
+            failures=outage.failures,
+            failing_since=now_s - (now_ms - since_ms) / 1000,
+            next_try=now_s + outage.remaining_ms(now_ms) / 1000,
+            error=self._error,
+        )
+
+    @property
+    def _kept_rows(self) -> int:
+        return sum(map(len, self._kept))
 
     def _wait_after_failures(self) -> None:
-        """Wait after blocks that failed, without a consumer, so that no delivery is spent by waiting."""
-        if wait_ms := self._backoff.remaining_ms(self._clock.now_ms()):
-            _LOG.warning(
-                "%r waits %.1f s before it acquires records, so that failing blocks do not use up their deliveries."
-                " Blocks that failed in a row: %d.",
-                self,
-                wait_ms / 1000,
-                self._backoff.failures,
-            )
-            self._pause(wait_ms / 1000)
+        """Wait after blocks that failed. No delivery is spent by waiting."""
+        outage = self._outage
+        if not (wait_ms := outage.remaining_ms(self._clock.now_ms())):
+            return
+        _LOG.warning(
+            "%r waits %.1f s before the next try, so that failing blocks do not use up deliveries. Blocks that failed"
+            " in a row: %d, since %.0f s. Records on their last delivery in hand: %d.",
+            self,
+            wait_ms / 1000,
+            outage.failures,
+            (self._clock.now_ms() - (outage.failing_since_ms or 0)) / 1000,
+            self._kept_rows,
+        )
+        asked = self._go_on.asked
+        while (left_ms := outage.remaining_ms(self._clock.now_ms())) and self._go_on.asked == asked:
+            self._pause(min(left_ms / 1000, _LOOK_SECONDS))
+        outage.go_on()
 
-    def _acquired(self, consumer: KafkaShareConsumer, poller: Poller, limit: int) -> DrainedBatch:
-        consumer.subscribe(self._source.topics)
-        records, stopped_by = self._acquire(consumer, poller)
-        consumer.pause()
-        batch = self._batch = ShareBatch(records, consumer.renew)
-        drained = DrainedBatch(self._spark, batch, stopped_by)
-        self._note_unreadable(poller, records)
-        self._look_after_last_deliveries(batch, DeliveryPolicy(limit))
-        return drained
+    def _wait_for_operator(self, delivery_count: int) -> None:
+        """Hold records on their last delivery until somebody says that the sink works; if not, a block loses them."""
+        _LOG.error(
+            "%r holds records on their last delivery (%d), and no block has succeeded yet that would show that the sink"
+            " works. It waits, so that they are not lost: call go_on() or touch go_on_file if the sink works.",
+            self,
+            delivery_count,
+        )
+        asked = self._go_on.asked
+        while self._go_on.asked == asked:
+            self._pause(_LOOK_SECONDS)
+
+    # ---------------------------------------------------------------------------------- the block's end
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._consumer is None or self._poller is None or self._batch is None:
+        if self._consumer is None or self._batch is None or self._acknowledger is None:
             return
+        batch, self._batch = self._batch, None
         try:
-            self._settle(self._consumer, self._poller, self._batch, error)
+            self._settle(self._consumer, self._acknowledger, batch, error)
             _LOG.info("%r:\n%s", self, self.result)
             if error is None and self._tally.lock_lost and self._options.on_lock_lost == "raise":
                 raise LockLostError(self.result)
         except BaseException as failure:
             self._note_end(failure)
             raise
-        self._note_end(error)
+        if len(batch) or error is not None:  # a block without records shows nothing
+            self._note_end(error)
 
     def _note_end(self, error: BaseException | None) -> None:
         """Note how a block ended, which decides how long the next one waits."""
         if error is None:
-            self._backoff.succeeded()
+            self._outage.succeeded()
         elif isinstance(error, Exception):  # an interrupted block says nothing about the job
-            self._backoff.failed(self._clock.now_ms())
+            self._outage.failed(self._clock.now_ms())
+            self._error = f"{type(error).__name__}: {error}"
 
     def _settle(
-        self, consumer: KafkaShareConsumer, poller: Poller, batch: ShareBatch, error: BaseException | None
+        self,
+        consumer: KafkaShareConsumer,
+        acknowledger: Acknowledger,
+        batch: ShareBatch,
+        error: BaseException | None,
     ) -> None:
+        is_bad = self._is_kept_one and not self._outage.is_suspected  # another block has succeeded since these failed
         try:
             if error is None:
                 batch.accept_open()
+            elif not may_spend(batch.max_delivery_count, self._policy.limit, others_succeed=is_bad and len(batch) == 1):
+                self._keep(batch, is_halved=is_bad)
+            elif is_bad:
+                self._give_up(batch)
             else:
                 batch.release()  # what was rejected too: the exception may be what says that it should not have been
             batch.end()
-            acknowledger = Acknowledger(poller, self._tally, self._clock)
             acknowledger.send(batch.records)
             acknowledger.finish()
         finally:
             self._figures = self._figures_of(consumer)
-            self._close(consumer)
+            if not self._kept:
+                self._close(consumer)
+
+    def _give_up(self, batch: ShareBatch) -> None:
+        """Reject a record that failed on its last delivery; it was copied when it was acquired."""
+        batch.reject()
+        _LOG.error(
+            "%r rejects a record that failed on its last delivery (%d), although another block has succeeded: %r",
+            self,
+            batch.max_delivery_count,
+            next(iter(batch)),
+        )
+
+    def _keep(self, batch: ShareBatch, *, is_halved: bool) -> None:
+        """Keep records for later blocks, in halves if the sink works: some of them are bad."""
+        batch.reopen()
+        half = (len(batch) + 1) // 2 if is_halved else len(batch)
+        parts = (range(half), range(half, len(batch)))
+        self._kept.extend(batch.part(rows).again() for rows in parts if len(rows))
+        _LOG.warning(
+            "%r: the block failed. %d records stay in hand for the next blocks of this drain, because it is the last"
+            " delivery of some. They are lost if the program ends before a block succeeds.",
+            self,
+            self._kept_rows,
+        )
 
     def _close(self, consumer: KafkaShareConsumer) -> None:
-        self._consumer = None
+        self._consumer = self._poller = None
         consumer.close(_CLOSE_SECONDS)
 
     # -------------------------------------------------------------------------------------- acquiring
 
-    def _acquire(self, consumer: KafkaShareConsumer, poller: Poller) -> tuple[AnyRecords, StoppedBy]:
+    def _acquire(self, consumer: KafkaShareConsumer, poller: Poller, limit: int) -> tuple[AnyRecords, StoppedBy]:
         options, clock = self._options, self._clock
         limits = DrainLimits(
             max_records=options.max_records,
@@ -341,11 +485,17 @@ class Drain:
         )
         budget = DrainBudget(limits, clock.now_ms())
         deliveries: list[DeliveredRecords] = []
+        is_probe, is_new = self._outage.is_suspected, not self._outage.has_succeeded
         while (timeout_ms := budget.next_timeout_ms(clock.now_ms())) is not None:
-            consumer.fetches_ahead = budget.expects_another
+            is_careful = is_probe or (is_new and not deliveries)
+            consumer.fetch_limit = 1 if is_careful else None
+            consumer.fetches_ahead = not is_careful and budget.expects_another
             is_ready = is_answered(consumer)
             polled = self._polled(poller, timeout_ms)
             deliveries += deliveries_of(polled)
+            often = max((delivery.max_delivery_count for delivery in deliveries), default=0)
+            if polled and (is_probe or (is_new and often >= limit)):  # few records are at risk until a block succeeds
+                return ShareRecords(deliveries), "records"
             budget.polled(len(polled), consumer.counts().fetched_bytes, is_ready=is_ready and is_answered(consumer))
         if not consumer.has_fetched or (not deliveries and consumer.state is ConsumerState.UNREACHABLE):
             is_assigned = bool(consumer.assignment())
@@ -390,6 +540,8 @@ class Drain:
         if topic is None:
             _LOG.warning("%r has records at delivery %d: at %d they are given up if this job fails; dead_letter_topic=…"
                          " keeps copies", self, often, policy.limit)  # fmt: skip
+            if often >= policy.limit and not (self._outage.has_succeeded or self._outage.is_suspected):
+                self._wait_for_operator(often)
             return
         records = [record for record in batch if record.delivery_count >= policy.copy_from]
         letters = DeadLetters(topic, self._source.config.group_id, self._source.given)

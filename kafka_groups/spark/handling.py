@@ -2,7 +2,8 @@
 
 A failure does not show whether the records are bad or the sink is down. The next success does: if other records
 succeed, the sink works, and records that fail again are bad. Until then the worker holds the records, renews their
-locks and calls `process` again, less and less often. Releasing them would cost each a delivery at every try.
+locks and calls `process` again, less and less often (`outages.py`). Releasing them would cost each a delivery at every
+try.
 """
 
 import logging
@@ -10,18 +11,18 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from attrs import frozen
+from attrs import define, frozen
 
-from kafka_groups.client.backoff import Backoff
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.delivery.batch import deliveries_of
 from kafka_groups.spark.acknowledging import Tally
 from kafka_groups.spark.batch import ShareBatch
+from kafka_groups.spark.outages import Outage
 from kafka_groups.spark.policy import DeliveryPolicy, OnError
 from kafka_groups.spark.returned import ProcessResultError, check_result
 from kafka_groups.spark.settling import Settler
 
-__all__ = ["Handling", "Pausing", "PollHandler"]
+__all__ = ["Handling", "Pausing", "PollHandler", "Proof"]
 
 _LOG = logging.getLogger(__name__)
 _TELLING_FAILURES = 3
@@ -30,16 +31,25 @@ _FEW_ROWS = 64
 _MOST_POLLS_HELD = 20
 _TRIES_BEFORE_SAMPLES = 3
 _SAMPLE_STRIDE = 7_919
-_TRIES_OF_A_LAST_RECORD = 5
-_SHARE_OF_A_LONE_RECORD = 5
-"""A redelivered record that arrives alone is held for a fifth of the time, because it is probably bad."""
+_TRIES_BEFORE_PROOF = 5
+
+
+@define
+class Proof:
+    """A portion that has succeeded: processing one of its records again shows whether the sink works.
+
+    Attributes:
+        good: The portion; None if there was none.
+    """
+
+    good: ShareBatch | None = None
 
 
 class Pausing(Protocol):
     """Waits between two tries."""
 
-    def __call__(self, wait_ms: int, *, may_poll: bool) -> ShareBatch | None:
-        """Wait; with `may_poll`, return other records as soon as some come."""
+    def __call__(self, wait_ms: int, *, may_poll: bool, held: int = 0) -> ShareBatch | None:
+        """Wait with that many records in hand; with `may_poll`, return other records as soon as some come."""
         ...
 
 
@@ -51,17 +61,21 @@ class Handling:
         process: The user's function.
         on_error: What happens to records that still fail after the retries.
         policy: The rules for delivery counts.
-        retry_ms: How long failing records are held and retried.
+        is_patient: Whether failing records are held; if not, they are released at once, unless that would be final.
         pause: Waits between two tries.
-        backoff: How long to wait.
+        outage: What is known of the sink; it outlives the task.
+        proof: What has succeeded; it outlives the task, too.
+        is_ending: Whether the run is to end, so that records that may be redelivered are released.
     """
 
     process: Callable[[ShareBatch], object]
     on_error: OnError
     policy: DeliveryPolicy
-    retry_ms: int
+    is_patient: bool
     pause: Pausing
-    backoff: Backoff
+    outage: Outage
+    proof: Proof
+    is_ending: Callable[[], bool] = lambda: False
 
 
 class PollHandler:
@@ -82,14 +96,11 @@ class PollHandler:
         self._polls: list[ShareBatch] = []
         self._waiting: deque[ShareBatch] = deque()
         self._suspects: list[ShareBatch] = []
-        self._failing_since_ms: int | None = None
-        self._has_succeeded = False
         self._has_given_up = False
 
     def handle(self, batch: ShareBatch) -> bool:
         """Process and acknowledge a poll and the records polled during it; False if records still failed at the end."""
-        self._has_given_up = self._has_succeeded = False
-        self._failing_since_ms = None
+        self._has_given_up = False
         try:
             self._take_on(batch)
             while self._waiting or self._suspects:
@@ -137,22 +148,24 @@ class PollHandler:
     def _succeeded(self, portion: ShareBatch) -> None:
         """Accept a portion. It shows that the sink works, so records that fail again are bad."""
         self._settler.accept(portion)
-        self._has_succeeded = True
-        self._failing_since_ms = None
-        self._how.backoff.succeeded()
+        self._how.proof.good = portion
+        self._sink_works()
+
+    def _sink_works(self) -> None:
+        """Try the suspects once more, as something else has just succeeded: what fails again is bad."""
+        self._how.outage.succeeded()
         suspects, self._suspects = self._suspects, []
         for suspect in suspects:
             if self._succeeds(suspect):
                 self._settler.accept(suspect)
-                self._failing_since_ms = None
             elif self._may_split(suspect):
                 self._split(suspect)
             else:
                 self._is_bad(suspect)
+        self._how.outage.succeeded()  # whatever failed is bad
 
     def _is_bad(self, portion: ShareBatch) -> None:
         self._settler.give_up(portion)
-        self._failing_since_ms = None
         self._tally.failed = self._tally.failed or self._how.on_error == "release"
 
     def _splits(self, portion: ShareBatch) -> bool:
@@ -179,22 +192,17 @@ class PollHandler:
     # --------------------------------------------------------------------------------- after failures
 
     def _wait_for_the_sink(self) -> None:
-        now_ms = self._clock.now_ms()
-        left_ms = self._deadline_ms(now_ms) - now_ms
-        if self._is_probably_bad():
-            for suspect in self._suspects:
-                self._is_bad(suspect)
-            self._suspects = []
+        now_ms, outage = self._clock.now_ms(), self._how.outage
+        if self._succeeds_with_a_good_record():
             return
-        if left_ms <= 0:
-            self._give_up_all()
+        if self._is_out_of_time(now_ms):
+            self._give_up_all(now_ms)
             return
-        if self._how.backoff.failures >= _TRIES_BEFORE_SAMPLES and self._succeeds_with_a_sample():
+        if outage.failures >= _TRIES_BEFORE_SAMPLES and self._succeeds_with_a_sample():
             return
-        self._how.backoff.failed(now_ms)
-        self._say(left_ms)
-        wait_ms = max(1, min(left_ms, self._how.backoff.remaining_ms(now_ms)))
-        other = self._how.pause(wait_ms, may_poll=self._may_poll())
+        outage.failed(now_ms)
+        self._say()
+        other = self._how.pause(self._wait_ms(now_ms), may_poll=self._may_poll(), held=self._held_rows)
         if other is None:
             self._waiting.extendleft(reversed(self._suspects))
             self._suspects = []
@@ -203,12 +211,20 @@ class PollHandler:
             self._waiting.remove(first)
             self._try(first)
 
+    def _wait_ms(self, now_ms: int) -> int:
+        until_ms = min([now_ms + self._how.outage.remaining_ms(now_ms), *self._fixed_deadlines_ms()])
+        return max(1, until_ms - now_ms)
+
+    @property
+    def _held_rows(self) -> int:
+        return sum(map(len, (*self._suspects, *self._waiting)))
+
     def _succeeds_with_a_sample(self) -> bool:
         """Whether one record of a failing portion succeeds on its own, which shows that the sink works."""
         portion = next((suspect for suspect in self._suspects if len(suspect) > 1), None)
         if portion is None:
             return False
-        row = self._how.backoff.failures * _SAMPLE_STRIDE % len(portion)
+        row = self._how.outage.failures * _SAMPLE_STRIDE % len(portion)
         single = portion.part([row])
         if not self._succeeds(single):
             return False
@@ -216,46 +232,60 @@ class PollHandler:
         self._succeeded(single)
         return True
 
-    def _is_probably_bad(self) -> bool:
-        """Whether only single records are left, after some tries, of a poll in which others succeeded.
+    def _succeeds_with_a_good_record(self) -> bool:
+        """Whether a record that has succeeded before succeeds again, after some tries of those that fail.
 
-        The sink may also have failed at that moment. Then each of them loses a delivery, but not its last one.
+        It may then be in the sink twice. Without it, a bad record that is left over would be held until others come.
         """
-        is_all = not self._waiting and all(len(suspect) == 1 for suspect in self._suspects)
-        if not is_all or not self._has_succeeded or self._how.retry_ms == 0:
-            return is_all and self._has_succeeded
-        often = max(suspect.max_delivery_count for suspect in self._suspects)
-        return self._how.backoff.failures >= _TRIES_OF_A_LAST_RECORD and often < self._how.policy.limit
+        is_tried = not self._how.is_patient or self._how.outage.failures >= _TRIES_BEFORE_PROOF
+        good = self._how.proof.good
+        if good is None or not is_tried or not self._succeeds(good.again(1)):
+            return False
+        self._sink_works()
+        return True
 
     def _may_poll(self) -> bool:
         """Whether to poll other records to see whether they fail too; only a few are held while the sink is down."""
         held = sum(map(len, self._polls))
         return len(self._polls) < 2 or (held < _FEW_ROWS and len(self._polls) < _MOST_POLLS_HELD)
 
-    def _deadline_ms(self, now_ms: int) -> int:
-        """When to stop trying: after the configured time, or before locks expire that cannot be renewed."""
-        since_ms = now_ms if self._failing_since_ms is None else self._failing_since_ms
-        is_lone = sum(map(len, self._polls)) == 1 and self._polls[0].max_delivery_count > 1
-        retry_ms = self._how.retry_ms // (_SHARE_OF_A_LONE_RECORD if is_lone else 1)
-        fixed = [d.lock_deadline_ms for poll in self._polls for d in deliveries_of(poll.records) if not d.renewable]
-        return min([since_ms + retry_ms, *fixed])
+    def _is_out_of_time(self, now_ms: int) -> bool:
+        """Whether records have to be given up: nobody wants to wait, or locks end that cannot be renewed."""
+        if any(deadline_ms <= now_ms for deadline_ms in self._fixed_deadlines_ms()):
+            return True
+        portions = (*self._suspects, *self._waiting)
+        is_to_end = not self._how.is_patient or self._how.is_ending()
+        return is_to_end and any(self._may_come_again(portion) for portion in portions)
 
-    def _say(self, left_ms: int) -> None:
-        failures = self._how.backoff.failures
+    def _fixed_deadlines_ms(self) -> list[int]:
+        return [d.lock_deadline_ms for poll in self._polls for d in deliveries_of(poll.records) if not d.renewable]
+
+    def _may_come_again(self, portion: ShareBatch) -> bool:
+        return self._how.outage.may_spend(portion.max_delivery_count, self._how.policy.limit)
+
+    def _say(self) -> None:
+        failures = self._how.outage.failures
         if failures & (failures - 1) == 0:  # less and less often
             _LOG.warning(
-                "process raised; %d records are held and tried again, for %d s at most: %s",
-                sum(map(len, (*self._suspects, *self._waiting))),
-                left_ms // 1000,
+                "process raised; %d records are held and tried again every %.1f s at most until something succeeds: %s",
+                self._held_rows,
+                self._how.outage.waits.longest_ms / 1000,
                 self._tally.last_error,
             )
 
-    def _give_up_all(self) -> None:
+    def _give_up_all(self, now_ms: int) -> None:
+        """Release what may be redelivered. Records on their last delivery stay in hand for as long as they can."""
         self._has_given_up = True
-        self._tally.failed = self._tally.failed or self._how.on_error == "release"
-        while self._suspects or self._waiting:
-            portion = self._suspects.pop(0) if self._suspects else self._waiting.popleft()
-            self._settler.give_up(portion)
+        self._tally.failed = self._tally.failed or self._how.on_error != "per_record"
+        are_lost = any(deadline_ms <= now_ms for deadline_ms in self._fixed_deadlines_ms())
+        portions = (*self._suspects, *self._waiting)
+        self._suspects = []
+        self._waiting.clear()
+        for portion in portions:
+            if are_lost or self._may_come_again(portion):
+                self._settler.give_up(portion, is_bad=False)
+            else:
+                self._suspects.append(portion)
 
     def _release_all(self) -> None:
         self._has_given_up = True
@@ -273,8 +303,7 @@ class PollHandler:
         except Exception as error:  # whatever it is, the result tells of it
             portion.reopen()
             self._tally.note_error(error, failed=False)
-            if self._failing_since_ms is None:
-                self._failing_since_ms = self._clock.now_ms()
+            self._how.outage.suspect(self._clock.now_ms())
             return False
         finally:
             self._tally.process_ms += self._clock.now_ms() - started_ms

@@ -21,6 +21,7 @@ class DrainKeywords(ShareConsumerKeywords, total=False):
     on_lock_lost: str
     dead_letter_topic: str | None
     backoff_seconds: float
+    go_on_file: str | None
 
 
 class WorkersKeywords(ShareConsumerKeywords, total=False):
@@ -29,7 +30,8 @@ class WorkersKeywords(ShareConsumerKeywords, total=False):
     max_records: int
     max_seconds: float
     on_error: str
-    retry_seconds: float
+    backoff_seconds: float
+    go_on_file: str | None
     dead_letter_topic: str | None
     on_result: Callable[..., object] | None
     idle_close_seconds: float

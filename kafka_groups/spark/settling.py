@@ -40,6 +40,11 @@ class Settler:
         self._acknowledger = acknowledger
         self._tally = tally
 
+    @property
+    def delivery_limit(self) -> int:
+        """The delivery count on which a record that is released is archived."""
+        return self._policy.limit
+
     def prepare(self, batch: ShareBatch) -> None:
         """Copy the records of a poll that may not be redelivered, and wait for earlier acknowledgements if need be."""
         if _may_end_the_process(batch):
@@ -56,10 +61,15 @@ class Settler:
         portion.accept_open()
         self._send(portion)
 
-    def give_up(self, portion: ShareBatch) -> None:
-        """Settle records that still fail after the retries; decisions of `process` about them are ignored."""
-        verdict = self._policy.verdict
-        kinds = np.array([verdict(self._on_error, int(count)) for count in portion.delivery_counts.tolist()])
+    def give_up(self, portion: ShareBatch, *, is_bad: bool = True) -> None:
+        """Settle records that fail; decisions of `process` about them are ignored.
+
+        Args:
+            portion: The records.
+            is_bad: Whether others succeeded. If not, records that may be redelivered are released.
+        """
+        verdict, on_error = self._policy.verdict, self._on_error if is_bad else "release"
+        kinds = np.array([verdict(on_error, int(count)) for count in portion.delivery_counts.tolist()])
         portion.release()
         is_lost = kinds == AcknowledgeType.REJECT
         if is_lost.any() and self._copy(list(portion.part(np.flatnonzero(is_lost))), "failed"):

@@ -23,6 +23,9 @@ from kafka_groups.spark.consumers import ConsumerSpec, HeldConsumer, leased
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT, notes_on
 from kafka_groups.spark.group_queries import group_lag
 from kafka_groups.spark.handling import Handling, PollHandler
+from kafka_groups.spark.holding import DeskAddress, DeskAnswer, DeskLine, HeldRecords
+from kafka_groups.spark.orphaned import exit_when_orphaned
+from kafka_groups.spark.outages import HELD_BACKOFF_MS, Waits
 from kafka_groups.spark.policy import DeliveryPolicy, OnError
 from kafka_groups.spark.polling import Poller, is_answered
 from kafka_groups.spark.result import WorkerMetrics, metrics_batch
@@ -36,6 +39,10 @@ __all__ = ["TaskBody", "WorkerTask", "run_worker", "task_body"]
 TaskBody = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 _LOG = logging.getLogger(__name__)
+_REPORT_MS = 500
+"""How often a waiting worker reports to the driver, and looks whether its wait is to end."""
+_PROBE_RECORDS = 1
+"""How many records to acquire at a time while nothing shows that the sink works."""
 
 
 @frozen(kw_only=True)
@@ -45,14 +52,18 @@ class WorkerTask:
     Attributes:
         spec: The consumer.
         limits: When the task ends.
-        on_error: What happens to records that still fail after the retries.
-        retry_ms: How long failing records are held and retried.
+        on_error: What happens to records that fail while others succeed.
+        backoff_ms: The longest wait between two tries; 0 releases failing records at once.
+        hold_ms: How long failing records are held, if they may be redelivered; None for as long as it takes.
+        desk: Where to report what is held.
     """
 
     spec: ConsumerSpec
     limits: BudgetLimits
     on_error: OnError
-    retry_ms: int = 0
+    backoff_ms: int = HELD_BACKOFF_MS
+    hold_ms: int | None = None
+    desk: DeskAddress | None = None
 
 
 def task_body(task: WorkerTask) -> TaskBody:
@@ -63,6 +74,7 @@ def task_body(task: WorkerTask) -> TaskBody:
 
         for _ in batches:
             pass
+        exit_when_orphaned(os.getppid())
         context = TaskContext.get()
         yield metrics_batch(run_worker(task, 0 if context is None else context.partitionId()))
 
@@ -77,15 +89,18 @@ def run_worker(task: WorkerTask, number: int) -> WorkerMetrics:
         number: The number of the worker in its run.
     """
     with leased(task.spec) as held:
-        worker = _Worker(held, task, SystemClock())
+        worker = _Worker(held, task, SystemClock(), DeskLine(task.desk, number))
         worker.run()
         held.is_broken = worker.is_broken
         return worker.metrics(number)
 
 
 class _Worker:
-    def __init__(self, held: HeldConsumer, task: WorkerTask, clock: Clock) -> None:
+    def __init__(self, held: HeldConsumer, task: WorkerTask, clock: Clock, line: DeskLine) -> None:
         self._held = held
+        self._line = line
+        self._answer: DeskAnswer | None = None
+        self._began_ms = clock.now_ms()
         self._task = task
         self._clock = clock
         self._consumer = held.consumer
@@ -100,21 +115,27 @@ class _Worker:
 
     def _handler_of(self, policy: DeliveryPolicy) -> PollHandler:
         task, held = self._task, self._held
+        held.outage.waits = Waits.of_tries_in_hand(task.backoff_ms or HELD_BACKOFF_MS)
         handling = Handling(
             process=held.process,
             on_error=task.on_error,
             policy=policy,
-            retry_ms=task.retry_ms,
+            is_patient=task.backoff_ms > 0,
             pause=self._wait,
-            backoff=held.backoff,
+            outage=held.outage,
+            proof=held.proof,
+            is_ending=self._is_ending,
         )
         settler = Settler(task.on_error, policy, held.dead_letters, self._acknowledger, self._tally)
         return PollHandler(handling, settler, self._tally, self._clock)
 
     def run(self) -> None:
-        self._wait(self._held.backoff.remaining_ms(self._clock.now_ms()), may_poll=False)
+        if self._held.outage.is_suspected:
+            self._wait(self._held.outage.remaining_ms(self._clock.now_ms()), may_poll=False)
         while not self.is_broken and (timeout_ms := self._budget.next_timeout_ms(self._clock.now_ms())) is not None:
-            self._consumer.fetches_ahead = self._budget.expects_another(self._clock.now_ms())
+            is_unproven = self._held.outage.is_unproven
+            self._consumer.fetch_limit = _PROBE_RECORDS if is_unproven else None
+            self._consumer.fetches_ahead = not is_unproven and self._budget.expects_another(self._clock.now_ms())
             records = self._poll(timeout_ms)
             self._budget.polled(len(records), is_answered=self._is_answered)
             if records:
@@ -125,18 +146,53 @@ class _Worker:
     def _handle(self, batch: ShareBatch) -> None:
         if not self._handler.handle(batch) or self._tally.failed:
             self._budget.spend()
+        if self._answer is not None:  # what the driver shows ends with the outage
+            self._answer = self._line.tell(None)
 
-    def _wait(self, wait_ms: int, *, may_poll: bool) -> ShareBatch | None:
+    def _wait(self, wait_ms: int, *, may_poll: bool, held: int = 0) -> ShareBatch | None:
         """Wait between two tries of `process`; with `may_poll`, return other records as soon as some come.
 
-        The records in hand stay locked: the consumer renews them.
+        The records in hand stay locked: the consumer renews them. An operator may end the wait, and so may the driver
+        if it wants the run to end.
         """
-        if not may_poll or self.is_broken:
-            self._pause.wait(wait_ms / 1000)
-            return None
+        self._acknowledger.finish()  # which must not wait as long as the sink
+        until_ms = self._clock.now_ms() + wait_ms
         self._consumer.fetches_ahead = False
-        records = self._poll(wait_ms, hold=True)
-        return ShareBatch(records, self._consumer.renew) if records else None
+        self._consumer.fetch_limit = _PROBE_RECORDS
+        while (left_ms := until_ms - self._clock.now_ms()) > 0 and not self._is_wait_over(held, until_ms):
+            if not may_poll or self.is_broken:
+                self._pause.wait(min(left_ms, _REPORT_MS) / 1000)
+            elif records := self._poll(min(left_ms, _REPORT_MS), hold=True):
+                return ShareBatch(records, self._consumer.renew)
+        return None
+
+    def _is_wait_over(self, held: int, until_ms: int) -> bool:
+        """Report what is held, and return whether somebody wants the wait to end."""
+        if not held:
+            return False
+        before, self._answer = self._answer, self._line.tell(self._report(held, until_ms)) or self._answer
+        if self._answer is None:
+            return self._is_ending()
+        return self._is_ending() or (before is not None and self._answer.go_on > before.go_on)
+
+    def _is_ending(self) -> bool:
+        """Whether records that may be redelivered are released instead of held."""
+        is_late = self._task.hold_ms is not None and self._clock.now_ms() - self._began_ms >= self._task.hold_ms
+        return is_late or (self._answer is not None and self._answer.is_ending)
+
+    def _report(self, held: int, until_ms: int) -> HeldRecords:
+        outage, now_ms, now_s = self._held.outage, self._clock.now_ms(), self._clock.wall_ms() / 1000
+        since_ms = now_ms if outage.failing_since_ms is None else outage.failing_since_ms
+        return HeldRecords(
+            worker=self._line.worker,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            held=held,
+            failures=outage.failures,
+            failing_since=now_s - (now_ms - since_ms) / 1000,
+            next_try=now_s + (until_ms - now_ms) / 1000,
+            error=self._tally.last_error,
+        )
 
     def _poll(self, timeout_ms: int, *, hold: bool = False) -> AnyRecords:
         started_ms = self._clock.now_ms()

@@ -9,14 +9,13 @@ from attrs import evolve, field, frozen
 from kafka_groups.config.functions import check_function
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.batch import ShareBatch
-from kafka_groups.spark.consumer_keys import KeyRules, positive, topic_or_none, topics_of
+from kafka_groups.spark.consumer_keys import KeyRules, backoff, path_or_none, positive, topic_or_none, topics_of
 from kafka_groups.spark.consumers import ConsumerSpec
+from kafka_groups.spark.outages import HELD_BACKOFF_MS
 from kafka_groups.spark.policy import ON_ERROR
 from kafka_groups.spark.returned import check_process
 
 __all__ = ["WorkerOptions", "consumer_spec"]
-
-_A_DAY_S = 86_400
 
 _RULES = KeyRules(
     refuse_bytes="workers hand out bytes, as Arrow tables do; decode them in process",
@@ -35,11 +34,6 @@ def _callable_or_none(_instance: object, attribute: Any, value: object) -> None:
         check_function(attribute.name, value, "a function of a ShareRunResult, or None", arguments=1, remedy=remedy)
 
 
-def _not_negative(_instance: object, attribute: Any, value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _A_DAY_S:
-        raise ConfigurationError(f"{attribute.name}={value!r}: give seconds from 0 to {_A_DAY_S}")
-
-
 @frozen(kw_only=True)
 class WorkerOptions:
     """The options of `ShareWorkers` in addition to the keys of a consumer.
@@ -47,13 +41,17 @@ class WorkerOptions:
     Attributes:
         max_records: A task stops polling after this many records; its last poll may return more.
         max_seconds: A task stops polling after this time.
-        on_error: What happens to a batch when `process` still raises after the retries. "release": all its records are
+        on_error: What happens to records that fail while others succeed. "release": all its records are
             released, and the run raises. "per_record": the batch is halved again and again until the bad records are
             found, and only those are released. "reject": none of them is redelivered.
-        retry_seconds: How long a worker holds records that fail and calls `process` with them again, less and less
-            often. It renews their locks, so an outage of the sink spends none of their deliveries. The worker
-            stops sooner once other records succeed, because then the sink works and the records are bad. 0 turns it
-            off: the first error ends the run, which helps while you write `process`.
+        backoff_seconds: The longest wait between two tries, while records fail and nothing succeeds. The worker holds
+            the records, renews their locks and calls `process` with them again, first after 0.2 s, then less and less
+            often, for as long as it takes. An outage of the sink spends none of their deliveries. The worker gives up
+            records once others succeed, because then the sink works and the records are bad. 0 releases the records at
+            the first error, which ends the run and helps while you write `process`; records on their last delivery are
+            held even then.
+        go_on_file: A file on the driver's host. When it is created or touched, workers that wait because records fail
+            try again at once, as with `ShareWorkers.go_on`. None for no file.
         dead_letter_topic: The topic for copies of records that are rejected or on one of their last two deliveries.
             Without one, a record that kills every worker that reads it is lost.
         on_result: A function that is called with the `ShareRunResult` of each run, on the driver, also when the run
@@ -66,7 +64,8 @@ class WorkerOptions:
     max_records: int = field(default=50_000, validator=positive)
     max_seconds: float = field(default=10.0, validator=positive)
     on_error: str = field(default="release", validator=_known)
-    retry_seconds: float = field(default=300.0, validator=_not_negative)
+    backoff_seconds: float = field(default=HELD_BACKOFF_MS / 1000, validator=backoff)
+    go_on_file: str | None = field(default=None, validator=path_or_none)
     dead_letter_topic: str | None = field(default=None, validator=topic_or_none)
     on_result: Callable[..., object] | None = field(default=None, validator=_callable_or_none)
     idle_close_seconds: float = field(default=10.0, validator=positive)

@@ -5,11 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Unpack
 
+from attrs import evolve
+
 from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGroupsError, OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.budget import BudgetLimits
 from kafka_groups.spark.consumer_keys import options_and_keys
+from kafka_groups.spark.go_on import GoOn
+from kafka_groups.spark.holding import HeldRecords, HoldingDesk
 from kafka_groups.spark.interpreter import explained, use_driver_python
 from kafka_groups.spark.keywords import WorkersKeywords
 from kafka_groups.spark.preflight import preflight
@@ -50,9 +54,9 @@ class ShareWorkers:
     all in one Python worker. A record is stored before it is accepted, so a crash causes a redelivery and not a loss: a
     record may be processed more than once. Spark itself receives only metrics.
 
-    If `process` raises, the worker holds the records, renews their locks and tries again (see `retry_seconds`). A
-    record can only be lost if it kills every worker that reads it until its deliveries are used up. Set
-    `dead_letter_topic` to keep a copy.
+    If `process` raises, the worker holds the records, renews their locks and tries again, for as long as nothing
+    succeeds (see `backoff_seconds`). A record can only be lost if the worker that reads it is killed until its
+    deliveries are used up. Set `dead_letter_topic` to keep a copy.
 
     Args:
         config: Keys of the share consumer by Kafka's dotted names.
@@ -77,6 +81,7 @@ class ShareWorkers:
         self._options, keys = options_and_keys(WorkerOptions, keywords)
         self._spec = consumer_spec({**(config or {}), **keys}, topics, process, self._options)
         self._switch = StopSwitch()
+        self._desk = HoldingDesk(GoOn(self._options.go_on_file))
         self._is_prepared = False
         self._told: set[str] = set()
         self._recent: tuple[ShareRunResult, ...] = ()
@@ -99,8 +104,8 @@ class ShareWorkers:
         Raises:
             ConfigurationError: Spark's Python lacks this package.
             UnknownTopicOrPartitionError: A topic does not exist.
-            ShareWorkersError: `process` still raised after the retries, with `on_error="release"`, or a consumer could
-                not continue.
+            ShareWorkersError: Records failed while others succeeded, with `on_error="release"`, or a consumer could not
+                continue.
         """
         return self._run(df, self.task(), f"batch {batch_id}")
 
@@ -116,7 +121,8 @@ class ShareWorkers:
             spark: The session, classic or of Spark Connect.
             workers: How many tasks poll in parallel.
             drained_for: How many seconds without records end the run, while the worker had partitions to fetch from.
-            timeout: Longest time in seconds, checked about every `max_seconds`; None for no limit.
+            timeout: Longest time in seconds, checked about every `max_seconds`; None for no limit. Failing records
+                that may be redelivered are not held for longer.
 
         Returns:
             What the workers did, process by process.
@@ -138,7 +144,9 @@ class ShareWorkers:
             if timeout is not None and clock.now_ms() - began_ms >= timeout * 1000:
                 raise OperationTimeoutError(f"the group was not drained after {timeout} s:\n{total}")
             number += 1
-            result = self._run(spark.range(0, count, 1, count), self.task(drained_ms), f"round {number}")
+            left_ms = None if timeout is None else max(0, round(timeout * 1000) - (clock.now_ms() - began_ms))
+            task = evolve(self.task(drained_ms), hold_ms=left_ms)
+            result = self._run(spark.range(0, count, 1, count), task, f"round {number}")
             total = total.plus(result)
             is_drained = all(worker.empty_ms >= drained_ms and not worker.lag for worker in result.workers)
         return total
@@ -146,9 +154,28 @@ class ShareWorkers:
     def stop_gracefully(self, query: "StreamingQuery") -> None:
         """Stop a query that calls `run` without killing its workers; blocks until the current batch has finished.
 
-        Afterwards `run` does nothing.
+        Workers that hold records because the sink is down release them, except records on their last delivery: it
+        blocks until these are processed. Afterwards `run` does nothing.
         """
+        self._desk.end()
         self._switch.stop(query)
+
+    def go_on(self) -> None:
+        """Say that the sink is mended: workers that wait because records fail try again at once.
+
+        Touching `go_on_file` does the same from another process. You can call this from any thread. With Spark Connect,
+        micro-batches run on the server, where only the file is seen.
+        """
+        self._desk.go_on.ask()
+
+    @property
+    def held(self) -> tuple[HeldRecords, ...]:
+        """What workers hold at the moment because records fail and nothing succeeds; empty while all is well.
+
+        Each waiting worker reports twice a second. You can read this from any thread. With Spark Connect, micro-batches
+        run on the server, so their reports are not here.
+        """
+        return self._desk.held
 
     @property
     def recent_progress(self) -> tuple[ShareRunResult, ...]:
@@ -174,16 +201,19 @@ class ShareWorkers:
             drained_ms: End when no records have arrived for this long; None to end after `max_seconds` in any case.
         """
         limits = BudgetLimits(self._options.max_records, round(self._options.max_seconds * 1000), drained_ms)
-        retry_ms = round(self._options.retry_seconds * 1000)
-        return WorkerTask(spec=self._spec, limits=limits, on_error=self._options.on_error, retry_ms=retry_ms)
+        backoff_ms = round(self._options.backoff_seconds * 1000)
+        return WorkerTask(spec=self._spec, limits=limits, on_error=self._options.on_error, backoff_ms=backoff_ms)
 
     def _run(self, df: "DataFrame", task: WorkerTask, what: str) -> ShareRunResult:
         session = df.sparkSession
         if self._switch.is_on(session):
             return ShareRunResult()
         self._prepare(session)
+        self._desk.clear()
+        task = evolve(task, desk=self._desk.listening(session))
         with _described(session, f"kafka-share {self._spec.config.group_id} {what}"):
             rows = self._rows(df, task)
+        self._desk.clear()
         return self._checked(ShareRunResult.of_rows(rows), what)
 
     def _rows(self, df: "DataFrame", task: WorkerTask) -> list[Any]:

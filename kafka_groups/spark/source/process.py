@@ -3,7 +3,6 @@
 Spark ends it with SIGTERM, or by closing its end of the socket. If the driver is killed, nothing ends it.
 """
 
-import logging
 import os
 import signal
 import threading
@@ -11,16 +10,14 @@ from collections.abc import Mapping
 from types import FrameType
 
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.spark.orphaned import exit_when_orphaned
 from kafka_groups.spark.source.options import source_options
 from kafka_groups.spark.source.sharing import SharedReading
 from kafka_groups.spark.source.source import ShareSource
 
-__all__ = ["exit_when_orphaned", "exit_when_terminated", "source_of_this_process"]
-
-_LOG = logging.getLogger(__name__)
+__all__ = ["exit_when_terminated", "source_of_this_process"]
 
 _GRACE_S = 4.5
-_WATCH_INTERVAL_S = 1.0
 _TERMINATED = 128 + signal.SIGTERM
 
 
@@ -49,17 +46,3 @@ def _terminate(_signal: int, _frame: FrameType | None) -> None:
     last.daemon = True
     last.start()
     raise SystemExit(_TERMINATED)
-
-
-def exit_when_orphaned(parent: int) -> None:
-    """End this process when its parent has died: an orphan that renews its locks would hold them forever."""
-    watchdog = threading.Thread(target=_watch, args=(parent,), name="orphan-watchdog", daemon=True)
-    watchdog.start()
-
-
-def _watch(parent: int) -> None:
-    waiting = threading.Event()
-    while os.getppid() == parent:
-        waiting.wait(_WATCH_INTERVAL_S)
-    _LOG.warning("the driver has ended; the source ends too, and its records are delivered again")
-    os.kill(os.getpid(), signal.SIGTERM)

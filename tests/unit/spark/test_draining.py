@@ -247,7 +247,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"max_seconds": True}, "max_seconds=True"),
     ({"on_lock_lost": "ignore"}, "'warn' or 'raise'"),
     ({"dead_letter_topic": ""}, "dead_letter_topic=''"),
-    ({"backoff_seconds": 301}, "backoff_seconds=301: give seconds from 0 to 300"),
+    ({"backoff_seconds": 3601}, "backoff_seconds=3601: give seconds from 0 to 3600"),
     ({"backoff_seconds": -1}, "backoff_seconds=-1"),
     ({"backoff_seconds": "5"}, "backoff_seconds='5'"),
     ({"acknowledgement_mode": "implicit"}, "acknowledgement_mode='implicit'"),

@@ -7,7 +7,6 @@ from concurrent.futures import Future
 
 import pytest
 
-from kafka_groups.client.backoff import Backoff
 from kafka_groups.errors import (
     BootstrapError,
     DeliveryFailedError,
@@ -20,7 +19,8 @@ from kafka_groups.share.delivery.batch import deliveries_of
 from kafka_groups.spark.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.batch import ShareBatch
 from kafka_groups.spark.dead_letters import DeadLetters
-from kafka_groups.spark.handling import Handling, PollHandler
+from kafka_groups.spark.handling import Handling, PollHandler, Proof
+from kafka_groups.spark.outages import Outage, Waits
 from kafka_groups.spark.policy import DeliveryPolicy
 from kafka_groups.spark.polling import Poller
 from kafka_groups.spark.settling import Settler
@@ -59,8 +59,10 @@ class Desk:
         process: The user's function; what it is given is noted down first.
         ranges: What was polled.
         dead_letters: Whether there is a dead-letter topic.
-        retry_ms: For how long failing records are tried again.
+        patient: Whether failing records are held.
         others: What polls bring while records are held.
+        ends_after_ms: When the run is to end.
+        limit: The group's delivery limit.
     """
 
     def __init__(
@@ -69,13 +71,16 @@ class Desk:
         *ranges: Range,
         on_error: str = "release",
         dead_letters: bool = False,
-        retry_ms: int = 0,
+        patient: bool = False,
+        ends_after_ms: int | None = None,
+        limit: int = 5,
         others: Iterable[Range] = (),
     ) -> None:
         self.given: list[list[int]] = []
         self.waited: list[int] = []
         self.others = [ShareBatch(polled(one)) for one in others]
         self.clock, self.tally, self.box = ManualClock(), Tally(), Box()
+        self.outage = Outage(Waits.of_tries_in_hand(5_000), random.Random(1))
         self.batch = ShareBatch(polled(*ranges))
         self.broker = Broker(self.batch.records)
         self.broker.more = [other.records for other in self.others]
@@ -87,19 +92,22 @@ class Desk:
         handling = Handling(
             process=noted,
             on_error=on_error,
-            policy=DeliveryPolicy(5),
-            retry_ms=retry_ms,
+            policy=DeliveryPolicy(limit),
+            is_patient=patient,
             pause=self._pause,
-            backoff=Backoff(200, 5_000, random.Random(1)),
+            outage=self.outage,
+            proof=Proof(),
+            is_ending=lambda: ends_after_ms is not None and self.clock.now_ms() >= 1_000_000 + ends_after_ms,
         )
         letters = DeadLetters("dlq", "g", {}, self.box) if dead_letters else None
         self.poller = Poller(self.broker, lambda error: self.tally.note_error(error, failed=False))
         self.acknowledger = Acknowledger(self.poller, self.tally, self.clock)
-        settler = Settler(on_error, DeliveryPolicy(5), letters, self.acknowledger, self.tally)
+        settler = Settler(on_error, DeliveryPolicy(limit), letters, self.acknowledger, self.tally)
         self.handler = PollHandler(handling, settler, self.tally, self.clock)
 
-    def _pause(self, wait_ms: int, *, may_poll: bool) -> ShareBatch | None:
+    def _pause(self, wait_ms: int, *, may_poll: bool, held: int = 0) -> ShareBatch | None:
         self.waited.append(wait_ms)
+        assert len(self.waited) < 2_000, "it waits without end"
         if may_poll and self.others:
             return self.others.pop(0)
         self.clock.advance(wait_ms)
@@ -205,7 +213,7 @@ def away_for(desk_clock: Callable[[], ManualClock], until_ms: int) -> Callable[[
 @pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
 @pytest.mark.parametrize("ranges", [[(0, 999, 1)], [(0, 99, 2), (100, 119, 4), (120, 129, 5)]])
 def test_an_outage_of_the_sink_costs_no_delivery_and_ends_at_full_speed(on_error: str, ranges: list[Range]) -> None:
-    desk = Desk(away_for(lambda: desk.clock, 1_060_000), *ranges, on_error=on_error, retry_ms=300_000)
+    desk = Desk(away_for(lambda: desk.clock, 1_060_000), *ranges, on_error=on_error, patient=True)
     assert desk.handle()
     assert set(desk.broker.fates.values()) == {ACCEPT}
     assert desk.tally.released == desk.tally.rejected == 0
@@ -217,12 +225,41 @@ def test_an_outage_of_the_sink_costs_no_delivery_and_ends_at_full_speed(on_error
     assert len(desk.waited) < 30
 
 
-def test_an_outage_beyond_the_retries_releases_all_and_fails_the_run() -> None:
-    desk = Desk(fail, (0, 99, 1), retry_ms=60_000)
+def test_a_run_that_is_to_end_releases_what_may_come_again_and_fails() -> None:
+    desk = Desk(fail, (0, 99, 1), patient=True, ends_after_ms=60_000)
     assert not desk.handle()
     assert desk.counts == (0, 100, 0, 0)
     assert desk.tally.failed
-    assert 60_000 <= desk.clock.now_ms() - 1_000_000 <= 61_000
+    assert 60_000 <= desk.clock.now_ms() - 1_000_000 <= 66_000
+
+
+@pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
+@pytest.mark.parametrize("patient", [True, False])
+@pytest.mark.parametrize("limit", [2, 3, 5])
+def test_a_last_delivery_is_held_through_a_long_outage_even_if_the_run_is_to_end(
+    on_error: str, patient: bool, limit: int
+) -> None:
+    ten_minutes_ms = 600_000
+    ranges = [(0, 4, 1), (5, 9, limit - 1), (10, 14, limit)]
+    desk = Desk(
+        away_for(lambda: desk.clock, 1_000_000 + ten_minutes_ms),
+        *ranges,
+        on_error=on_error,
+        patient=patient,
+        ends_after_ms=1_000,
+        limit=limit,
+    )
+    desk.handle()
+    fates = desk.broker.fates
+    assert {fates[offset] for offset in range(10, 15)} == {ACCEPT}
+    assert {fates[offset] for offset in range(10)} == {RELEASE}
+    assert desk.tally.rejected == 0
+
+
+def test_without_a_success_nothing_is_rejected_and_with_one_the_bad_ones_are() -> None:
+    desk = Desk(failing_on(*range(30)), (0, 29, 5), on_error="reject", patient=True, others=[(30, 39, 1)])
+    assert desk.handle()
+    assert desk.broker.fates == {**dict.fromkeys(range(30), REJECT), **dict.fromkeys(range(30, 40), ACCEPT)}
 
 
 def test_what_the_function_decided_before_it_raised_does_not_hold_in_the_next_try() -> None:
@@ -231,14 +268,14 @@ def test_what_the_function_decided_before_it_raised_does_not_hold_in_the_next_tr
             batch.reject([True, False])
             raise ConnectionError("the sink is away")
 
-    desk = Desk(process, (0, 1, 1), retry_ms=60_000)
+    desk = Desk(process, (0, 1, 1), patient=True)
     assert desk.handle()
     assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT}
 
 
 @pytest.mark.parametrize("on_error", ["release", "per_record"])
 def test_other_records_show_that_it_is_not_the_sink(on_error: str) -> None:
-    desk = Desk(failing_on(0), (0, 0, 1), on_error=on_error, retry_ms=300_000, others=[(1, 5, 1)])
+    desk = Desk(failing_on(0), (0, 0, 1), on_error=on_error, patient=True, others=[(1, 5, 1)])
     assert desk.handle()
     assert desk.broker.fates == {0: RELEASE, **dict.fromkeys(range(1, 6), ACCEPT)}
     assert desk.clock.now_ms() - 1_000_000 < 1_000
@@ -246,24 +283,32 @@ def test_other_records_show_that_it_is_not_the_sink(on_error: str) -> None:
 
 
 def test_a_bad_record_that_is_left_over_is_not_held_for_long() -> None:
-    desk = Desk(failing_on(5), (0, 5, 1), on_error="per_record", retry_ms=300_000)
+    desk = Desk(failing_on(5), (0, 5, 1), on_error="per_record", patient=True)
     assert desk.handle()
     assert desk.broker.fates == {5: RELEASE, **dict.fromkeys(range(5), ACCEPT)}
     assert desk.clock.now_ms() - 1_000_000 < 10_000
-    lone = Desk(failing_on(5), (5, 5, 2), on_error="per_record", retry_ms=300_000)
-    assert not lone.handle()
-    assert lone.clock.now_ms() - 1_000_000 <= 61_000
 
 
-def test_a_record_on_its_last_delivery_is_held_longer_although_it_is_left_over() -> None:
-    desk = Desk(failing_on(0), (0, 5, 5), on_error="per_record", retry_ms=300_000)  # which goes last
+def test_a_last_delivery_that_is_left_over_is_given_up_when_a_good_record_succeeds_again() -> None:
+    desk = Desk(failing_on(0), (0, 5, 5), on_error="per_record", patient=True)  # which goes last
     desk.handle()
-    assert desk.clock.now_ms() - 1_000_000 >= 300_000
+    assert desk.broker.fates == {0: REJECT, **dict.fromkeys(range(1, 6), ACCEPT)}
+    assert desk.given[-2:] == [[1], [0]], "the sink works, and the record fails"
+
+
+def test_the_sink_that_fails_after_the_others_succeeded_costs_no_last_delivery() -> None:
+    def process(batch: ShareBatch) -> None:
+        if len(desk.given) > 5 and desk.clock.now_ms() < 1_600_000:
+            raise ConnectionError("the sink is away")
+
+    desk = Desk(process, (0, 5, 5), on_error="reject", patient=True)
+    desk.handle()
+    assert desk.broker.fates == dict.fromkeys(range(6), ACCEPT)
 
 
 @pytest.mark.parametrize(("count", "released"), [(1, 29), (2, 1)])
 def test_one_record_of_a_batch_shows_that_it_is_not_the_sink(count: int, released: int) -> None:
-    desk = Desk(failing_on(12), (0, 29, count), retry_ms=300_000)
+    desk = Desk(failing_on(12), (0, 29, count), patient=True)
     assert desk.handle()
     assert (desk.tally.accepted, desk.tally.released) == (30 - released, released)
     assert desk.tally.failed
@@ -271,7 +316,7 @@ def test_one_record_of_a_batch_shows_that_it_is_not_the_sink(count: int, release
 
 
 def test_two_bad_records_do_not_look_like_an_outage_once_a_third_comes() -> None:
-    desk = Desk(failing_on(0, 1), (0, 0, 1), retry_ms=300_000, others=[(1, 1, 1), (2, 2, 1)])
+    desk = Desk(failing_on(0, 1), (0, 0, 1), patient=True, others=[(1, 1, 1), (2, 2, 1)])
     assert desk.handle()
     assert desk.broker.fates == {0: RELEASE, 1: RELEASE, 2: ACCEPT}
     assert desk.clock.now_ms() - 1_000_000 < 5_000
@@ -279,13 +324,13 @@ def test_two_bad_records_do_not_look_like_an_outage_once_a_third_comes() -> None
 
 def test_a_full_poll_is_held_with_one_other_and_no_more() -> None:
     others = [(first, first + 999, 1) for first in (1_000, 2_000, 3_000)]
-    desk = Desk(fail, (0, 999, 1), retry_ms=60_000, others=others)
+    desk = Desk(fail, (0, 999, 1), patient=True, ends_after_ms=60_000, others=others)
     assert not desk.handle()
     assert len(desk.others) == 2
 
 
 def test_locks_that_cannot_be_renewed_end_the_retries() -> None:
-    desk = Desk(fail, (0, 9, 1), retry_ms=300_000)
+    desk = Desk(fail, (0, 9, 1), patient=True)
     (delivery,) = deliveries_of(desk.batch.records)
     delivery.renewable, delivery.lock_deadline_ms = False, desk.clock.now_ms() + 3_000
     assert not desk.handle()
@@ -317,7 +362,7 @@ UNFINISHED: list[Callable[[ShareBatch], object]] = [
 def test_unfinished_work_is_released_at_once_and_the_run_fails(
     process: Callable[[ShareBatch], object], on_error: str, ranges: list[Range]
 ) -> None:
-    desk = Desk(process, *ranges, on_error=on_error, retry_ms=300_000)
+    desk = Desk(process, *ranges, on_error=on_error, patient=True)
     assert not desk.handle()
     assert desk.counts == (0, 3, 0, 0)
     assert desk.tally.failed
@@ -332,7 +377,7 @@ def test_a_future_that_fails_does_not_lose_its_records() -> None:
         future.set_exception(ConnectionError("the sink is away"))
         return future
 
-    desk = Desk(process, (0, 99, 1), retry_ms=300_000)
+    desk = Desk(process, (0, 99, 1), patient=True)
     assert not desk.handle()
     assert desk.broker.fates == dict.fromkeys(range(100), RELEASE)
 
@@ -341,9 +386,9 @@ def test_a_future_that_fails_does_not_lose_its_records() -> None:
 
 
 def test_reject_copies_everything_before_it_is_gone() -> None:
-    desk = Desk(fail, (0, 2, 1), on_error="reject", dead_letters=True)
+    desk = Desk(failing_on(0, 1, 2), (0, 2, 1), (3, 3, 2), on_error="reject", dead_letters=True)
     desk.handle()
-    assert desk.counts == (0, 0, 3, 0)
+    assert desk.counts == (1, 0, 3, 0)
     assert desk.box.values == [b"v0", b"v1", b"v2"]
     assert desk.tally.dead_lettered == 3
     assert not desk.tally.failed
@@ -367,12 +412,13 @@ def test_what_the_function_rejects_is_copied_with_where_it_came_from() -> None:
     }
 
 
-@pytest.mark.parametrize("process", [fail, reject_all])
-def test_what_cannot_be_copied_is_given_back(process: Callable[[ShareBatch], object]) -> None:
-    desk = Desk(process, (0, 1, 1), on_error="reject", dead_letters=True)
+@pytest.mark.parametrize("on_error", ["reject", "per_record"])
+def test_what_cannot_be_copied_is_given_back(on_error: str) -> None:
+    rejects = reject_all if on_error == "per_record" else failing_on(0, 1)
+    desk = Desk(rejects, (0, 1, 1), on_error=on_error, dead_letters=True, patient=True, others=[(2, 2, 1)])
     desk.box.is_away = True
     desk.handle()
-    assert desk.counts == (0, 2, 0, 0)
+    assert desk.counts == (int(on_error == "reject"), 2, 0, 0)
     assert desk.tally.failed
     assert desk.tally.error is not None
     assert "nobody there" in desk.tally.error
