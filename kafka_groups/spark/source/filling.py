@@ -5,7 +5,7 @@ from attrs import define
 __all__ = ["JOIN_TIMEOUT_MS", "Filling", "Saturation"]
 
 JOIN_TIMEOUT_MS = 30_000
-"""How long a run that has only one batch, or ends when no records arrive, waits to join the group."""
+"""How long a run that has only one batch, or ends when no records arrive, waits to join the group, at most."""
 
 _LINGER_MS = 10
 _ALIKE = 1.25
@@ -36,9 +36,9 @@ class Filling:
     came_ms: int
 
     @classmethod
-    def begin(cls, poll_timeout_ms: int, fetches: int, now_ms: int, *, patient: bool) -> "Filling":
-        """Start to fill a batch; `patient` to wait for the group instead of finding nothing."""
-        return cls(poll_timeout_ms, fetches, now_ms, now_ms + (JOIN_TIMEOUT_MS if patient else 0), now_ms)
+    def begin(cls, poll_timeout_ms: int, fetches: int, join_timeout_ms: int, now_ms: int) -> "Filling":
+        """Start to fill a batch; `join_timeout_ms` is how long to wait for the group instead of finding nothing."""
+        return cls(poll_timeout_ms, fetches, now_ms, now_ms + join_timeout_ms, now_ms)
 
     def wait_ms(self, until_ready_ms: int | None, now_ms: int) -> int:
         """How long the next poll may wait.

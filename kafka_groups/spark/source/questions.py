@@ -19,6 +19,8 @@ __all__ = ["GroupQuestions"]
 
 _LOG = logging.getLogger(__name__)
 _LAG_AGE_MS = 2_000
+_LAG_PATIENCE_S = 0.5
+"""How long a report waits for an answer that is on its way."""
 
 
 class GroupQuestions:
@@ -28,6 +30,9 @@ class GroupQuestions:
         config: Where the brokers are, and the group.
         topics: The topics.
         environment: Another network or clock, for tests.
+
+    Attributes:
+        begins_at_start: Whether a group without state begins with the first record of a partition.
     """
 
     def __init__(self, config: ShareConsumerConfig, topics: Sequence[str], environment: Environment) -> None:
@@ -39,39 +44,56 @@ class GroupQuestions:
         self._lag: int | None = None
         self._lag_asked_ms: int | None = None
         self._asking: asyncio.Task[None] | None = None
+        self._is_outdated = False
+        self.begins_at_start = False
 
-    def lag(self) -> int | None:
-        """Return how many records are still to be processed, as of a few seconds ago; does not wait.
+    def ask_lag(self, *, is_changed: bool) -> None:
+        """Ask for the lag in the background, while the next batch is filled; does not wait.
 
-        None if it is unknown: it was not asked yet, the broker does not support it (before Kafka 4.2), there is no
-        permission to describe the group, or a partition was not read yet.
+        Args:
+            is_changed: Whether records were accepted since the last question. If not, a recent answer is good enough.
         """
         now_ms = self._clock.now_ms()
-        if self._lag_asked_ms is None or now_ms - self._lag_asked_ms >= _LAG_AGE_MS:
+        if is_changed or self._lag_asked_ms is None or now_ms - self._lag_asked_ms >= _LAG_AGE_MS:
             self._lag_asked_ms = now_ms
             self._started().call_soon(self._begin_refresh)
-        return self._lag
 
-    def end_offsets(self) -> Mapping[TopicPartition, int]:
+    def lag(self) -> int | None:
+        """Return how many records the group has not processed, as of the last question; waits half a second at most.
+
+        None if it is unknown: the brokers have not answered, they do not support the question (before Kafka 4.2), there
+        is no permission to describe the group, or a partition was not read yet.
+        """
+        if self._lag_asked_ms is None:
+            return None
+        return self._started().run(self._answered_lag())
+
+    def end_offsets(self, timeout_ms: int = TIMEOUT_MS) -> Mapping[TopicPartition, int]:
         """Return the end offsets of the topics, without empty partitions; blocks for some seconds at most.
+
+        Args:
+            timeout_ms: Longest wait.
 
         Raises:
             KafkaGroupsError: A broker did not answer the question.
         """
-        return self._started().run(self._end_offsets())
+        return self._started().run(self._end_offsets(timeout_ms))
 
-    def is_through(self, ends: Mapping[TopicPartition, int], *, skips_backlog: bool = False) -> bool | None:
+    def is_through(
+        self, ends: Mapping[TopicPartition, int], *, skips_backlog: bool = False, timeout_ms: int = TIMEOUT_MS
+    ) -> bool | None:
         """Whether the group has processed everything before these offsets; blocks for some seconds at most.
 
-        None if the brokers do not support the question.
+                None if the brokers do not support the question.
 
         Args:
             ends: The end offsets when the run began.
             skips_backlog: Whether the group starts at the end of a partition. Then a partition without lag had no
                 records for the group, which has never acknowledged anything there.
+            timeout_ms: Longest wait.
         """
         try:
-            lags, now = self._started().run(self._lags_and_ends())
+            lags, now = self._started().run(self._lags_and_ends(timeout_ms))
         except KafkaGroupsError as error:
             _LOG.info("how far the group %s is cannot be told: %s", self._group_id, error)
             return False if is_retriable(error) else None
@@ -99,35 +121,57 @@ class GroupQuestions:
     # -------------------------------------------------------------------------------------------- lag
 
     def _begin_refresh(self) -> None:
+        self._is_outdated = True
         if self._asking is None or self._asking.done():
             self._asking = asyncio.get_running_loop().create_task(self._refresh())
 
     async def _refresh(self) -> None:
-        try:
-            self._lag = await self._ask_lag()
-        except KafkaGroupsError as error:
-            self._lag = None
-            _LOG.info("the lag of the group %s is not known: %s", self._group_id, error)
+        """Ask until no record was accepted while the brokers answered."""
+        while self._is_outdated:
+            self._is_outdated = False
+            try:
+                self._lag = total_lag(await self._known_lags())
+            except KafkaGroupsError as error:
+                self._lag = None
+                _LOG.info("the lag of the group %s is not known: %s", self._group_id, error)
 
-    async def _ask_lag(self) -> int | None:
-        return total_lag(await self._lags())
+    async def _known_lags(self) -> Mapping[TopicPartition, int | None]:
+        """Return the lags, with all records of partitions in which the group has not accepted anything yet."""
+        lags = await self._lags(TIMEOUT_MS)
+        if not self.begins_at_start or (lags and None not in lags.values()):
+            return lags
+        starts, ends = await self._bounds(TIMEOUT_MS)
+        unread = {partition: end - starts[partition] for partition, end in ends.items()}
+        return {**unread, **{partition: lag for partition, lag in lags.items() if lag is not None}}
 
-    async def _lags_and_ends(self) -> tuple[Mapping[TopicPartition, int | None], Mapping[TopicPartition, int]]:
-        return await self._lags(), await self._end_offsets()
+    async def _answered_lag(self) -> int | None:
+        if self._asking is not None:
+            await asyncio.wait([self._asking], timeout=_LAG_PATIENCE_S)
+        return self._lag
 
-    async def _lags(self) -> Mapping[TopicPartition, int | None]:
+    async def _lags_and_ends(
+        self, timeout_ms: int
+    ) -> tuple[Mapping[TopicPartition, int | None], Mapping[TopicPartition, int]]:
+        return await self._lags(timeout_ms), await self._end_offsets(timeout_ms)
+
+    async def _lags(self, timeout_ms: int) -> Mapping[TopicPartition, int | None]:
         """Return the lags of the partitions of these topics for which the group has state."""
-        offsets = (await describe_offsets(self._ask(), {self._group_id: None}))[self._group_id]
+        offsets = (await describe_offsets(self._ask(timeout_ms), {self._group_id: None}))[self._group_id]
         lags = {partition: offset.lag for partition, offset in offsets.values.items()}
         return {partition: lag for partition, lag in lags.items() if partition.topic in self._topics}
 
-    async def _end_offsets(self) -> dict[TopicPartition, int]:
-        ask = self._ask()
+    async def _end_offsets(self, timeout_ms: int) -> dict[TopicPartition, int]:
+        starts, ends = await self._bounds(timeout_ms)
+        return {partition: end for partition, end in ends.items() if end > starts[partition]}
+
+    async def _bounds(self, timeout_ms: int) -> tuple[Mapping[TopicPartition, int], Mapping[TopicPartition, int]]:
+        """Return the start and end offsets of all partitions."""
+        ask = self._ask(timeout_ms)
         topics = (await partitions_of_topics(ask, self._topics)).checked()
         partitions = [partition for some in topics.values.values() for partition in some]
         starts = (await offsets_at(ask, partitions, EARLIEST)).checked()
         ends = (await offsets_at(ask, partitions, LATEST)).checked()
-        return {partition: end for partition, end in ends.values.items() if end > starts[partition]}
+        return starts.values, ends.values
 
-    def _ask(self) -> Asking:
-        return self._client.within(TIMEOUT_MS)
+    def _ask(self, timeout_ms: int) -> Asking:
+        return self._client.within(timeout_ms)

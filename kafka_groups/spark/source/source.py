@@ -11,11 +11,12 @@ from attrs import asdict
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.parts import Environment
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
+from kafka_groups.spark.group_queries import TIMEOUT_MS
 from kafka_groups.spark.polling import no_fetch_answered
 from kafka_groups.spark.preflight import preflight
 from kafka_groups.spark.source.acquiring import Acquirer
 from kafka_groups.spark.source.caution import Caution
-from kafka_groups.spark.source.filling import Filling, Saturation
+from kafka_groups.spark.source.filling import JOIN_TIMEOUT_MS, Filling, Saturation
 from kafka_groups.spark.source.last_deliveries import LastDeliveries, dead_letters_of
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import SourceOptions
@@ -32,6 +33,7 @@ __all__ = ["ShareSource"]
 _LOG = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT_S = 3.0
+_LEAST_QUESTION_MS = 1_000
 _BATCHES_IN_HAND = 2
 """The source acquires nothing more while it holds this many full batches."""
 
@@ -107,7 +109,9 @@ class ShareSource:
         fetches = self._acquirer.fetches  # acknowledgements ride on a fetch, whose answer is the first after them
         finished = self._sealing.finished(begin)
         if finished is not None:
+            self._came_ms = self._clock.now_ms()  # Spark's work on the batch is no time without records
             self._acquirer.accept(finished.pieces)
+        self._questions.ask_lag(is_changed=finished is not None)
         if self._sealing.sealed is None:
             self._fill(limits, fetches, patient=wants_all or self._is_drain)
         batch = self._sealing.seal(begin, limits, self._clock.now_ms())
@@ -127,24 +131,36 @@ class ShareSource:
         self._is_drain = True
         self._came_ms = self._clock.now_ms()
         try:
-            self._ends = self._questions.end_offsets()
+            self._ends = self._questions.end_offsets(self._question_ms(self._came_ms))
         except KafkaGroupsError as error:
             _LOG.warning(
                 "The ends of the topics are unknown, so records that arrive in the meantime are read too: %s", error
             )
 
     def report(self) -> dict[str, Any]:
-        """Return the progress of the run: counts, and the lag as of a few seconds ago."""
+        """Return the progress of the run: counts, and the lag at the moment.
+
+        Spark asks when it knows the next batch, and the last answer stays in the progress of a run that has ended. So
+        the lag leaves out the records in hand: a lag of 0 means that nothing is left when Spark has finished them.
+        """
+        in_flight, lag = self._sealing.in_flight_rows, self._lag()
         share: dict[str, object] = {
             **asdict(self.counts),
-            "in_flight": self._sealing.in_flight_rows,
+            "in_flight": in_flight,
             "held_back": self._sealing.held_back_rows(self._clock.now_ms()),
             "resumes_in_ms": self._resumes_in_ms,
             "renewals": self._acquirer.renewals,
-            "lag": self._questions.lag(),
+            "lag": None if lag is None else max(0, lag - in_flight),
             "notes": list(self._notes or ()),
         }
         return {**self._end.to_json(), "share": share}
+
+    def _lag(self) -> int | None:
+        lag = self._questions.lag()
+        if lag is None and self._sealing.sealed is not None:  # asked before the group had partitions
+            self._questions.ask_lag(is_changed=True)
+            lag = self._questions.lag()
+        return lag
 
     def close(self) -> None:
         """Release the records that Spark did not finish, and leave the group; takes about three seconds at most."""
@@ -172,7 +188,8 @@ class ShareSource:
             return
         now_ms = self._clock.now_ms()
         self._acquirer.give_up(self._sealing.discard(lambda piece: piece.is_lost(now_ms)))
-        filling = Filling.begin(self.options.poll_timeout_ms, fetches, now_ms, patient=patient)
+        join_ms = self._join_timeout_ms(now_ms) if patient else 0
+        filling = Filling.begin(self.options.poll_timeout_ms, fetches, join_ms, now_ms)
         while not (self._sealing.is_enough(limits, now_ms) or self._is_careful_batch(now_ms)):
             came = self._hold(self._acquire(filling.wait_ms(self._sealing.wait_ms(now_ms), now_ms)))
             now_ms, fetches = self._clock.now_ms(), self._acquirer.fetches
@@ -186,6 +203,17 @@ class ShareSource:
                 if not (patient and self._is_to_wait(now_ms, is_answered=fetches > filling.fetches)):
                     return
                 filling.go_on(now_ms)
+
+    def _join_timeout_ms(self, now_ms: int) -> int:
+        return min(JOIN_TIMEOUT_MS, self._left_ms(now_ms)) if self._is_drain else JOIN_TIMEOUT_MS
+
+    def _left_ms(self, now_ms: int) -> int:
+        """How long a run that reads what is there still waits for a record."""
+        return max(0, self._came_ms + self.options.available_now_timeout_ms - now_ms)
+
+    def _question_ms(self, now_ms: int) -> int:
+        """How long the brokers may take to answer a question of such a run."""
+        return max(_LEAST_QUESTION_MS, min(TIMEOUT_MS, self._left_ms(now_ms)))
 
     def _acquire(self, timeout_ms: int) -> list[TablePiece]:
         """Wait for records; only wait if too many held-back records are in hand."""
@@ -215,13 +243,14 @@ class ShareSource:
             self._resume_ms = self._clock.now_ms() + wait_ms
             if wait_ms:
                 _LOG.warning(
-                    "The last %d runs of this query ended without finishing a batch. It waits %d s before it acquires"
+                    "The last %d runs of this query ended without finishing a batch. It waits %.1f s before it acquires"
                     " records, so that failing runs do not use up their deliveries.",
                     self._sealing.failures,
-                    wait_ms // 1000,
+                    wait_ms / 1000,
                 )
         if left_ms := self._resumes_in_ms:
             threading.Event().wait((left_ms if patient else min(left_ms, self.options.poll_timeout_ms)) / 1000)
+            self._came_ms = self._clock.now_ms()
         return self._resumes_in_ms == 0
 
     @property
@@ -257,7 +286,8 @@ class ShareSource:
         """Whether the group has dealt with everything that the run is to read; None if that cannot be known."""
         if self._ends is None:
             return None
-        return self._questions.is_through(self._ends, skips_backlog=self._skips_backlog)
+        timeout_ms = self._question_ms(self._clock.now_ms())
+        return self._questions.is_through(self._ends, skips_backlog=self._skips_backlog, timeout_ms=timeout_ms)
 
     def _hold(self, pieces: Iterable[TablePiece]) -> bool:
         """Hold the records that may go to Spark; True if there are any."""
@@ -297,6 +327,7 @@ class ShareSource:
             )
             self._notes, settings = found.notes, found.settings
             self._skips_backlog = settings.auto_offset_reset == "latest"
+            self._questions.begins_at_start = settings.auto_offset_reset == "earliest"
             self._sealing.caution = Caution(
                 settings.delivery_limit or DEFAULT_DELIVERY_LIMIT, self.options.delivery_backoff_ms
             )

@@ -336,6 +336,7 @@ async def test_a_real_kafka_is_drained(spark: "SparkSession", real_kafka: KafkaP
     query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
     assert query.awaitTermination(PATIENCE_S)
     assert got == Counter(range(12_000))
+    assert until_reported(query, lambda share: share["lag"] == 0), "also in the last progress of a run that has ended"
     with KafkaShareConsumer(bootstrap_servers=real_kafka.bootstrap_servers, group_id=group) as rival:
         rival.subscribe([topic])
         assert not rival.poll(3)

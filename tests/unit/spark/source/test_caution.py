@@ -109,7 +109,7 @@ def test_runs_that_finish_nothing_are_counted_in_the_checkpoint() -> None:
 
 
 def test_a_batch_is_closed_when_a_leader_has_answered_without_records() -> None:
-    filling = Filling.begin(500, fetches=7, now_ms=1_000, patient=False)
+    filling = Filling.begin(500, fetches=7, join_timeout_ms=0, now_ms=1_000)
     assert filling.wait_ms(None, 1_000) == 500
     filling.polled(8, 1_200, came=True)
     assert filling.wait_ms(0, 1_200) == 10
@@ -118,14 +118,14 @@ def test_a_batch_is_closed_when_a_leader_has_answered_without_records() -> None:
 
 
 def test_records_that_waited_do_not_close_the_batch_before_an_answer() -> None:
-    filling = Filling.begin(500, fetches=7, now_ms=1_000, patient=False)
+    filling = Filling.begin(500, fetches=7, join_timeout_ms=0, now_ms=1_000)
     filling.polled(7, 1_000, came=True)
     assert not filling.is_over(0, 7, 1_010)
     assert filling.is_over(0, 7, 1_100), "but not for long"
 
 
 def test_without_records_the_batch_waits_for_the_time_given() -> None:
-    filling = Filling.begin(500, fetches=7, now_ms=1_000, patient=False)
+    filling = Filling.begin(500, fetches=7, join_timeout_ms=0, now_ms=1_000)
     assert not filling.is_over(None, 9, 1_499)
     assert filling.is_over(None, 9, 1_500)
     assert filling.wait_ms(40, 1_000) == 40, "records that are held back may go sooner"
@@ -133,7 +133,7 @@ def test_without_records_the_batch_waits_for_the_time_given() -> None:
 
 
 def test_a_run_that_would_end_waits_until_the_group_lets_it_in() -> None:
-    filling = Filling.begin(500, fetches=0, now_ms=0, patient=True)
+    filling = Filling.begin(500, fetches=0, join_timeout_ms=JOIN_TIMEOUT_MS, now_ms=0)
     for now_ms in range(500, JOIN_TIMEOUT_MS, 500):
         filling.polled(0, now_ms, came=False)
         assert not filling.is_over(None, 0, now_ms)

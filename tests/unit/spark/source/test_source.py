@@ -14,7 +14,7 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share.delivery.records import ShareRecord
-from kafka_groups.spark.source import filling, questions
+from kafka_groups.spark.source import source
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import source_options
 from kafka_groups.spark.source.sealing import BatchLimits
@@ -212,6 +212,49 @@ def test_available_now_does_not_wait_for_ever(cluster: EmbeddedCluster) -> None:
         assert drained(query) == []
 
 
+@pytest.mark.parametrize("broker", ["is down", "goes away"])
+def test_the_timeout_of_available_now_holds_without_a_broker(own_cluster: EmbeddedCluster, broker: str) -> None:
+    world, clock = World(own_cluster), SystemClock()
+    world.produce(range(20))
+    with world.query(maxRecordsPerBatch=10, availableNowTimeoutMs=3_000) as query:
+        if broker == "goes away":
+            query.source.prepare_available_now()
+            query.batch()
+        own_cluster.stop_broker(1)
+        began_ms = clock.now_ms()
+        if broker == "is down":
+            query.source.prepare_available_now()
+        with pytest.raises(OperationTimeoutError):
+            drained(query)
+    assert clock.now_ms() - began_ms < 3_000 + 6_000, "of which 3 s are for leaving the group"
+
+
+@pytest.mark.parametrize("batch", [10, 100])
+def test_the_last_progress_of_available_now_has_no_lag(world: World, batch: int) -> None:
+    world.produce(range(100))
+    lags: list[tuple[int | None, int]] = []
+    with world.query(maxRecordsPerBatch=batch) as query:
+        query.source.prepare_available_now()
+        while (end := query.latest()) != query.start:
+            lags.append((query.share["lag"], query.share["in_flight"]))
+            query.read(end)
+            query.start = end
+        assert query.share["accepted"] == 100
+    assert lags[-1][0] == 0
+    assert all(lag is not None and 0 <= lag <= 100 - in_flight for lag, in_flight in lags)
+
+
+def test_the_lag_of_partitions_that_the_group_has_not_finished_anything_of(cluster: EmbeddedCluster) -> None:
+    world = World(cluster, partitions=2)
+    world.produce(range(0, 20, 2))
+    with world.query() as query:
+        query.batches(10)
+        query.until(lambda share: share["lag"] == 0)
+        world.produce(range(1, 41, 2))
+        query.batch()
+        assert query.share["lag"] == 20 - query.share["in_flight"]
+
+
 def test_available_now_ends_on_an_empty_topic(world: World) -> None:
     with world.query(pollTimeoutMs=100) as query:
         query.source.prepare_available_now()
@@ -275,8 +318,8 @@ def test_a_broker_that_was_never_there_fails_the_query(world: World) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run gives the group a moment to let it in, not half a minute, and a second to answer its questions."""
-    monkeypatch.setattr(filling, "JOIN_TIMEOUT_MS", 200)
-    monkeypatch.setattr(questions, "TIMEOUT_MS", 1_000)
+    monkeypatch.setattr(source, "JOIN_TIMEOUT_MS", 200)
+    monkeypatch.setattr(source, "TIMEOUT_MS", 1_000)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -395,7 +438,11 @@ def test_what_is_held_back_shows_in_the_progress(cluster: EmbeddedCluster, caplo
         assert query.latest() == query.start
         assert query.share["resumes_in_ms"] > 10_000
         assert query.share["acquired"] == 0
-    assert "The last 3 runs of this query ended without finishing a batch. It waits 30 s" in caplog.text
+    assert "The last 3 runs of this query ended without finishing a batch. It waits 30.0 s" in caplog.text
+    with world.query(query.start, pollTimeoutMs=20, deliveryBackoffMs=3_000) as query:
+        query.source.payloads(query.source.initial_offset(), {**unfinished, "failures": 0})
+        query.latest()
+    assert "The last 1 runs of this query ended without finishing a batch. It waits 0.5 s" in caplog.text
     with world.query(deliveryBackoffMs=0) as query:
         assert query.batch().num_rows == 1, "the last delivery: one at a time, and no other is acquired"
         assert query.share["acquired"] == 1
