@@ -11,6 +11,7 @@ from typing import Literal, Self, Unpack
 from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
 from kafka_groups.admin.arguments import (
     EVERYONE,
+    check_reason,
     checked_changes,
     checked_names,
     checked_offsets,
@@ -321,6 +322,7 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
         (group,) = checked_names([group_id], "group_id")
+        check_reason(reason)
         ask = self._within(timeout)
         if isinstance(instance_ids, str) and instance_ids == EVERYONE:
             return await remove_everyone(ask, group, reason)

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
 
+from kafka_groups.config.places import checked_name, checked_partitions, is_offset
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.messages.list_offsets import EARLIEST, LATEST
 from kafka_groups.types import TopicPartition
 
 __all__ = [
     "EVERYONE",
+    "check_reason",
     "checked_changes",
     "checked_names",
     "checked_offsets",
@@ -29,15 +30,22 @@ def checked_names(names: object, name: str) -> tuple[str, ...]:
     Raises:
         ConfigurationError: A single string, none at all, or something else than names.
     """
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise ConfigurationError(f"{name}={names!r}: give a list of names, such as [{names!r}]")
-    found = tuple(dict.fromkeys(names))
-    for each in found:
-        if not isinstance(each, str) or not each:
-            raise ConfigurationError(f"{name}: {each!r} is not a name: use text that is not empty")
+    found = tuple(dict.fromkeys([checked_name(each, name) for each in names]))
     if not found:
         raise ConfigurationError(f"{name} is empty: give at least one name")
     return found
+
+
+def check_reason(reason: object) -> None:
+    """Check the reason of a removal.
+
+    Raises:
+        ConfigurationError: It is neither None nor text.
+    """
+    if reason is not None:
+        checked_name(reason, "reason")
 
 
 def checked_states(states: object) -> tuple[str, ...]:
@@ -46,9 +54,10 @@ def checked_states(states: object) -> tuple[str, ...]:
     Raises:
         ConfigurationError: A single string, or something else than names of states.
     """
-    if isinstance(states, Iterable) and not isinstance(states, str):
-        states = tuple(states)
-    return () if states == () else checked_names(states, "states")
+    if isinstance(states, Iterable) and not isinstance(states, str | bytes):
+        given = tuple(states)
+        return checked_names(given, "states") if given else ()
+    return checked_names(states, "states")
 
 
 def checked_wanted(groups: object) -> Mapping[str, Iterable[TopicPartition] | None]:
@@ -73,16 +82,13 @@ def checked_offsets(offsets: object) -> dict[TopicPartition, int]:
         raise ConfigurationError(f"offsets={offsets!r}: give a dictionary of offsets by TopicPartition")
     _partitions(offsets, "offsets")
     for partition, offset in offsets.items():
-        if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+        if not is_offset(offset):
             raise ConfigurationError(f"offsets: {offset!r} is not an offset of {partition}: give a number, 0 or more")
     return dict(offsets)
 
 
-def _partitions(partitions: Iterable[Any], name: str) -> tuple[TopicPartition, ...]:
-    found = tuple(dict.fromkeys(partitions))
-    for each in found:
-        if not isinstance(each, TopicPartition):
-            raise ConfigurationError(f"{name}: {each!r} is not a TopicPartition")
+def _partitions(partitions: object, name: str) -> tuple[TopicPartition, ...]:
+    found = checked_partitions(partitions, name)
     if not found:
         raise ConfigurationError(f"{name} is empty: give at least one TopicPartition")
     return found
@@ -94,10 +100,10 @@ def split_topics(topics: object) -> tuple[tuple[str, ...], tuple[TopicPartition,
     Raises:
         ConfigurationError: A single string, none at all, or something else than topics and partitions.
     """
-    if isinstance(topics, str) or not isinstance(topics, Iterable):
+    if isinstance(topics, str | bytes) or not isinstance(topics, Iterable):
         raise ConfigurationError(f"topics={topics!r}: give a list of topics or partitions, such as [{topics!r}]")
     given = tuple(topics)
-    partitions = tuple(each for each in given if isinstance(each, TopicPartition))
+    partitions = checked_partitions([each for each in given if isinstance(each, TopicPartition)], "topics")
     names = [each for each in given if not isinstance(each, TopicPartition)]
     return checked_names(names, "topics") if names or not partitions else (), partitions
 
@@ -131,6 +137,6 @@ def checked_changes(changes: object) -> Mapping[str, Mapping[str, str | None]]:
             raise ConfigurationError(f"changes of {group}: {values!r} is not a dictionary of values by name")
         checked_names(values, f"changes of {group}")
         for name, value in values.items():
-            if not isinstance(value, str | None):
+            if value is not None and not isinstance(value, str):
                 raise ConfigurationError(f"changes of {group}: {name}={value!r} is not text: give {str(value)!r}")
     return changes

@@ -15,6 +15,7 @@ from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import (
+    ClientFailureError,
     CoordinatorNotAvailableError,
     DisconnectedError,
     FencedLeaderEpochError,
@@ -171,12 +172,21 @@ class Call(Generic[K, V]):
     ) -> OutgoingRequest:
         return OutgoingRequest(
             api,
-            lambda version: build(sent.keys, version),
+            lambda version: self._built(build, sent.keys, version),
             node_id=place,
             timeout_ms=self._settings.request_timeout_ms,
             context=sent,
             newest_version=newest_version,
         )
+
+    def _built(self, build: Callable[[Sequence[K], int], object], keys: Sequence[K], version: int) -> object:
+        """Return a request. A bug ends this call, and no other."""
+        try:
+            return build(keys, version)
+        except KafkaGroupsError:
+            raise
+        except Exception as error:
+            raise ClientFailureError(f"Could not {self._question.what}: a bug in kafka_groups: {error!r}") from error
 
     # --------------------------------------------------------------------------------------- answers
 

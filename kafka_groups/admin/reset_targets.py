@@ -6,6 +6,7 @@ from datetime import datetime
 from attrs import frozen
 
 from kafka_groups.admin.arguments import checked_offsets, checked_place
+from kafka_groups.config.places import is_offset
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.types import TopicPartition
 
@@ -62,7 +63,7 @@ def checked_target(to: object, shift_by: object) -> ResetTarget:
 
 
 def _checked_shift(by: object) -> int:
-    if isinstance(by, bool) or not isinstance(by, int):
+    if isinstance(by, bool) or not isinstance(by, int) or not is_offset(abs(by)):
         raise ConfigurationError(f"shift_by={by!r} is not a number of records: give one such as -5")
     return by
 
@@ -72,7 +73,7 @@ def _checked_place(to: object) -> ResetTarget:
         return AtOffsets(checked_offsets(to))
     if isinstance(to, int) and not isinstance(to, bool):
         return AtOffset(_checked_offset(to))
-    if to == _CURRENT:
+    if isinstance(to, str) and to == _CURRENT:
         return AtCommitted()
     if not isinstance(to, str | datetime):
         raise ConfigurationError(
@@ -82,6 +83,6 @@ def _checked_place(to: object) -> ResetTarget:
 
 
 def _checked_offset(offset: int) -> int:
-    if offset < 0:
+    if not is_offset(offset):
         raise ConfigurationError(f"to={offset!r} is not an offset: give a number, 0 or more")
     return offset

@@ -11,7 +11,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.logbook import REQUESTS_LOG
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, RequestManager
 from kafka_groups.client.router import Router
-from kafka_groups.errors import ClientFailureError
+from kafka_groups.errors import ClientFailureError, KafkaGroupsError
 from kafka_groups.net.clock import Clock
 
 __all__ = ["Engine"]
@@ -121,6 +121,8 @@ class Engine:
     def _failed(self, manager: RequestManager, request: OutgoingRequest, failure: Exception) -> None:
         REQUESTS_LOG.debug("%s failed: %s", request.api.name, failure)
         try:
+            if not isinstance(failure, KafkaGroupsError):
+                raise failure
             manager.on_failure(request, failure, self._clock.now_ms())
         except Exception as error:
             self._broken(error)

@@ -327,6 +327,8 @@ class Router:
             connection.send(message, version, answered, waiting.on_failure, sent_ms + request.timeout_ms)
         except KafkaGroupsError as error:
             asyncio.get_running_loop().call_soon(waiting.on_failure, if_too_old(request.api, error))
+        except Exception as error:  # on the engine's next turn, which ends the client: a bug
+            asyncio.get_running_loop().call_soon(waiting.on_failure, error)
 
 
 async def _ended(connections: Sequence[ClientConnection]) -> None:

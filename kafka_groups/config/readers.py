@@ -8,6 +8,7 @@ from kafka_groups.config.functions import idle_kind
 __all__ = [
     "UnfitError",
     "duration_ms",
+    "is_utf8",
     "offset_reset_duration_ms",
     "read_boolean",
     "read_callable",
@@ -71,10 +72,21 @@ def read_fetch_records(value: object) -> int | str:
         raise UnfitError(f"neither a whole number nor {ADAPTIVE!r}") from None
 
 
+def is_utf8(text: str) -> bool:
+    """Return whether text can be sent: lone surrogates have no representation in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def read_text(value: object) -> str:
     """Read text, and strip it."""
     if not isinstance(value, str):
         raise UnfitError("not a string")
+    if not is_utf8(value):
+        raise UnfitError("it has a surrogate, which UTF-8 cannot represent")
     return value.strip()
 
 

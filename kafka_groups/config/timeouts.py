@@ -1,5 +1,6 @@
 """Checks for the times that public calls take, in seconds."""
 
+from contextlib import suppress
 from datetime import timedelta
 from numbers import Real
 from typing import Final
@@ -54,9 +55,10 @@ def checked_seconds(value: object, name: str, *, hint: str = "") -> float:
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ConfigurationError(f"{name}={value!r} is not a number of seconds{_remedy(value, hint)}")
-    seconds = float(value)
-    if 0 <= seconds <= MAX_SECONDS:
-        return seconds
+    with suppress(OverflowError):  # an integer beyond all floats
+        seconds = float(value)
+        if 0 <= seconds <= MAX_SECONDS:
+            return seconds
     raise ConfigurationError(f"{name}={value!r} is out of range: give a number of seconds, 0 or more{hint}")
 
 

@@ -63,7 +63,7 @@ class Binding:
             self._refuse_lost_values(message)
         try:
             self._write(message, put)
-        except struct.error as error:
+        except (struct.error, UnicodeEncodeError) as error:
             raise ProtocolError(f"Cannot encode {self.message_class.__name__}: {error}") from error
 
     def decode(self, buffer: bytes | memoryview, start: int = 0, *, whole: bool = True) -> Any:

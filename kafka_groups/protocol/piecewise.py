@@ -43,7 +43,7 @@ def writing(binding: Binding, response: Any, put: Put) -> Iterator[None]:
     """Pass on the bytes of a response, part by part."""
     try:
         yield from _writing(binding.message_class, binding.schema)(response, put)
-    except struct.error as error:
+    except (struct.error, UnicodeEncodeError) as error:
         raise ProtocolError(f"Cannot encode {binding.message_class.__name__}: {error}") from error
 
 

@@ -4,6 +4,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_groups.config.functions import check_function
+from kafka_groups.config.places import checked_name, is_offset
 from kafka_groups.config.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.delivery.batch import ShareRecords
@@ -13,7 +14,9 @@ from kafka_groups.types import AcknowledgeType
 __all__ = [
     "check_callback",
     "check_kind",
+    "check_offsets",
     "check_renewal_target",
+    "checked_fetch_limit",
     "checked_records",
     "checked_release_after",
     "checked_topics",
@@ -21,20 +24,37 @@ __all__ = [
 ]
 
 
-def checked_topics(topics: Iterable[object]) -> frozenset[str]:
+def checked_topics(topics: object) -> frozenset[str]:
     """The topics of a subscription.
 
     Raises:
         ConfigurationError: A single string, or something else than names.
     """
-    if isinstance(topics, str):
+    if isinstance(topics, str | bytes) or not isinstance(topics, Iterable):
         raise ConfigurationError(f"topics={topics!r}: give a list of topic names, [{topics!r}]")
-    wanted: set[str] = set()
-    for topic in topics:
-        if not isinstance(topic, str) or not topic:
-            raise ConfigurationError(f"topics: {topic!r} is not a topic name: use text that is not empty")
-        wanted.add(topic)
-    return frozenset(wanted)
+    return frozenset([checked_name(topic, "topics") for topic in topics])
+
+
+def check_offsets(*offsets: object) -> None:
+    """Check that arguments are offsets of records.
+
+    Raises:
+        ConfigurationError: One is not a whole number of 0 or more.
+    """
+    for offset in offsets:
+        if not is_offset(offset):
+            raise ConfigurationError(f"{offset!r} is not the offset of a record: give a whole number, 0 or more")
+
+
+def checked_fetch_limit(most: object) -> int | None:
+    """Return how many records a fetch may acquire, or None.
+
+    Raises:
+        ConfigurationError: It is neither None nor a whole number of 1 or more.
+    """
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 1 <= most < 2**31):
+        raise ConfigurationError(f"fetch_limit={most!r}: give a number of records, 1 or more, or None")
+    return most
 
 
 def check_kind(kind: object) -> None:

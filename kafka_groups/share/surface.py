@@ -2,11 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 
+from kafka_groups.config.places import checked_partition
 from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_CLOSE_TIMEOUT, checked_seconds, checked_timeout
-from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.archiving import ArchiveCallback
-from kafka_groups.share.arguments import check_callback, checked_topics, not_a_record
+from kafka_groups.share.arguments import (
+    check_callback,
+    check_offsets,
+    checked_fetch_limit,
+    checked_topics,
+    not_a_record,
+)
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.marks import OPEN
 from kafka_groups.share.delivery.records import AnyRecord
@@ -108,7 +114,9 @@ class _LocalSurface:
             ConfigurationError: An argument is invalid.
             IllegalStateError: In implicit mode, or the record is not in flight.
         """
-        self._application.acknowledge_offset(TopicPartition(topic, partition), offset, kind, release_after)
+        place = checked_partition(TopicPartition(topic, partition), "topic, partition")
+        check_offsets(offset)
+        self._application.acknowledge_offset(place, offset, kind, release_after)
 
     def acknowledge_range(
         self,
@@ -129,8 +137,9 @@ class _LocalSurface:
             ConfigurationError: An argument is invalid.
             IllegalStateError: In implicit mode.
         """
-        offsets = (first_offset, last_offset)
-        return self._application.acknowledge_range(TopicPartition(topic, partition), offsets, kind, release_after)
+        place = checked_partition(TopicPartition(topic, partition), "topic, partition")
+        check_offsets(first_offset, last_offset)
+        return self._application.acknowledge_range(place, (first_offset, last_offset), kind, release_after)
 
     def acknowledge_all(
         self,
@@ -218,9 +227,7 @@ class _LocalSurface:
 
     @fetch_limit.setter
     def fetch_limit(self, most: int | None) -> None:
-        if most is not None and most < 1:
-            raise ConfigurationError(f"fetch_limit={most!r}: give a number of records, 1 or more, or None")
-        self._inbox.fetch_limit = most
+        self._inbox.fetch_limit = checked_fetch_limit(most)
 
     @property
     def acquisition_lock_timeout(self) -> float | None:

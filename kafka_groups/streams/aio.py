@@ -13,6 +13,7 @@ from kafka_groups.client.event_loop import check_loop
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.connection import config_of
 from kafka_groups.config.keywords import StreamsMemberKeywords
+from kafka_groups.config.places import checked_partitions
 from kafka_groups.config.streams import StreamsMemberConfig, streams_member_config
 from kafka_groups.config.timeouts import (
     DEFAULT_CLOSE_TIMEOUT_S,
@@ -22,7 +23,7 @@ from kafka_groups.config.timeouts import (
     checked_timeout,
 )
 from kafka_groups.errors import ApplicationShutdownError, ConfigurationError, IllegalStateError
-from kafka_groups.streams.arguments import checked_offset, described
+from kafka_groups.streams.arguments import check_operation, checked_commit, described
 from kafka_groups.streams.client import StreamsClient, TaskPositions
 from kafka_groups.streams.group_metadata import group_metadata_bytes
 from kafka_groups.streams.member_events import (
@@ -214,13 +215,14 @@ class AsyncStreamsGroupMember(_MemberView):
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Raises:
+            ConfigurationError: An argument is not a `kafka_groups.TopicPartition`, or not an offset.
             TasksLostError: The tasks are, or were in between, another member's. What is committed stays, and their new
                 owner begins there. Go on to poll: it returns `TasksLost`, unless the tasks were revoked before.
             IllegalStateError: `join` was not called.
             OperationTimeoutError: The coordinator did not answer in time. The offsets may be committed.
             KafkaGroupsError: Another error of the group or of a partition; other partitions may be committed.
         """
-        given = {key: checked_offset(key, offset) for key, offset in offsets.items()}
+        given = checked_commit(offsets)
         if not given:
             return
         timeout_ms = self._api_timeout_ms(timeout)
@@ -244,12 +246,13 @@ class AsyncStreamsGroupMember(_MemberView):
             For each partition the offset, or None if none was committed.
 
         Raises:
+            ConfigurationError: A partition is not a `kafka_groups.TopicPartition`.
             TasksLostError: The member has lost its tasks. Go on to poll.
             IllegalStateError: `join` was not called.
             OperationTimeoutError: The coordinator did not answer in time.
             KafkaGroupsError: An error of the group or of a partition.
         """
-        wanted = tuple(dict.fromkeys(partitions))
+        wanted = checked_partitions(partitions, "partitions")
         if not wanted:
             return {}
         timeout_ms = self._api_timeout_ms(timeout)
@@ -289,6 +292,7 @@ class AsyncStreamsGroupMember(_MemberView):
         """
         timeout = checked_timeout(timeout, NONE_IS_CLOSE_TIMEOUT)
         timeout = self._close_timeout_s if timeout is None else timeout
+        check_operation(operation)
         if self._guard.is_closed:
             return
         if self._guard.is_forked:

@@ -1,16 +1,19 @@
 """Reads what the constructor and the methods of a member are given."""
 
 import random
+from collections.abc import Mapping
 from typing import Final
 
+from kafka_groups.config.places import checked_name, checked_offset, checked_partition
 from kafka_groups.config.streams import StreamsMemberConfig
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.streams.heartbeat import MemberDescription
+from kafka_groups.streams.member_events import GroupMembershipOperation
 from kafka_groups.streams.topology import Topology
 from kafka_groups.types import OffsetAndMetadata, TopicPartition, member_id_of, random_uuid
 
-__all__ = ["checked_offset", "described"]
+__all__ = ["check_operation", "checked_commit", "described"]
 
 _MOST_MEMBERS: Final = 100_000
 
@@ -29,8 +32,8 @@ def described(
         ConfigurationError: The topology, the process id or the number is invalid.
     """
     _check_number(number)
-    if process_id == "":
-        raise ConfigurationError(f"process_id={process_id!r} is invalid. Use text that is not empty, or None.")
+    if process_id is not None:
+        checked_name(process_id, "process_id")
     if not isinstance(topology, Topology):
         raise ConfigurationError(f"topology={topology!r} is not a Topology. Make one with a TopologyBuilder.")
     base, server = config.group_instance_id, config.application_server
@@ -47,17 +50,25 @@ def described(
     )
 
 
-def checked_offset(key: TopicPartition, offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
-    """Return an offset to commit.
+def checked_commit(offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return the offsets to commit by partition.
 
     Raises:
-        ConfigurationError: It is not a whole number of 0 or more.
+        ConfigurationError: It is something else than offsets by `TopicPartition`.
     """
-    found = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-    if not _is_offset(found.offset):
-        raise ConfigurationError(f"The offset {found.offset!r} of {key} is invalid. Use a whole number of 0 or more.")
-    return found
+    if not isinstance(offsets, Mapping):
+        raise ConfigurationError(
+            f"offsets={offsets!r}: give a dictionary of offsets, such as {{TopicPartition('orders', 0): 7}}"
+        )
+    return {checked_partition(key, "offsets"): checked_offset(key, offset) for key, offset in offsets.items()}
 
 
-def _is_offset(offset: object) -> bool:
-    return isinstance(offset, int) and not isinstance(offset, bool) and 0 <= offset < 2**63
+def check_operation(operation: object) -> None:
+    """Check how a member leaves.
+
+    Raises:
+        ConfigurationError: It is not a `GroupMembershipOperation`.
+    """
+    if not isinstance(operation, GroupMembershipOperation):
+        names = ", ".join(each.name for each in GroupMembershipOperation)
+        raise ConfigurationError(f"operation={operation!r} is not a GroupMembershipOperation. Use one of {names}.")

@@ -10,10 +10,11 @@ from typing import Any, Self, TypeVar, Unpack
 from kafka_groups.client.assembly import Environment
 from kafka_groups.config.keywords import StreamsMemberKeywords
 from kafka_groups.config.streams import StreamsMemberConfig
-from kafka_groups.config.timeouts import DEFAULT_CLOSE_TIMEOUT_S
+from kafka_groups.config.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_CLOSE_TIMEOUT, checked_timeout
 from kafka_groups.errors import ClosedError, IllegalStateError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.streams.aio import AsyncStreamsGroupMember
+from kafka_groups.streams.arguments import check_operation
 from kafka_groups.streams.client import TaskPositions
 from kafka_groups.streams.member_events import (
     GroupMembershipOperation,
@@ -177,6 +178,7 @@ class StreamsGroupMember(_MemberView):
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Raises:
+            ConfigurationError: An argument is not a `kafka_groups.TopicPartition`, or not an offset.
             TasksLostError: The tasks are, or were in between, another member's. What is committed stays, and their new
                 owner begins there. Go on to poll: it returns `TasksLost`, unless the tasks were revoked before.
             IllegalStateError: `join` was not called.
@@ -200,6 +202,7 @@ class StreamsGroupMember(_MemberView):
             For each partition the offset, or None if none was committed.
 
         Raises:
+            ConfigurationError: A partition is not a `kafka_groups.TopicPartition`.
             TasksLostError: The member has lost its tasks. Go on to poll.
             IllegalStateError: `join` was not called.
             OperationTimeoutError: The coordinator did not answer in time.
@@ -238,6 +241,8 @@ class StreamsGroupMember(_MemberView):
         Raises:
             ConcurrentUseError: A `poll` is under way.
         """
+        checked_timeout(timeout, NONE_IS_CLOSE_TIMEOUT)
+        check_operation(operation)
         self._is_closed = True
         if self._thread.is_running:
             self._thread.run(self._member.close(timeout, operation=operation))

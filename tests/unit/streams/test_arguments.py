@@ -52,5 +52,5 @@ def test_a_topology_is_built() -> None:
 
 
 def test_a_process_id_is_not_empty() -> None:
-    with pytest.raises(ConfigurationError, match="process_id=''"):
+    with pytest.raises(ConfigurationError, match="process_id: '' is not a name"):
         described(config(), TOPOLOGY, "", 1, random.Random(1))
