@@ -170,7 +170,7 @@ class Chaos:
         if process is None:
             self._start(slot)
             return
-        if slot.resumes_ms is not None or now_ms < slot.busy_until_ms or not slot.is_ready:
+        if slot.resumes_ms is not None or now_ms < slot.busy_until_ms or slot.expected or not slot.is_ready:
             return
         acts = {
             Act.KILL: signal.SIGKILL,
@@ -240,9 +240,9 @@ class Chaos:
 
     def _leave_all(self) -> None:
         for slot in self._slots:
-            if slot.process is not None:
+            if slot.process is not None and not slot.expected:
                 slot.process.terminate()
-                slot.expected |= {0}
+                slot.expected = {0}
         for slot in self._slots:
             if slot.process is not None:
                 self._ended(slot, slot.process.wait(60))

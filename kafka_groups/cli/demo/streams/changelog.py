@@ -1,18 +1,16 @@
-"""Reads changelogs of tasks with confluent-kafka's consumer."""
+"""Reads topics of the demo, and writes changelogs, with confluent-kafka."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer
 
-from kafka_groups.cli.demo.streams.counts import TaskCounts
+__all__ = ["keyed", "messages", "reader", "writer"]
 
-__all__ = ["reader", "restored", "take_in"]
-
-_MOST_MESSAGES: Final = 10_000
-_WAIT_SECONDS: Final = 0.2
-_TIMEOUT_SECONDS: Final = 30.0
+_INIT_SECONDS: Final = 30.0
+_TRANSACTION_TIMEOUT_MS: Final = 10_000
+"""For so long the next owner of a task waits for the transaction of a process that was killed."""
 
 
 @contextmanager
@@ -24,7 +22,8 @@ def reader(bootstrap_servers: str, group_id: str) -> Iterator[Consumer]:
             "client.id": "kafka-groups-demo",
             "group.id": group_id,
             "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
             "allow.auto.create.topics": False,
             "log_level": 2,
         }
@@ -35,41 +34,43 @@ def reader(bootstrap_servers: str, group_id: str) -> Iterator[Consumer]:
         consumer.close()
 
 
-def restored(consumer: Consumer, changelog: str, partition: int) -> TaskCounts:
-    """Read the changelog of a task to its end.
+def writer(bootstrap_servers: str, transactional_id: str | None) -> Producer:
+    """Return a producer. With a transactional id, it aborts what the last one with this id has left.
 
     Raises:
         KafkaException: The brokers refused it, or do not answer.
-        BadChangelogError: A record is not one of the demo's.
     """
-    counts = TaskCounts()
-    place = TopicPartition(changelog, partition, 0)
-    _, end = consumer.get_watermark_offsets(place, timeout=_TIMEOUT_SECONDS)
-    if end > 0:
-        consumer.assign([place])
-        while counts.changelog_offset < end:
-            take_in(consumer, lambda _partition: counts)
-        consumer.unassign()
-    return counts
+    config: dict[str, str | int | bool] = {
+        "bootstrap.servers": bootstrap_servers,
+        "client.id": "kafka-groups-demo",
+        "enable.idempotence": True,
+        "linger.ms": 5,
+        "log_level": 2,
+    }
+    if transactional_id is None:
+        return Producer(config)
+    config |= {"transactional.id": transactional_id, "transaction.timeout.ms": _TRANSACTION_TIMEOUT_MS}
+    producer = Producer(config)
+    producer.init_transactions(_INIT_SECONDS)
+    return producer
 
 
-def take_in(consumer: Consumer, counts_of: Callable[[int], TaskCounts]) -> None:
-    """Take in what a changelog has for now.
+def messages(consumer: Consumer, most: int, timeout_s: float) -> Iterator[Message]:
+    """Return what the consumer has for now.
 
     Raises:
         KafkaException: A partition cannot be read.
     """
-    for message in consumer.consume(_MOST_MESSAGES, _WAIT_SECONDS):
-        counts_of(message.partition() or 0).restore(
-            _text(message.key()), _text(_valid(message).value()), message.offset() or 0
-        )
+    for message in consumer.consume(most, timeout_s):
+        error = message.error()
+        if error is not None:
+            raise KafkaException(error)
+        yield message
 
 
-def _valid(message: Message) -> Message:
-    error = message.error()
-    if error is not None:
-        raise KafkaException(error)
-    return message
+def keyed(message: Message) -> tuple[str, str, int]:
+    """Return key, value and offset of a record."""
+    return _text(message.key()), _text(message.value()), message.offset() or 0
 
 
 def _text(data: str | bytes | None) -> str:

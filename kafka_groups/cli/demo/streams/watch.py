@@ -3,14 +3,17 @@
 from collections import Counter, defaultdict
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
-from kafka_groups.cli.demo.streams.changelog import reader, take_in
+from kafka_groups.cli.demo.streams.changelog import keyed, messages, reader
 from kafka_groups.cli.demo.streams.counts import CHANGELOG_SUFFIX, TaskCounts
 
 __all__ = ["ChangelogWatch"]
+
+_MOST_MESSAGES: Final = 10_000
+_WAIT_SECONDS: Final = 0.2
 
 
 class ChangelogWatch:
@@ -65,5 +68,7 @@ class ChangelogWatch:
             self._is_there = self.changelog in self._consumer.list_topics(timeout=10).topics
             if not self._is_there:
                 return  # the coordinator creates it when it has the topology
-            self._consumer.assign([TopicPartition(self.changelog, each, 0) for each in range(self._partitions)])
-        take_in(self._consumer, self._tasks.__getitem__)
+            beginnings = [TopicPartition(self.changelog, each, OFFSET_BEGINNING) for each in range(self._partitions)]
+            self._consumer.assign(beginnings)
+        for message in messages(self._consumer, _MOST_MESSAGES, _WAIT_SECONDS):
+            self._tasks[message.partition() or 0].restore(*keyed(message))
