@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
+import psutil
 from attrs import define, field, frozen
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Position
@@ -35,6 +36,13 @@ _PAUSE_S: Final = 3.5
 _RECORDS_A_SECOND: Final = 1_000
 _END_S: Final = 150.0
 _TURN_S: Final = 0.05
+_SIGNALS: Final = {
+    Act.KILL: signal.SIGKILL,
+    Act.LEAVE: signal.SIGTERM,
+    Act.PAUSE: signal.SIGSTOP,
+    Act.PAUSE_MIDWAY: signal.SIGUSR2,
+    Act.SLOW: signal.SIGUSR1,
+}
 
 
 @contextmanager
@@ -92,6 +100,7 @@ class _Slot:
     log: Path
     process: "subprocess.Popen[bytes] | None" = None
     expected: set[int] = field(factory=set)
+    is_pausing: bool = False
     resumes_ms: int | None = None
     busy_until_ms: int = 0
     starts: int = 0
@@ -100,6 +109,11 @@ class _Slot:
     def is_ready(self) -> bool:
         """Whether its process has begun to work, and handles signals."""
         return self.log.read_text(errors="replace").count("ready\n") == self.starts
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether its process does not run, because of SIGSTOP."""
+        return self.process is not None and psutil.Process(self.process.pid).status() == psutil.STATUS_STOPPED
 
 
 class Chaos:
@@ -137,7 +151,7 @@ class Chaos:
             self._admin.alter_group_configs({self._application.name: _GROUP}).checked()
             try:
                 self._strike_all()
-                self._resume_all()
+                self._start_all()
                 wait_until(self._is_counted, _END_S)
                 self._leave_all()
             finally:
@@ -170,18 +184,12 @@ class Chaos:
         if process is None:
             self._start(slot)
             return
-        if slot.resumes_ms is not None or now_ms < slot.busy_until_ms or slot.expected or not slot.is_ready:
+        if slot.is_pausing or now_ms < slot.busy_until_ms or slot.expected or not slot.is_ready:
             return
-        acts = {
-            Act.KILL: signal.SIGKILL,
-            Act.LEAVE: signal.SIGTERM,
-            Act.PAUSE: signal.SIGSTOP,
-            Act.SLOW: signal.SIGUSR1,
-        }
-        process.send_signal(acts[strike.act])
+        process.send_signal(_SIGNALS[strike.act])
         self._struck[strike.act] += 1
-        if strike.act is Act.PAUSE:
-            slot.resumes_ms = now_ms + round(_PAUSE_S * 1000)
+        if strike.act in (Act.PAUSE, Act.PAUSE_MIDWAY):
+            slot.is_pausing = True
         elif strike.act is Act.SLOW:
             slot.busy_until_ms = now_ms + round(SLOW_S * 1000)
         else:
@@ -189,6 +197,8 @@ class Chaos:
 
     def _look_after(self, now_ms: int) -> None:
         for slot in self._slots:
+            if slot.is_pausing and slot.resumes_ms is None and slot.is_stopped:
+                slot.resumes_ms = now_ms + round(_PAUSE_S * 1000)
             if slot.resumes_ms is not None and now_ms >= slot.resumes_ms:
                 self._resume(slot)
             if slot.process is not None and slot.process.poll() is not None:
@@ -213,22 +223,22 @@ class Chaos:
         slot.process = None
 
     def _resume(self, slot: _Slot) -> None:
-        slot.resumes_ms = None
+        slot.is_pausing, slot.resumes_ms = False, None
         if slot.process is not None:
             slot.process.send_signal(signal.SIGCONT)
 
     # ------------------------------------------------------------------------------------------ the end
 
-    def _resume_all(self) -> None:
+    def _start_all(self) -> None:
+        self._look_after(self._clock.now_ms())
         for slot in self._slots:
-            self._resume(slot)
-            if slot.process is None or slot.process.poll() is not None:
-                self._look_after(self._clock.now_ms())
+            if slot.process is None:
                 self._start(slot)
 
     def _is_counted(self) -> bool:
         self._look_after(self._clock.now_ms())
-        is_counted = all(slot.is_ready for slot in self._slots) and self._committed() == self._produced.total()
+        works = all(slot.is_ready and slot.resumes_ms is None for slot in self._slots)
+        is_counted = works and self._committed() == self._produced.total()
         return is_counted or bool(self._failures)
 
     def _committed(self) -> int:

@@ -15,10 +15,11 @@ class Act(enum.StrEnum):
     KILL = "killed (SIGKILL)"
     LEAVE = "left (SIGTERM)"
     PAUSE = "paused for longer than its session (SIGSTOP)"
-    SLOW = "busy for longer than max.poll.interval.ms"
+    PAUSE_MIDWAY = "paused before a batch was written"
+    SLOW = "busy for longer than max.poll.interval.ms in the middle of a batch"
 
 
-_WEIGHTS: Final = {Act.KILL: 2, Act.LEAVE: 2, Act.PAUSE: 3, Act.SLOW: 2}
+_WEIGHTS: Final = {Act.KILL: 2, Act.LEAVE: 2, Act.PAUSE: 2, Act.PAUSE_MIDWAY: 2, Act.SLOW: 2}
 _EARLIEST_MS, _LATEST_MS = 300, 1_500
 """The time from one strike to the next."""
 
