@@ -277,6 +277,8 @@ class Application(ConsumerGuard):
         pending: list[PendingAcknowledgement] = []
         holds = False
         for delivery in self._in_hand:
+            if delivery.is_as_sent:
+                continue
             self._inbox.returns(delivery, (m.RELEASE, m.HELD))
             held = delivery.take_held()
             if held is not None:

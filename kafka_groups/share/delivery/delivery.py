@@ -50,6 +50,7 @@ class Delivery:
 
     __slots__ = (
         "_due_ms",
+        "_marks_sent",
         "_ranges",
         "first_offset",
         "is_held",
@@ -81,6 +82,7 @@ class Delivery:
         self.first_offset = self._ranges[0].first_offset
         self.max_delivery_count = max(acquired.delivery_count for acquired in self._ranges)
         self.marks = m.marks_of(self._ranges)
+        self._marks_sent = bytes(self.marks)
         self._due_ms: dict[int, int] | None = None
 
     # ---------------------------------------------------------------------------------- description
@@ -204,6 +206,11 @@ class Delivery:
         """Whether everything was acknowledged and sent."""
         return self.marks.count(m.SENT) + self.marks.count(m.NOT_ACQUIRED) == len(self.marks)
 
+    @property
+    def is_as_sent(self) -> bool:
+        """Whether nothing changed since acknowledgements were last taken; cheap, as every poll asks what it holds."""
+        return self.marks == self._marks_sent
+
     def accept_open(self) -> None:
         """Accept everything that was not acknowledged yet: implicit acknowledgement."""
         m.replace(self.marks, _OPEN, m.ACCEPT)
@@ -216,6 +223,7 @@ class Delivery:
         """The marks as they are now; what was acknowledged counts as sent from here on."""
         taken = bytes(self.marks)
         m.replace(self.marks, _ACKNOWLEDGED, m.SENT)
+        self._marks_sent = bytes(self.marks)
         return taken
 
     def renewal_batches(self, offset: int | None = None) -> tuple[AcknowledgementBatch, ...]:
