@@ -209,6 +209,10 @@ class InvalidTxnStateError(BrokerError, code=48):
     """The producer attempted a transactional operation in a state that does not allow it."""
 
 
+class TransactionalIdAuthorizationFailedError(BrokerError, code=53):
+    """The client may not use this transactional id."""
+
+
 class KafkaStorageError(BrokerError, code=56, retriable=True):
     """The disk of the broker failed."""
 

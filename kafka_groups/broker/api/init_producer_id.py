@@ -1,8 +1,8 @@
 """InitProducerId (key 22), v0-v5: assigns an id to an idempotent producer. The id is always new and has epoch 0.
 
-Transactions are not supported: a transactional id gets UNSUPPORTED_VERSION. The Java producer treats this error as
-fatal and reports it at once; librdkafka reports it when `init_transactions` times out. As in Kafka, an empty
-transactional id gets INVALID_REQUEST.
+Transactions are not supported: a transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which ends producers at
+once. Most of them have learnt it, and why, from FindCoordinator before. As in Kafka, an empty transactional id gets
+INVALID_REQUEST.
 """
 
 from kafka_groups.broker.api.context import RequestContext
@@ -20,5 +20,6 @@ async def handle(request: InitProducerIdRequest, context: RequestContext) -> Ini
     if request.transactional_id is None:
         producer_id = context.services.logs.new_producer_id()
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=_FIRST_EPOCH)
-    error = ErrorCode.UNSUPPORTED_VERSION if request.transactional_id else ErrorCode.INVALID_REQUEST
+    refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    error = refused if request.transactional_id else ErrorCode.INVALID_REQUEST
     return InitProducerIdResponse(error_code=error, producer_epoch=_NO_EPOCH)

@@ -7,7 +7,6 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.placement import (
     GROUP_TOPIC,
     SHARE_STATE_TOPIC,
-    TRANSACTION_TOPIC,
     coordinator_of,
     partition_of_key,
 )
@@ -28,11 +27,10 @@ async def find(context: RequestContext, key_type: int, *keys: str, version: int 
     return (await find_coordinator.handle(request, at_version(context, version))).coordinators
 
 
-@pytest.mark.parametrize("key_type", [0, 1])
 @pytest.mark.parametrize("version", [4, 5, 6])
-async def test_one_coordinator_per_key(context: RequestContext, key_type: int, version: int) -> None:
+async def test_one_coordinator_per_key(context: RequestContext, version: int) -> None:
     keys = ("first", "second", "third", "")
-    found = await find(context, key_type, *keys, version=version)
+    found = await find(context, 0, *keys, version=version)
     assert [coordinator.key for coordinator in found] == list(keys)
     for coordinator in found:
         node_id = context.services.metadata.coordinator_of(coordinator.key)
@@ -62,9 +60,7 @@ async def test_share_partition(context: RequestContext, key: str) -> None:
     assert coordinator.node_id == coordinator_of(context.services.metadata.image, key, SHARE_STATE_TOPIC)
 
 
-@pytest.mark.parametrize(
-    ("key_type", "internal_topic"), [(0, GROUP_TOPIC), (1, TRANSACTION_TOPIC), (2, SHARE_STATE_TOPIC)]
-)
+@pytest.mark.parametrize(("key_type", "internal_topic"), [(0, GROUP_TOPIC), (2, SHARE_STATE_TOPIC)])
 async def test_the_leader_in_the_internal_topic_coordinates(
     context: RequestContext, key_type: int, internal_topic: str
 ) -> None:
@@ -74,8 +70,7 @@ async def test_the_leader_in_the_internal_topic_coordinates(
     leaders = [topic.partitions[partition_of_key(key, 5)].leader_id for key in keys]
     assert [coordinator.node_id for coordinator in found] == leaders
     assert set(leaders) == {0, 1, 2}
-    for other in {0, 1, 2} - {key_type}:
-        assert [each.node_id for each in await find(context, other, *keys)] != leaders
+    assert [each.node_id for each in await find(context, 2 - key_type, *keys)] != leaders
 
 
 async def test_a_share_key_is_read_before_it_is_hashed(context: RequestContext) -> None:
@@ -112,3 +107,12 @@ async def test_no_broker_is_up(context: RequestContext) -> None:
         context.services.metadata.unregister_broker(node_id)
     (coordinator,) = await find(context, 0, "group")
     assert coordinator.error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize("version", range(1, 7))
+async def test_there_are_no_transactions(context: RequestContext, version: int) -> None:
+    request = FindCoordinatorRequest(key_type=1, key="writer", coordinator_keys=("writer",) if version >= 4 else ())
+    response = await find_coordinator.handle(request, at_version(context, version))
+    found = response.coordinators[0] if version >= 4 else response
+    assert (found.error_code, found.node_id) == (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1)
+    assert "does not support transactions yet" in str(found.error_message)

@@ -199,7 +199,9 @@ async def test_producer_ids_are_new_each_time(version: int) -> None:
     assert first.producer_id != second.producer_id
 
 
-@pytest.mark.parametrize(("name", "code"), [("tx", ErrorCode.UNSUPPORTED_VERSION), ("", ErrorCode.INVALID_REQUEST)])
+@pytest.mark.parametrize(
+    ("name", "code"), [("tx", ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("", ErrorCode.INVALID_REQUEST)]
+)
 async def test_there_are_no_transactions(name: str, code: ErrorCode) -> None:
     response = await HandlerBroker().ask(InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000))
     assert (response.error_code, response.producer_id, response.producer_epoch) == (code, -1, -1)
