@@ -58,9 +58,12 @@ def test_more_than_one_is_better_whatever_the_unit(row: Row, ratio: float) -> No
     assert compared([2.0], [1.0], row).ratio == ratio
 
 
-def test_ratio_is_the_median_of_the_rounds_own() -> None:
-    """So a machine that is slow for a while, for both versions, changes nothing."""
-    assert compared([100, 10, 98], [100, 10, 100]).ratio == 1.0
+@pytest.mark.parametrize("row", [RATE, COST])
+def test_worse_half_of_the_rounds_does_not_count(row: Row) -> None:
+    """What else the machine did can only have made them worse."""
+    worse = 10.0 if row is RATE else 1_000.0
+    assert compared([100, worse, 102, worse], [102, 100, worse, worse], row).ratio == 1.0
+    assert compared([worse, worse, worse, 100], [100, 100, 100, 100], row).ratio != 1.0
 
 
 @pytest.mark.parametrize(("now", "status"), [(0.94, 0), (0.92, 1)])
@@ -128,16 +131,26 @@ def test_versions_take_turns_and_who_goes_first_changes() -> None:
 
 
 def test_row_that_is_too_low_gets_as_many_rounds_again() -> None:
-    figures = {NOW: iter([0.8, 1.0, 1.0, 1.0]), THEN: iter([1.0] * 4)}
+    figures = {NOW: iter([0.8, 0.9, 1.0, 1.0]), THEN: iter([1.0] * 4)}
     (row,) = measured(lambda _case, version: {"rate": next(figures[version])}, rounds=2)
-    assert row.ratios == [0.8, 1.0, 1.0, 1.0]
+    assert row.ratios == [0.8, 0.9, 1.0, 1.0]
     assert row.ratio == 1.0
 
 
-def test_no_row_gets_more_rounds_when_it_is_late() -> None:
-    part = part_of(lambda _case, version: {"rate": 0.5 if version == NOW else 1.0}, Case((RATE,), 2))
-    (row,) = compare_part(part, Pace(LEAST, until_s=10.0, clock=lambda: 11.0), lambda _line: None)
-    assert row.ratios == [0.5, 0.5]
+def test_more_rounds_take_no_more_time_than_there_is() -> None:
+    """Two cases are too low; a second passes with each measurement, and the first case's more rounds use up all."""
+    seconds = iter(range(1_000))
+    now_s = 0
+
+    def measure(_case: Case, version: str) -> Mapping[str, Any]:
+        nonlocal now_s
+        now_s = next(seconds)
+        return {"rate": 0.5 if version == NOW else 1.0}
+
+    pace = Pace(LEAST, more_s=4.0, clock=lambda: now_s)
+    first, second = compare_part(part_of(measure, Case((RATE,), 2), Case((RATE,), 2)), pace, lambda _line: None)
+    assert (len(first.ratios), len(second.ratios)) == (4, 2)
+    assert pace.more_s == 0
 
 
 def test_case_that_a_version_lacks_is_measured_once_in_the_other() -> None:

@@ -40,17 +40,19 @@ def _consumed_rows(name: str) -> tuple[Row, ...]:
     return (Row(name, "records/s", ("rate",)), Row(f"{name}, CPU", "µs a record", ("cpu_us",), is_cost=True))
 
 
-def _share(title: str, *cases: tuple[str, str]) -> tuple[Case, ...]:
+def _share(title: str, rounds: int, *cases: tuple[str, str]) -> tuple[Case, ...]:
     return tuple(
-        Case(_consumed_rows(f"{title}, {batches} batches, {mode}"), 6, (batches, mode), _CONSUMERS, warm_up_rounds=1)
+        Case(
+            _consumed_rows(f"{title}, {batches} batches, {mode}"), rounds, (batches, mode), _CONSUMERS, warm_up_rounds=1
+        )
         for batches, mode in cases
     )
 
 
 SHARE = _share(
-    "Share consumer", ("large", "implicit"), ("large", "explicit"), ("small", "implicit"), ("small", "explicit")
+    "Share consumer", 5, ("large", "implicit"), ("large", "explicit"), ("small", "implicit"), ("small", "explicit")
 )
-SECURED_SHARE = _share("SASL_SSL", ("large", "implicit"), ("small", "explicit"))
+SECURED_SHARE = _share("SASL_SSL", 4, ("large", "implicit"), ("small", "explicit"))
 
 
 @contextmanager
@@ -87,17 +89,17 @@ def _broker_cases(title: str, rounds: int, *, more: tuple[Case, ...] = ()) -> tu
 
 EMBEDDED = _broker_cases(
     "Embedded broker",
-    6,
+    5,
     more=(
         Case((Row("Embedded broker, end to end, large batches", "records/s", ("rate",)),
               Row("Embedded broker, end to end, CPU of the broker", "µs a record", ("broker_cpu_us",), is_cost=True),
-              Row("Embedded broker, memory", "MiB", ("broker_mib",), is_cost=True)), 6,
+              Row("Embedded broker, memory", "MiB", ("broker_mib",), is_cost=True)), 5,
              ("end to end", "large", "implicit"), _CONSUMERS),
-        Case((Row("Embedded broker, end to end, small batches", "records/s", ("rate",)),), 6,
+        Case((Row("Embedded broker, end to end, small batches", "records/s", ("rate",)),), 5,
              ("end to end", "small", "implicit"), _CONSUMERS),
     ),
 )  # fmt: skip
-THREE_BROKERS = _broker_cases("Three brokers", 6)
+THREE_BROKERS = _broker_cases("Three brokers", 4)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """What the guard compares and what it concludes: pure, it measures nothing."""
 
 from collections.abc import Mapping, Sequence
-from statistics import median
+from statistics import mean
 from typing import Any, Final
 
 from attrs import define, field, frozen
@@ -73,10 +73,21 @@ class Compared:
         pairs = zip(self.taken[NOW], self.taken[THEN], strict=False)
         return [then / now if self.row.is_cost else now / then for now, then in pairs]
 
+    def figure(self, version: str) -> float | None:
+        """The mean of the better half of a version's rounds, or None without rounds.
+
+        What else a machine does can only make a round worse, so the better ones have less of it.
+        """
+        best_first = sorted(self.taken[version], reverse=not self.row.is_cost)
+        return mean(best_first[: (len(best_first) + 1) // 2]) if best_first else None
+
     @property
     def ratio(self) -> float | None:
-        """The median of the rounds' ratios, or None if a version lacks the row, or it failed."""
-        return None if self.error or self.lacking or not self.ratios else median(self.ratios)
+        """The ratio of the versions' figures, or None if a version lacks the row, or it failed."""
+        now, then = self.figure(NOW), self.figure(THEN)
+        if self.error or self.lacking or now is None or then is None:
+            return None
+        return then / now if self.row.is_cost else now / then
 
     def is_bad(self, least: float) -> bool:
         """Whether it failed, or is worse than allowed."""
@@ -119,10 +130,9 @@ def _cells(compared: Compared, least: float) -> tuple[str, ...]:
 def _figure(compared: Compared, version: str) -> str:
     if version in compared.lacking:
         return "missing"
-    taken = compared.taken[version]
-    if not taken:
+    figure = compared.figure(version)
+    if figure is None:
         return ""
-    figure = median(taken)
     return f"{figure:,.0f}" if figure >= 1_000 else f"{figure:.3g}"
 
 

@@ -3,10 +3,10 @@
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from attrs import frozen
+from attrs import define, frozen
 
 from tests.benchmarks.children import ChildFailedError
 from tests.benchmarks.guard.figures import VERSIONS, Case, Compared, figure_at
@@ -24,21 +24,32 @@ class MissingError(Exception):
     """A checkout cannot run a case, because it is from before that existed."""
 
 
-@frozen
+@define
 class Pace:
     """How often cases are repeated.
 
     Attributes:
         least: The ratio below which a row gets as many rounds again, all of which count.
         rounds: Rounds of each case, or None for its own.
-        until_s: No case gets more rounds after this time of the clock.
+        more_s: How long more rounds may take, all cases together; a case that has begun them ends them.
         clock: Seconds.
     """
 
     least: float
     rounds: int | None = None
-    until_s: float = float("inf")
+    more_s: float = float("inf")
     clock: Callable[[], float] = time.monotonic
+
+    def grants_more(self, compared: Sequence[Compared]) -> bool:
+        """Whether rows get more rounds: one is too low, and there is time."""
+        return any(each.is_bad(self.least) for each in compared) and self.more_s > 0
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """More rounds, whose time is taken from what there is."""
+        began = self.clock()
+        yield
+        self.more_s -= self.clock() - began
 
 
 @frozen
@@ -87,19 +98,25 @@ def _rows_after(part: Part, compared: Sequence[Compared]) -> Iterator[Any]:
 def _compare(case: Case, measure: Measure, pace: Pace, say: Say) -> list[Compared]:
     compared = [Compared(row) for row in case.rows]
     rounds = pace.rounds or case.rounds
-    for number in range(-case.warm_up_rounds, 2 * rounds):
-        if number == rounds and not _deserves_more(compared, pace):
-            break
-        for version in order_of(number):
-            if not all(version in each.lacking or each.error for each in compared):
-                _take(case, version, measure, compared, say, counts=number >= 0)
-        if number >= 0 and all(each.lacking or each.error for each in compared):
-            break  # there is nothing to compare; the other version's figure has been taken once
+
+    def take(numbers: range) -> None:
+        for number in numbers:
+            _take_both(case, number, measure, compared, say)
+
+    take(range(-case.warm_up_rounds, rounds))
+    if pace.grants_more(compared):
+        with pace.counted():
+            take(range(rounds, 2 * rounds))
     return compared
 
 
-def _deserves_more(compared: Sequence[Compared], pace: Pace) -> bool:
-    return any(each.is_bad(pace.least) for each in compared) and pace.clock() < pace.until_s
+def _take_both(case: Case, number: int, measure: Measure, compared: Sequence[Compared], say: Say) -> None:
+    """One round; of warm-ups, figures are not taken. If a version lacks the case, the other is measured once."""
+    if number > 0 and all(each.lacking or each.error for each in compared):
+        return
+    for version in order_of(number):
+        if not all(version in each.lacking or each.error for each in compared):
+            _take(case, version, measure, compared, say, counts=number >= 0)
 
 
 def _take(case: Case, version: str, measure: Measure, compared: Sequence[Compared], say: Say, *, counts: bool) -> None:
