@@ -153,7 +153,8 @@ class Router:
             return
         link.queue.append(waiting)
         if link.connecting is None:
-            self._trying(link, f"Could not connect to {link.host}:{link.port} yet.")
+            and_tls = " and agree on TLS" if self._settings.uses_tls else ""
+            self._trying(link, f"Could not connect to {link.host}:{link.port}{and_tls} yet.")
             link.connecting = asyncio.get_running_loop().create_task(self._connect(link))
 
     def take_error(self, now_ms: int) -> KafkaGroupsError | None:

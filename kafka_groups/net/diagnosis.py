@@ -125,10 +125,10 @@ def during_handshake(error: KafkaGroupsError, address: str, *, uses_tls: bool) -
 
 def silence(address: str, *, uses_tls: bool) -> str:
     """Say what is probably wrong with a server that accepts the connection and does not answer."""
-    other = "is a plaintext listener" if uses_tls else "is a TLS listener"
+    likely = "not a Kafka broker" if uses_tls else "a TLS listener or not a Kafka broker"  # TLS has been agreed on
     return (
-        f"{address} accepted the connection but did not answer. Unless it is overloaded, it probably {other} or is not"
-        " a Kafka broker: check security.protocol and bootstrap.servers."
+        f"{address} accepted the connection but did not answer. Unless it is overloaded, it is probably {likely}: check"
+        " security.protocol and bootstrap.servers."
     )
 
 

@@ -1,11 +1,14 @@
 """A real Kafka that is away for longer than `default.api.timeout.ms`: the consumer continues when it is back."""
 
 import logging
+from collections.abc import Callable
 
 import pytest
 from confluent_kafka import Producer
 
-from kafka_groups import ConsumerState, KafkaShareConsumer
+from kafka_groups import ConsumerState, KafkaAdmin, KafkaShareConsumer, StreamsGroupMember
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.streams import MembershipState, TopologyBuilder
 from kafka_groups.testing import KafkaProcess
 from tests.support.conditions import wait_until
 
@@ -55,3 +58,30 @@ def test_a_consumer_continues_after_a_real_outage(caplog: pytest.LogCaptureFixtu
     said = [record.getMessage() for record in caplog.records if record.name == "kafka_groups.network"]
     assert any("Cannot reach a broker" in text for text in said)
     assert any(text.startswith("Reached ") for text in said)
+
+
+@pytest.mark.real_kafka
+@pytest.mark.slow
+def test_clients_close_in_time_while_the_broker_is_away() -> None:
+    topology = TopologyBuilder().add_subtopology("0", sources=[TOPIC]).build()
+    with KafkaProcess() as kafka:
+        config = {"bootstrap.servers": kafka.bootstrap_servers}
+        consumer = KafkaShareConsumer({**config, "group.id": "g"})
+        consumer.subscribe([TOPIC])
+        produced_until_polled(kafka, consumer, b"before")
+        member = StreamsGroupMember({**config, "application.id": "app"}, topology=topology)
+        member.join()
+        wait_until(lambda: member.poll(timeout=0.5) and member.state is MembershipState.STABLE, 60)
+        admin = KafkaAdmin(config)
+        assert "g" in [group.group_id for group in admin.list_share_groups().groups]
+        kafka.kill()
+        assert seconds_of(consumer.close) < 7  # with what a busy machine adds to 5 s
+        assert seconds_of(member.close) < 7
+        assert seconds_of(admin.close) < 3
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    clock = SystemClock()
+    before_ms = clock.now_ms()
+    call()
+    return (clock.now_ms() - before_ms) / 1000

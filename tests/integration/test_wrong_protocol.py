@@ -133,10 +133,22 @@ async def test_a_listener_that_accepts_and_stays_silent_is_told_in_time(client: 
         took_s = asyncio.get_running_loop().time() - started_s
     assert str(raised.value) == (
         f"No broker has answered for 1000 ms. {address} accepted the connection but did not answer. Unless it is"
-        " overloaded, it probably is a TLS listener or is not a Kafka broker: check security.protocol and"
+        " overloaded, it is probably a TLS listener or not a Kafka broker: check security.protocol and"
         " bootstrap.servers."
     )
     assert took_s < 5
+
+
+async def test_a_listener_that_never_answers_the_tls_handshake_is_told_in_time(ca_location: str) -> None:
+    async with server(silent) as address:
+        error = await error_of(
+            address,
+            security_protocol="SSL",
+            ssl_ca_location=ca_location,
+            default_api_timeout_ms=1_000,
+            socket_connection_setup_timeout_ms=60_000,
+        )
+    assert str(error) == f"No broker has answered for 1000 ms. Could not connect to {address} and agree on TLS yet."
 
 
 async def silent(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
