@@ -17,6 +17,7 @@ from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
+from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.archiving import DELIVERY_LIMIT, ArchiveWatch
 from kafka_groups.share.delivery.inbox import CompletedFetch
 from kafka_groups.share.delivery.returned import ArchivedRecords
@@ -212,3 +213,49 @@ def test_a_response_that_several_polls_take_goes_back_in_parts() -> None:
         watched.application.acknowledge_all(records, RELEASE)
         watched.application.send_acknowledged()
     assert [offset for found in watched.judge() for offset in found.offsets] == list(range(1, 1201))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_record_that_is_archived_is_told(seed: int) -> None:
+    """Whatever consumers do with their records: what the broker archives is what they tell."""
+    told: list[tuple[int, int]] = []
+
+    async def program(simulation: Simulation) -> None:
+        rng = simulation.rng
+        async with World(simulation, partitions=2) as world:
+            world.cluster.alter_group_configs("g", {DELIVERY_LIMIT: str(rng.choice([2, 3, 4]))})
+            for partition in (0, 1, 0, 1):
+                await world.produce([b"%d" % n for n in range(10)], partition)
+            group = world.cluster.group("g")
+            while group.lag != 0:
+                async with world.consumer(
+                    acknowledgement_mode="explicit", max_poll_records=rng.choice([1, 4, 500])
+                ) as consumer:
+                    consumer.set_archive_callback(lambda it: told.extend((it.partition, o) for o in it.offsets))
+                    await consumer.subscribe([TOPIC])
+                    await work(consumer, rng)
+            archived = [(ended.partition, ended.offset) for ended in group.archived]
+            assert sorted(told) == sorted(archived)
+            assert archived
+
+    run_simulated(program, seed=seed, limit_s=7200)
+
+
+async def work(consumer: AsyncKafkaShareConsumer[Any, Any], rng: random.Random) -> None:
+    """Poll a few times; end while holding records, or records that were never taken."""
+    for _ in range(rng.randint(1, 4)):
+        records = await consumer.poll(timeout=rng.choice([0.3, 3.0]))
+        for record in records:
+            hold_s = rng.choice([None, None, 0.5])
+            kind = rng.choice([ACCEPT, RELEASE, RELEASE, RELEASE, REJECT])
+            consumer.acknowledge(record, kind, hold_s if kind is RELEASE else None)
+        after = rng.choice(["commit", "pause", "unsubscribe", "nothing", "nothing"])
+        if after == "commit":
+            await consumer.commit_sync()
+        elif after == "pause":
+            consumer.pause()
+        elif after == "unsubscribe":
+            await consumer.unsubscribe()
+            await consumer.subscribe([TOPIC])
+    if rng.random() < 0.5:
+        await consumer.poll(timeout=rng.choice([0.3, 3.0]))
