@@ -35,3 +35,4 @@ class WorkersKeywords(ShareConsumerKeywords, total=False):
     dead_letter_topic: str | None
     on_result: Callable[..., object] | None
     idle_close_seconds: float
+    log_level: str

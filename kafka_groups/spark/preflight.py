@@ -19,6 +19,7 @@ __all__ = ["Preflight", "check_topics", "preflight"]
 _LOG = logging.getLogger(__name__)
 _LOOKS: Final = 3
 _PAUSE_S: Final = 0.5
+_SAID: Final[set[str]] = set()
 
 
 @frozen
@@ -37,7 +38,7 @@ class Preflight:
 def preflight(
     config: ShareConsumerConfig, topics: Iterable[str], dead_letter_topic: str | None, *, key: str = "dead_letter_topic"
 ) -> Preflight:
-    """Check the topics and the group, and log warnings; blocks for milliseconds, at worst some seconds per broker.
+    """Check the topics and the group, and log each warning once; blocks for milliseconds, or some seconds per broker.
 
     Problems with reaching the brokers are left to the consumer, which reports them.
 
@@ -54,8 +55,15 @@ def preflight(
     settings = group_settings(config)
     notes = notes_on(settings, config.group_id, dead_letter_topic, key=key)
     for note in notes:
-        _LOG.warning(note)
+        _say_once(note)
     return Preflight(settings, notes)
+
+
+def _say_once(note: str) -> None:
+    """Log a warning, once in the life of this process: a job may drain the same group every minute."""
+    if note not in _SAID:
+        _SAID.add(note)
+        _LOG.warning(note)
 
 
 def check_topics(config: ShareConsumerConfig, topics: Iterable[str]) -> None:

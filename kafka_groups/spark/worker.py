@@ -28,6 +28,7 @@ from kafka_groups.spark.orphaned import exit_when_orphaned
 from kafka_groups.spark.outages import HELD_BACKOFF_MS, Waits
 from kafka_groups.spark.policy import DeliveryPolicy, OnError
 from kafka_groups.spark.polling import Poller, is_answered
+from kafka_groups.spark.process_logs import set_up_logging
 from kafka_groups.spark.result import WorkerMetrics, metrics_batch
 from kafka_groups.spark.settling import Settler
 
@@ -56,6 +57,7 @@ class WorkerTask:
         backoff_ms: The longest wait between two tries; 0 releases failing records at once.
         hold_ms: How long failing records are held, if they may be redelivered; None for as long as it takes.
         desk: Where to report what is held.
+        log_level: From which level on the worker's process logs.
     """
 
     spec: ConsumerSpec
@@ -64,6 +66,7 @@ class WorkerTask:
     backoff_ms: int = HELD_BACKOFF_MS
     hold_ms: int | None = None
     desk: DeskAddress | None = None
+    log_level: str = "INFO"
 
 
 def task_body(task: WorkerTask) -> TaskBody:
@@ -72,6 +75,7 @@ def task_body(task: WorkerTask) -> TaskBody:
     def body(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         from pyspark import TaskContext  # noqa: PLC0415 - there is one in Spark's workers only
 
+        set_up_logging(task.log_level)
         for _ in batches:
             pass
         exit_when_orphaned(os.getppid())

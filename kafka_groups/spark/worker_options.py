@@ -13,6 +13,7 @@ from kafka_groups.spark.consumer_keys import KeyRules, backoff, path_or_none, po
 from kafka_groups.spark.consumers import ConsumerSpec
 from kafka_groups.spark.outages import HELD_BACKOFF_MS
 from kafka_groups.spark.policy import ON_ERROR
+from kafka_groups.spark.process_logs import LEVELS
 from kafka_groups.spark.returned import check_process
 
 __all__ = ["WorkerOptions", "consumer_spec"]
@@ -26,6 +27,11 @@ _RULES = KeyRules(
 def _known(instance: object, attribute: Any, value: object) -> None:
     if value not in ON_ERROR:
         raise ConfigurationError(f"{attribute.name}={value!r}: give one of {', '.join(map(repr, ON_ERROR))}")
+
+
+def _level(_instance: object, attribute: Any, value: object) -> None:
+    if value not in LEVELS:
+        raise ConfigurationError(f"{attribute.name}={value!r}: give one of {', '.join(map(repr, LEVELS))}")
 
 
 def _callable_or_none(_instance: object, attribute: Any, value: object) -> None:
@@ -59,6 +65,8 @@ class WorkerOptions:
         idle_close_seconds: How long a consumer waits for the next task before it leaves the group. Nobody reads
             its partitions until then, unless there are more workers than partitions; joining again takes a second or
             two. Keep it below the 60 s after which Spark ends an idle Python worker.
+        log_level: From which level on workers log: "DEBUG", "INFO", "WARNING" or "ERROR". Each worker writes to the
+            standard error of its process, with time, level and logger.
     """
 
     max_records: int = field(default=50_000, validator=positive)
@@ -69,6 +77,7 @@ class WorkerOptions:
     dead_letter_topic: str | None = field(default=None, validator=topic_or_none)
     on_result: Callable[..., object] | None = field(default=None, validator=_callable_or_none)
     idle_close_seconds: float = field(default=10.0, validator=positive)
+    log_level: str = field(default="INFO", validator=_level)
 
 
 def consumer_spec(

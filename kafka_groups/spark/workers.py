@@ -17,6 +17,7 @@ from kafka_groups.spark.holding import HeldRecords, HoldingDesk
 from kafka_groups.spark.interpreter import explained, use_driver_python
 from kafka_groups.spark.keywords import WorkersKeywords
 from kafka_groups.spark.preflight import preflight
+from kafka_groups.spark.process_logs import set_up_logging
 from kafka_groups.spark.result import METRICS_DDL, ShareRunResult
 from kafka_groups.spark.stopping import StopSwitch, is_connect
 from kafka_groups.spark.ticks import checked_workers
@@ -202,7 +203,13 @@ class ShareWorkers:
         """
         limits = BudgetLimits(self._options.max_records, round(self._options.max_seconds * 1000), drained_ms)
         backoff_ms = round(self._options.backoff_seconds * 1000)
-        return WorkerTask(spec=self._spec, limits=limits, on_error=self._options.on_error, backoff_ms=backoff_ms)
+        return WorkerTask(
+            spec=self._spec,
+            limits=limits,
+            on_error=self._options.on_error,
+            backoff_ms=backoff_ms,
+            log_level=self._options.log_level,
+        )
 
     def _run(self, df: "DataFrame", task: WorkerTask, what: str) -> ShareRunResult:
         session = df.sparkSession
@@ -229,6 +236,7 @@ class ShareWorkers:
         """Check, before the first run, what would prevent it from working, and log warnings."""
         if self._is_prepared:
             return
+        set_up_logging(self._options.log_level)  # with Spark Connect, this is a process of the server
         use_driver_python(session)
         self._check_speculation(session)
         found = preflight(self._spec.config, self._spec.topics, self._options.dead_letter_topic)

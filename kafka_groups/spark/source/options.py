@@ -11,10 +11,11 @@ from typing import Any
 from attrs import field, frozen
 
 from kafka_groups.config.keys import INT_MAX, Key, KeyType
-from kafka_groups.config.readers import UnfitError, read_list, read_not_empty, read_text
+from kafka_groups.config.readers import UnfitError, read_list, read_not_empty, read_text, read_upper_case
 from kafka_groups.config.settings import KeyTable, read_keys, setting, shown_value
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.spark.process_logs import LEVELS
 from kafka_groups.spark.source.payload import MAX_BATCH_BYTES
 from kafka_groups.spark.source.properties import read_properties
 
@@ -139,6 +140,17 @@ class SourceOptions:
         "except on their last delivery. 0 turns it off.",
         maximum=300_000,
         unit="ms",
+    )
+    log_level: str = setting(
+        Key(
+            name="logLevel",
+            type=KeyType.STRING,
+            default="INFO",
+            reader=read_upper_case,
+            choices=LEVELS,
+            doc="From which level on the source logs. Its process writes to the driver's standard error, with time, "
+            "level and logger.",
+        )
     )
 
 

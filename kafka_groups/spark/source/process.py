@@ -11,6 +11,7 @@ from types import FrameType
 
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.orphaned import exit_when_orphaned
+from kafka_groups.spark.process_logs import set_up_logging
 from kafka_groups.spark.source.options import source_options
 from kafka_groups.spark.source.sharing import SharedReading
 from kafka_groups.spark.source.source import ShareSource
@@ -27,8 +28,10 @@ def source_of_this_process(options: Mapping[str, str], columns: tuple[str, ...])
     Raises:
         ConfigurationError: An option is unknown or missing, or a value is invalid.
     """
+    checked = source_options(options)
+    set_up_logging(checked.log_level)
     shared = SharedReading(options, os.getppid(), SystemClock().now_ms())
-    source = ShareSource(source_options(options), columns, shared=shared)
+    source = ShareSource(checked, columns, shared=shared)
     if threading.current_thread() is threading.main_thread():
         exit_when_terminated()
         exit_when_orphaned(os.getppid())

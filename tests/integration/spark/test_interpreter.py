@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -49,6 +50,18 @@ def process(batch):
 result = ShareWorkers(config, topics=["t"], process=process).run_until(spark, workers=1, drained_for=1.0, timeout=100)
 print("accepted", result.total.accepted)
 """
+_DRAIN_TWICE = """
+for _ in range(2):
+    with drain(spark, config, topics=["t"], max_records=5, idle_seconds=1.0) as batch:
+        batch.release()
+"""
+_SOURCE = """
+register(spark)
+options = {f"kafka.{name}": value for name, value in {**config, "group.id": "other"}.items()}
+query = spark.readStream.format("kafka-share").options(**options, subscribe="t").load().writeStream.format("noop")
+query = query.option("checkpointLocation", "checkpoint").trigger(availableNow=True).start()
+query.awaitTermination()
+"""
 _REFUSED = """
 for start in (lambda: register(spark), lambda: worker_ticks(spark, workers=1)):
     try:
@@ -56,6 +69,7 @@ for start in (lambda: register(spark), lambda: worker_ticks(spark, workers=1)):
     except ConfigurationError as error:
         print("refused", "\\n" in str(error), "PYSPARK_PYTHON" in str(error))
 """
+_LOGGED = r"^\d{4}-\d\d-\d\dT[\d:.]+Z (\w+) kafka_groups\.group \[pid (\d+)\] (.+)$"
 
 
 @pytest.fixture
@@ -82,13 +96,19 @@ def run(
 ) -> str:
     script = tmp_path / "program.py"
     script.write_text(program)
-    done = subprocess.run(
-        [sys.executable, script.name, json.dumps(config)],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=280, check=False,
-    )  # fmt: skip
+    done = ran(script, environment, config)
     assert done.returncode == 0, done.stderr[-5_000:]
     assert "ModuleNotFoundError" not in done.stderr
     return done.stdout
+
+
+def ran(
+    script: Path, environment: Mapping[str, str], config: Mapping[str, object] | None
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, script.name, json.dumps(config)]
+    return subprocess.run(
+        command, cwd=script.parent, env=environment, capture_output=True, text=True, timeout=280, check=False
+    )
 
 
 def begin(session: str) -> str:
@@ -122,3 +142,19 @@ def test_what_a_local_server_of_spark_connect_cannot_run_is_said_in_a_line(
 ) -> None:
     said = run(begin('remote("local[2]")') + _REFUSED, tmp_path, environment)
     assert said.count("refused False True") == 2
+
+
+@pytest.mark.slow
+def test_logs_of_sparks_processes_have_time_level_and_logger(
+    spark_or_skip: None, environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(begin('master("local[2]")') + _DRAIN_TWICE + _WORK + _SOURCE)
+    with EmbeddedCluster() as cluster:
+        done = ran(script, environment, topic_with_records(cluster, "t", records=20))
+    assert done.returncode == 0, done.stderr[-5_000:]
+    lines = re.findall(_LOGGED, done.stderr, re.MULTILINE)
+    joined = {(level, pid) for level, pid, text in lines if "oined" in text}
+    assert len(joined) == 2, "the worker and the source, each in a process of its own"
+    assert {level for level, _ in joined} == {"INFO"}
+    assert done.stderr.count("The share group t has no dead-letter topic") == 1, "of two drains and of the workers"

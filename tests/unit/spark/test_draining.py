@@ -294,3 +294,17 @@ def test_records_are_named_by_tables_frames_and_tuples_and_by_nothing_else(clust
                 batch.reject(which)
     total = draining.result.total
     assert (total.accepted, total.rejected, total.released) == (1, 1, 1)
+
+
+def test_the_same_warning_about_the_group_is_given_once_however_often_it_is_drained(
+    cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = Topic(cluster)
+    draining = topic.drain()
+    for _ in range(2):
+        with draining:
+            pass
+        with topic.drain():
+            pass
+    assert caplog.text.count(f"The share group {topic.group} has no dead-letter topic") == 1
+    assert draining.result.notes, "the result has it each time"

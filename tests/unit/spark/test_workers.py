@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import ConfigurationError, IllegalStateError, OperationTimeoutError
-from kafka_groups.spark import ShareBatch, ShareRunResult, ShareWorkers, ShareWorkersError, WorkerMetrics
+from kafka_groups.spark import (
+    ShareBatch,
+    ShareRunResult,
+    ShareWorkers,
+    ShareWorkersError,
+    WorkerMetrics,
+    preflight,
+)
 from kafka_groups.spark.result import METRICS_DDL
 
 
@@ -78,7 +85,10 @@ def test_jobs_have_a_description_and_what_was_there_before_comes_back() -> None:
     assert session.sparkContext.properties["spark.job.description"] == "mine"
 
 
-def test_speculation_and_what_is_worth_saying_of_the_group_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_speculation_and_what_is_worth_saying_of_the_group_is_said_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight, "_SAID", set())
     session = Session(*[result(notes=("mind the gap",))] * 2, spark_speculation="true")
     workers = made()
     workers.run(session, 1)  # type: ignore[arg-type]
