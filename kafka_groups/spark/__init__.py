@@ -79,7 +79,8 @@ _NEEDED = ("pyspark", "pyarrow")
 for _module in _NEEDED:
     if find_spec(_module) is None:
         raise ModuleNotFoundError(
-            f"kafka_groups.spark needs {_module}, which is not installed: pip install 'kafka-groups[spark]'",
+            f"kafka_groups.spark needs {_module}, which is not installed: run pip install '.[spark]' in the"
+            " checkout of kafka-groups, or install its wheel with [spark]",
             name=_module,
         )
 

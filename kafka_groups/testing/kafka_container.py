@@ -132,7 +132,10 @@ def environment_of(properties: Mapping[str, str]) -> dict[str, str]:
 def missing_engine() -> str | None:
     """Return the reason why containers cannot run here, or None if they can."""
     if find_spec("testcontainers") is None:
-        return "testcontainers is not installed; kafka-groups[test] brings it"
+        return (
+            "testcontainers is not installed: run pip install '.[container]' in the checkout of kafka-groups, or"
+            " pip install testcontainers"
+        )
     from docker.client import DockerClient  # noqa: PLC0415 - comes with testcontainers
     from docker.errors import DockerException  # noqa: PLC0415
 

@@ -18,9 +18,12 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.classic_group import Group
 from tests.support.cluster_client import ClusterClient
+from tests.support.conditions import wait_until
 from tests.support.raw_client import RawClient
+from tests.support.real_kafka import unique
 
 RECORDS = 6
 Run = Callable[..., Result]
@@ -134,6 +137,9 @@ def test_the_configuration_comes_from_a_file(cluster: EmbeddedCluster, tmp_path:
         (["members", "remove", "g", "--everyone", "--instance", "one"], "either --instance"),
         (["offsets", "reset", "g", "--to", "noon"], "'noon' is not earliest, latest or a time"),
         (["offsets", "reset", "g", "--to", "2026-01-01"], "has no time zone"),
+        (["groups", "list", "--state", "Full"], "'Full' is not one of 'Empty', 'Stable', 'Dead'"),
+        (["streams", "list", "--state", "Full"], "'Empty', 'NotReady', 'Assigning', 'Reconciling', 'Stable', 'Dead'"),
+        (["groups", "configs", "g", "--set", "share.auto.offset.reset"], "is not of the form KEY=VALUE"),
         (["groups", "delete"], "Missing argument 'GROUP...'"),
     ],
 )
@@ -141,6 +147,46 @@ def test_wrong_options_are_named(run: Run, arguments: list[str], message: str) -
     done = run(*arguments)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_a_group_is_configured_before_it_exists(cluster: EmbeddedCluster, run: Run) -> None:
+    changed = run("groups", "configs", "billing", "--set", "share.auto.offset.reset=earliest")
+    assert (changed.exit_code, changed.stdout) == (0, "billing: changed\n")
+    lines = run("groups", "configs", "billing").stdout.splitlines()
+    assert "share.auto.offset.reset=earliest (set for the group)" in lines
+    assert {line.partition(".")[0] for line in lines} == {"share", "consumer", "streams"}
+    assert run("groups", "configs", "billing", "--unset", "share.auto.offset.reset").exit_code == 0
+    assert "share.auto.offset.reset=latest" in run("groups", "configs", "billing").stdout.splitlines()
+    refused = run("groups", "configs", "billing", "--set", "share.auto.offset.reset=noon")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("billing: ")
+
+
+@pytest.mark.real_kafka
+def test_a_group_of_a_real_kafka_is_configured(real_kafka: KafkaProcess) -> None:
+    group = ["groups", "configs", unique("group"), "--bootstrap-server", real_kafka.bootstrap_servers]
+    changed = CliRunner().invoke(main, [*group, "--set", "share.auto.offset.reset=earliest"])
+    assert (changed.exit_code, changed.stdout) == (0, f"{group[2]}: changed\n")
+
+    def is_set() -> bool:
+        return "share.auto.offset.reset=earliest (set for the group)" in CliRunner().invoke(main, group).stdout
+
+    wait_until(is_set)
+
+
+def test_the_brokers_come_from_the_environment_last(
+    cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here, nowhere = cluster.bootstrap_servers, "127.0.0.1:1"
+    short = ["groups", "list", "--timeout", "0.3"]
+    monkeypatch.setenv("KAFKA_GROUPS_BOOTSTRAP_SERVERS", here)
+    assert CliRunner().invoke(main, ["groups", "list"]).exit_code == 0
+    assert CliRunner().invoke(main, [*short, "--bootstrap-servers", nowhere]).exit_code == 1
+    file = tmp_path / "client.properties"
+    file.write_text(f"bootstrap.servers={nowhere}\n")
+    assert CliRunner().invoke(main, [*short, "--config", str(file)]).exit_code == 1
+    monkeypatch.setenv("KAFKA_GROUPS_BOOTSTRAP_SERVERS", nowhere)
+    assert CliRunner().invoke(main, ["groups", "list", "--bootstrap-server", here]).exit_code == 0
 
 
 def test_brokers_are_named_and_reached() -> None:

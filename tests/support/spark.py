@@ -43,7 +43,7 @@ def reason_to_skip() -> str | None:
     if shutil.which("java") is None:
         return "no java: Spark needs a Java runtime of version 17 or newer on the PATH"
     if importlib.util.find_spec("pyspark") is None:
-        return "no PySpark: pip install 'kafka-groups[spark]'"
+        return "no PySpark: pip install '.[spark]'"
     return None
 
 

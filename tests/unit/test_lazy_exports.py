@@ -115,7 +115,9 @@ def test_the_client_and_the_embedded_broker_need_nothing_that_windows_lacks() ->
 
 def test_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entry, "find_spec", lambda name: None if name == "rich" else object())
-    with pytest.raises(SystemExit, match=r"^kafka-groups needs rich\. Run: pip install 'kafka-groups\[cli\]'$"):
+    with pytest.raises(
+        SystemExit, match=r"^kafka-groups needs rich\. Run pip install '\.\[cli\]' in the checkout of kafka-groups"
+    ):
         entry.main()
 
 

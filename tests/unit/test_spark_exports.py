@@ -43,4 +43,4 @@ def test_what_is_missing_is_named_together_with_the_command_that_installs_it(mis
             print(error.name, error)
     """)
     assert done.stdout.startswith(f"{missing} kafka_groups.spark needs {missing}"), done.stderr
-    assert "pip install 'kafka-groups[spark]'" in done.stdout
+    assert "pip install '.[spark]'" in done.stdout

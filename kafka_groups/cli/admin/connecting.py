@@ -1,8 +1,9 @@
 """Options that all commands for administration have, and what they do with results."""
 
 import functools
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ import click
 from attrs import frozen
 
 from kafka_groups.admin import KafkaAdmin, Results
-from kafka_groups.cli.output import say
+from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
 from kafka_groups.config.properties import parse_properties
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
@@ -21,6 +22,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., Any])
 
+SERVERS_VARIABLE = "KAFKA_GROUPS_BOOTSTRAP_SERVERS"
+"""Environment variable with the brokers, for commands that are told of none."""
+
 _DEFAULT_TIMEOUT_S = 30.0
 
 
@@ -29,7 +33,7 @@ class BrokerChoice:
     """Where the brokers are.
 
     Attributes:
-        bootstrap_servers: Their addresses, or None if the file has them.
+        bootstrap_servers: Their addresses, or None if the file or the environment has them.
         config: A properties file, or None.
         timeout: Longest wait for a call, in seconds.
     """
@@ -47,7 +51,11 @@ def connecting(command: F) -> F:
         return command(connection=BrokerChoice(bootstrap_servers, config, timeout), **given)
 
     options = (
-        click.option("--bootstrap-servers", metavar="HOST:PORT", help="The brokers to contact first."),
+        click.option(
+            *BOOTSTRAP_OPTIONS,
+            metavar="HOST:PORT",
+            help=f"The brokers to contact first. Default: those in the file of --config, or ${SERVERS_VARIABLE}.",
+        ),
         click.option(
             "--config",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -69,8 +77,7 @@ def connected(connection: BrokerChoice) -> Iterator[KafkaAdmin]:
     """Run a block with an admin client. An error that it raises ends the command with exit status 1."""
     try:
         keys = {} if connection.config is None else parse_properties(connection.config.read_text(encoding="utf-8"))
-        servers = connection.bootstrap_servers
-        given = keys if servers is None else {**keys, "bootstrap.servers": servers}
+        given = {**_from_environment(), **keys, **_servers(connection.bootstrap_servers)}
         admin = KafkaAdmin({**given, "default.api.timeout.ms": str(round(connection.timeout * 1000))})
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
@@ -79,6 +86,14 @@ def connected(connection: BrokerChoice) -> Iterator[KafkaAdmin]:
             yield admin
     except KafkaGroupsError as error:
         raise click.ClickException(str(error)) from error
+
+
+def _from_environment() -> Mapping[str, str]:
+    return _servers(os.environ.get(SERVERS_VARIABLE) or None)
+
+
+def _servers(text: str | None) -> Mapping[str, str]:
+    return {} if text is None else {"bootstrap.servers": text}
 
 
 def report(

@@ -1,20 +1,26 @@
-"""`kafka-groups groups`: share groups."""
+"""`kafka-groups groups`: share groups, and the configurations of all groups."""
 
 import click
 
 from kafka_groups.admin import Results, ShareGroupDescription
+from kafka_groups.cli.admin.configs import configs_command
 from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
 
 __all__ = ["groups"]
 
+_STATES = ("Empty", "Stable", "Dead")
+
 
 @click.group()
 def groups() -> None:
-    """List, describe and delete share groups."""
+    """List, describe and delete share groups; show and change the configurations of groups."""
+
+
+groups.add_command(configs_command("", "the share, consumer or streams group"))
 
 
 @groups.command("list")
-@click.option("--state", "states", multiple=True, help="Only groups in this state, such as Empty. Repeatable.")
+@click.option("--state", "states", multiple=True, type=click.Choice(_STATES), help="Only these. Repeatable.")
 @connecting
 def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
     """Print each share group and its state.

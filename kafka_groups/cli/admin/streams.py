@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 import click
 
 from kafka_groups.admin import (
-    GroupConfigValue,
     KafkaAdmin,
     Results,
     StreamsGroupDescription,
@@ -13,6 +12,7 @@ from kafka_groups.admin import (
     StreamsGroupTasks,
     StreamsSubtopologyDescription,
 )
+from kafka_groups.cli.admin.configs import configs_command
 from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
 from kafka_groups.cli.admin.streams_offsets import offsets
 from kafka_groups.cli.demo.streams.command import demo
@@ -20,7 +20,7 @@ from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["streams"]
 
-_PREFIX = "streams."
+_STATES = ("Empty", "NotReady", "Assigning", "Reconciling", "Stable", "Dead")
 
 
 @click.group()
@@ -30,10 +30,11 @@ def streams() -> None:
 
 streams.add_command(offsets)
 streams.add_command(demo)
+streams.add_command(configs_command("streams.", "the streams group"))
 
 
 @streams.command("list")
-@click.option("--state", "states", multiple=True, help="Only groups in this state, such as NotReady. Repeatable.")
+@click.option("--state", "states", multiple=True, type=click.Choice(_STATES), help="Only these. Repeatable.")
 @connecting
 def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
     """Print each streams group and its state.
@@ -151,46 +152,3 @@ def _without_topics(admin: KafkaAdmin, group_ids: Iterable[str]) -> dict[str, Re
         except KafkaGroupsError as error:
             results[group_id] = Results({}, {group_id: error})
     return results
-
-
-# ------------------------------------------------------------------------------------------------- configs
-
-
-@streams.command()
-@click.argument("group")
-@click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="Set a configuration. Repeatable.")
-@click.option("--unset", multiple=True, metavar="KEY", help="Return to the brokers' value. Repeatable.")
-@connecting
-def configs(connection: BrokerChoice, group: str, given: tuple[str, ...], unset: tuple[str, ...]) -> None:
-    """Print the configurations of streams group GROUP, or change some.
-
-    GROUP need not exist yet. The changes reach the brokers within moments.
-
-    The exit status is 1 if nothing was changed because a value is invalid.
-    """
-    changes = _changes(given, unset)
-    with connected(connection) as admin:
-        if changes:
-            report(admin.alter_group_configs({group: changes}), lambda name, _none: f"{name}: changed")
-            return
-        values = admin.describe_group_configs([group])[group]
-    of_streams = {name: value for name, value in sorted(values.items()) if name.startswith(_PREFIX)}
-    report(Results(of_streams), _shown)
-
-
-def _changes(given: Iterable[str], unset: Iterable[str]) -> dict[str, str | None]:
-    changes: dict[str, str | None] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
-        changes[name.strip()] = value
-    changes |= dict.fromkeys(unset)
-    for name in changes:
-        if not name.startswith(_PREFIX):
-            raise click.UsageError(f"{name!r} does not configure streams groups: use a key that begins with {_PREFIX}")
-    return changes
-
-
-def _shown(name: str, config: GroupConfigValue) -> str:
-    return f"{name}={'' if config.value is None else config.value}{' (set for the group)' if config.is_set else ''}"

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from kafka_groups.cli.demo.pipeline.prerequisites import check_prerequisites
 from kafka_groups.cli.demo.progress import Progress, progress_on
-from kafka_groups.cli.output import console_for_people
+from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, console_for_people
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import SystemClock
 
@@ -25,7 +25,7 @@ _FEWEST_FLIGHTS_WITH_SPARK = 10_000
 
 
 @click.command()
-@click.option("--bootstrap-servers", help="Use this Kafka (4.2 or newer) instead of the embedded broker.")
+@click.option(*BOOTSTRAP_OPTIONS, help="Use this Kafka (4.2 or newer) instead of the embedded broker.")
 @click.option("--spark/--no-spark", default=True, help="Run the workers in PySpark or as plain processes.")
 @click.option(
     "--mode",

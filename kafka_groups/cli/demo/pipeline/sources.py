@@ -47,7 +47,7 @@ def source_file(table: str) -> Path:
     flights = flights_path()
     path = flights if table == FLIGHTS else flights.with_name(f"{table}.csv")
     if not path.is_file():
-        raise FlightsMissingError(f"{path} is missing. Reinstall it with: pip install 'kafka-groups[demo]'")
+        raise FlightsMissingError(f"{path} is missing. Reinstall it: run pip install '.[demo]' in the checkout")
     return path
 
 

