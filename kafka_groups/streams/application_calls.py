@@ -1,4 +1,4 @@
-"""Whether the application still comes back: `max.poll.interval.ms`."""
+"""Checks whether the application polls often enough (`max.poll.interval.ms`)."""
 
 from kafka_groups.client.requests import NEVER_MS
 
@@ -6,13 +6,13 @@ __all__ = ["ApplicationCalls"]
 
 
 class ApplicationCalls:
-    """The time until which the application has to call the member again.
+    """The deadline of the application's next call.
 
     Args:
         limit_ms: The longest time between two calls (`max.poll.interval.ms`).
 
     Attributes:
-        is_waiting: Whether the application is in a call, waiting for the member. It is never late then.
+        is_waiting: Whether the application is in a call, waiting for the member. Such a call is never late.
     """
 
     def __init__(self, limit_ms: int) -> None:

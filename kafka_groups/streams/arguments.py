@@ -1,4 +1,4 @@
-"""Reads what the constructor and the methods of a member are given."""
+"""Checks the arguments of a member's constructor and methods."""
 
 import random
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def _check_number(number: object) -> None:
 def described(
     config: StreamsMemberConfig, topology: Topology, process_id: str | None, number: int, rng: random.Random
 ) -> MemberDescription:
-    """Return what a member tells its group about itself.
+    """Return the description that a member sends to its group.
 
     Raises:
         ConfigurationError: The topology, the process id or the number is invalid.
@@ -54,7 +54,7 @@ def checked_commit(offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return the offsets to commit by partition.
 
     Raises:
-        ConfigurationError: It is something else than offsets by `TopicPartition`.
+        ConfigurationError: It is not a mapping from `TopicPartition` to offsets.
     """
     if not isinstance(offsets, Mapping):
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Everything of a member of a streams group that sends and receives; all methods are for the event loop's thread."""
+"""The part of a member that sends and receives. Call all methods on the event loop's thread."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -130,10 +130,10 @@ class StreamsClient:
         self._engine.turn()
 
     def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
-        """Remove and return what the application has to hear.
+        """Remove and return the events for the application.
 
         Raises:
-            KafkaGroupsError: An error of the background.
+            KafkaGroupsError: An error in the background.
         """
         events = self.membership.take_events()
         if not events:
@@ -266,7 +266,7 @@ class StreamsClient:
     # ----------------------------------------------------------------------------------- after a turn
 
     def _positions_of_application(self) -> Mapping[TaskId, TaskPosition]:
-        """The positions, or those that were known before if the application fails to tell them."""
+        """Return the positions, or the last known ones if the application's function fails."""
         try:
             self._known_positions = dict(self._positions())
         except Exception as error:  # reported: the member itself can go on

@@ -1,4 +1,4 @@
-"""Who commits: the member, as long as it has not lost the tasks whose offsets are committed."""
+"""Identifies the member in commits, as long as it has not lost the tasks whose offsets are committed."""
 
 from collections.abc import Iterable
 
@@ -14,8 +14,8 @@ from kafka_groups.types import TopicPartition
 __all__ = ["REMEDY", "CommittingMember", "member_now", "member_of_all_tasks", "tasks_reading"]
 
 REMEDY = (
-    "Call poll, close the tasks that were lost, confirm that, and begin again from the committed offsets of those that"
-    " are assigned."
+    "Call poll, close the tasks that were lost, and confirm the event. Start assigned tasks from their committed"
+    " offsets."
 )
 _LOST = frozenset({MembershipState.FENCED, MembershipState.STALE})
 
@@ -27,17 +27,17 @@ class _JoiningError(KafkaGroupsError):
 
 
 class CommittingMember:
-    """Says who commits, whenever a request is sent.
+    """Returns the committing member whenever a request is sent.
 
-    A commit that waits while the member loses its tasks and rejoins must not be sent with the new epoch: the tasks may
-    have been another member's in between.
+    If the member loses its tasks and rejoins while a commit waits, the commit must not be sent with the new epoch:
+    another member may have owned the tasks in between.
 
     Args:
         membership: The membership.
         partitions: The partitions to commit.
 
     Attributes:
-        epoch: The epoch with which it was last named.
+        epoch: The epoch of the last request.
     """
 
     def __init__(self, membership: StreamsMembership, partitions: Iterable[TopicPartition] = ()) -> None:
@@ -100,7 +100,8 @@ def member_now(membership: StreamsMembership) -> AsMember:
 def member_of_all_tasks(membership: StreamsMembership) -> AsMember:
     """Return who the member is now, for offsets of any of its tasks.
 
-    A member that rejoins has a new epoch, which the coordinator accepts, while its program still holds tasks of before.
+    A member that rejoins has a new epoch, which the coordinator accepts even for tasks that the program still holds
+    although they were lost.
 
     Raises:
         TasksLostError: It has lost tasks that the program has not closed.

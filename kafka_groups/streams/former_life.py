@@ -1,4 +1,4 @@
-"""How long a static member waits for the session of its former life."""
+"""How long a restarted static member waits for its old session to expire."""
 
 from kafka_groups.client.backoff import Backoff
 from kafka_groups.client.group_configs import GroupConfigsManager
@@ -11,14 +11,14 @@ _KAFKAS_DEFAULT_MS = 45_000
 
 
 class FormerLife:
-    """The waits of a static member whose instance id another member has.
+    """The waits of a static member while another member has its instance id.
 
-    The other one may be this process before it crashed: its session ends by itself. The member joins again and again,
-    with growing waits, for the last time when a session timeout has passed since the first attempt.
+    The other member may be this process before it crashed, whose session will expire. The member retries with
+    increasing back-off, for the last time when a session timeout has passed since the first attempt.
 
     Args:
-        backoff: Has the waits.
-        configs: Asks for the session timeout of the group. Until that is known it is Kafka's default.
+        backoff: Computes the waits.
+        configs: Looks up the session timeout of the group. Until it is known, Kafka's default is used.
     """
 
     def __init__(self, backoff: Backoff, configs: GroupConfigsManager) -> None:
@@ -30,7 +30,7 @@ class FormerLife:
         return f"<FormerLife refused since {self._since_ms}>"
 
     def refused(self, now_ms: int) -> int | None:
-        """Note that the other one is still there. Return how long to wait, or None if that is hopeless."""
+        """Note that the other member is still in the group. Return how long to wait, or None to give up."""
         self._configs.wanted = True
         if self._since_ms is None:
             self._since_ms = now_ms

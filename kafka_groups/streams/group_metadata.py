@@ -1,8 +1,8 @@
-"""A member's metadata in the form in which confluent-kafka's transactional producer takes it.
+"""A member's metadata in the format of confluent-kafka's transactional producer.
 
-`Producer.send_offsets_to_transaction` takes what `Consumer.consumer_group_metadata` returns: bytes in a format that is
-private to librdkafka. A member of a streams group is no such consumer, so this module writes the bytes. A test compares
-them with librdkafka's own.
+`Producer.send_offsets_to_transaction` takes the result of `Consumer.consumer_group_metadata`: bytes in a private format
+of librdkafka. A member of a streams group has no such consumer, so this module encodes the bytes. A test compares them
+with librdkafka's own.
 """
 
 import struct

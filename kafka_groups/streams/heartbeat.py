@@ -1,4 +1,4 @@
-"""The heartbeats of a member of a streams group as messages: full, or with what has changed."""
+"""The heartbeat messages of a member of a streams group: complete, or with changes only."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ def _tags(given: Mapping[str, str]) -> tuple[KeyValue, ...]:
 
 @frozen(kw_only=True)
 class MemberDescription:
-    """What a member tells its group about itself. It keeps its id even after it was fenced.
+    """The description that a member sends to its group. The member keeps its id even after it was fenced.
 
     Attributes:
         group_id: The application's id.
@@ -52,7 +52,7 @@ class MemberDescription:
     client_tags: tuple[KeyValue, ...] = field(factory=dict, converter=_tags)
 
     def leave_epoch(self, operation: GroupMembershipOperation) -> int | None:
-        """Return the epoch that leaves the group, or None if nothing has to be said."""
+        """Return the epoch of the heartbeat that leaves the group, or None if none has to be sent."""
         if operation is GroupMembershipOperation.LEAVE_GROUP:
             return LEAVE_GROUP_EPOCH
         if self.instance_id is not None:
@@ -65,7 +65,7 @@ class MemberDescription:
         return evolve(with_tasks(full, NO_TASKS), topology=self.topology.to_wire())
 
     def full(self, epoch: int) -> StreamsGroupHeartbeatRequest:
-        """Return a heartbeat with everything about the member but its topology, which only joining members send."""
+        """Return a heartbeat with the whole description but the topology, which only joining members send."""
         return StreamsGroupHeartbeatRequest(
             group_id=self.group_id,
             member_id=self.member_id,
@@ -79,7 +79,7 @@ class MemberDescription:
         )
 
     def brief(self, epoch: int) -> StreamsGroupHeartbeatRequest:
-        """Return a heartbeat of a member that leaves, or about which nothing has changed."""
+        """Return a heartbeat of a member that leaves, or whose description has not changed."""
         return StreamsGroupHeartbeatRequest(
             group_id=self.group_id, member_id=self.member_id, member_epoch=epoch, instance_id=self.instance_id
         )
@@ -87,7 +87,7 @@ class MemberDescription:
 
 @frozen
 class SentHeartbeat:
-    """A heartbeat, and what it said about tasks.
+    """A heartbeat that was sent, and the tasks in it.
 
     Attributes:
         request: The message.

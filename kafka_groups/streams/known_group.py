@@ -1,4 +1,4 @@
-"""What a member knows of its group from the coordinator's responses."""
+"""What a member knows about its group from the coordinator's responses."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -27,7 +27,7 @@ _BLOCKING = frozenset(
 
 
 class KnownGroup:
-    """The group as its member knows it.
+    """The group's state as its member knows it.
 
     Attributes:
         statuses: What keeps the group from working.
@@ -51,7 +51,7 @@ class KnownGroup:
         return True
 
     def forget_epoch(self) -> None:
-        """Have the endpoints sent again. Another coordinator counts their epochs from the start."""
+        """Request the endpoints again. A new coordinator counts their epochs from the start."""
         self.endpoints_epoch = UNKNOWN_ENDPOINTS_EPOCH
 
     def _codes(self) -> set[int]:

@@ -35,30 +35,30 @@ class StreamsGroupMember(_MemberView):
     """A member of a streams group (KIP-1071); its methods block.
 
     The group coordinator assigns *tasks* to the members of a streams group. A task is one partition of all topics that
-    a sub-topology reads. The member joins, heartbeats and tells your program which tasks it owns; your program reads
-    the partitions, keeps the stores and commits. In a loop, call `poll` and handle the events:
+    a sub-topology reads. The member joins, sends heartbeats and tells your program which tasks it owns. Your program
+    reads the partitions, keeps the stores and commits. Call `poll` in a loop and handle the events:
 
     - `TasksAssigned`: start these tasks, from the offsets that `committed` returns.
-    - `TasksRevoked`: commit, close these tasks, and `confirm` the event. Nobody else gets them before.
+    - `TasksRevoked`: commit, close these tasks, and `confirm` the event. No other member gets them before that.
     - `TasksLost`: close these tasks without committing, and `confirm` the event.
     - `StatusesChanged`: what keeps the group from working, such as missing source topics. After the status
       `SHUTDOWN_APPLICATION`, commit and close your tasks: the next `poll` leaves the group and raises an error.
 
-    Each task that was assigned ends by exactly one `TasksRevoked` or `TasksLost`. `commit` raises `TasksLostError` if
-    the member has lost its tasks and your program has not heard of it yet: go on to poll.
+    Each assigned task ends with exactly one `TasksRevoked` or `TasksLost`. If the member has lost its tasks and your
+    program has not received that event yet, `commit` raises `TasksLostError`: continue to poll.
 
-    A background thread sends heartbeats while your program works. Only one thread polls at a time; any may
+    A background thread sends heartbeats while your program works. Only one thread may poll at a time; any thread may
     call the other methods. Use it in a `with` statement, or call `close`.
 
     Args:
         config: A dictionary of configuration keys by Kafka's dotted names.
-        topology: The application's topology. All members of the group must have the same.
-        process_id: The id of the process. Members that share their stores give the same, and keep it when the process
-            restarts with its stores. None makes one up.
+        topology: The application's topology. All members of the group must have the same one.
+        process_id: The id of the process. Members that share their stores use the same id, and keep it when the process
+            restarts with its stores. None generates an id.
         number: Which member of its process this is, counted from 1. The instance id of a static member is
             `<group.instance.id>-<number>`.
-        task_offsets: Returns for each task with state in this process how far its stores are, tasks that the process
-            does not own now included. It is called on the background thread and must return at once.
+        task_offsets: Returns the position of the stores of each task with state in this process, including tasks that
+            the process does not own now. It is called on the background thread and must return at once.
         close_timeout: Longest wait for the coordinator in `close`, in seconds, also at the end of a `with` statement.
         environment: Another network or clock, for tests.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
@@ -127,31 +127,31 @@ class StreamsGroupMember(_MemberView):
     def poll(self, timeout: float | None = None) -> tuple[StreamsMembershipEvent, ...]:
         """Wait for events and return them.
 
-        A program that does not call this for `max.poll.interval.ms` is taken for dead: the member leaves, its tasks
-        are lost, and it rejoins with the next call.
+        A program that does not call this for `max.poll.interval.ms` is considered dead: the member leaves and loses its
+        tasks. It rejoins with the next call.
 
         Args:
-            timeout: Longest wait, in seconds. None waits for as long as it takes; 0 returns what is there.
+            timeout: Longest wait, in seconds. None waits indefinitely; 0 returns the events that are available.
 
         Returns:
-            The events in the order in which they happened; empty when the time is up.
+            The events in the order in which they happened; empty if the timeout expires.
 
         Raises:
             IllegalStateError: `join` was not called; or the function `task_offsets` failed.
-            ApplicationShutdownError: A member asked all members to shut down, and an earlier call told you. The member
-                has left and is closed.
-            BrokerError: The coordinator refused the member for good (authorisation, group size, another topology …),
-                or a topic of the topology (`TopicAuthorizationFailedError`, which does not end the member).
-            BootstrapError: No broker has answered since the member was made, for `default.api.timeout.ms`.
+            ApplicationShutdownError: A member asked all members to shut down, and an earlier call returned that status.
+                The member has left and is closed.
+            BrokerError: The coordinator refused the member permanently (authorization, group size, a different
+                topology …), or refused a topic (`TopicAuthorizationFailedError`, which does not end the member).
+            BootstrapError: No broker has responded within `default.api.timeout.ms` since the member was created.
         """
         return self._run(self._member.poll(timeout))
 
     def confirm(self, event: TasksRevoked | TasksLost) -> None:
-        """Confirm that you have closed the tasks of an event. Others may get them from now on.
+        """Confirm that you have closed the tasks of an event. Other members may get them from now on.
 
         Args:
-            event: An event that `poll` returned. Confirm each, also if the member has lost its tasks in the meantime:
-                it takes no tasks before. A second time, nothing happens.
+            event: An event that `poll` returned. Confirm every event, even if the member has lost its tasks in the
+                meantime: it gets no tasks before that. Confirming an event twice has no effect.
 
         Raises:
             ConfigurationError: The event needs no confirmation.
@@ -160,7 +160,7 @@ class StreamsGroupMember(_MemberView):
         self._run(_called(self._member.confirm, event))
 
     def request_shutdown(self) -> None:
-        """Ask all members of the group to shut down, this one included. The next heartbeat says so.
+        """Ask all members of the group to shut down, including this one. The next heartbeat sends the request.
 
         Raises:
             IllegalStateError: `join` was not called.
@@ -179,11 +179,12 @@ class StreamsGroupMember(_MemberView):
 
         Raises:
             ConfigurationError: An argument is not a `kafka_groups.TopicPartition`, or not an offset.
-            TasksLostError: The tasks are, or were in between, another member's. What is committed stays, and their new
-                owner begins there. Go on to poll: it returns `TasksLost`, unless the tasks were revoked before.
+            TasksLostError: Another member owns the tasks, or owned them in between. Their new owner starts from the
+                offsets that were committed before. Continue to poll: it returns `TasksLost`, unless the tasks were
+                revoked before.
             IllegalStateError: `join` was not called.
-            OperationTimeoutError: The coordinator did not answer in time. The offsets may be committed.
-            KafkaGroupsError: Another error of the group or of a partition; other partitions may be committed.
+            OperationTimeoutError: The coordinator did not respond in time. The offsets may have been committed.
+            KafkaGroupsError: Another error of the group or of a partition. Other partitions may have been committed.
         """
         self._run(self._member.commit(offsets, timeout))
 
@@ -192,7 +193,7 @@ class StreamsGroupMember(_MemberView):
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return committed offsets of the group.
 
-        Waits for transactions that may change them.
+        If a transaction may still change them, this waits until it has ended.
 
         Args:
             partitions: The partitions.
@@ -203,9 +204,9 @@ class StreamsGroupMember(_MemberView):
 
         Raises:
             ConfigurationError: A partition is not a `kafka_groups.TopicPartition`.
-            TasksLostError: The member has lost its tasks. Go on to poll.
+            TasksLostError: The member has lost its tasks. Continue to poll.
             IllegalStateError: `join` was not called.
-            OperationTimeoutError: The coordinator did not answer in time.
+            OperationTimeoutError: The coordinator did not respond in time.
             KafkaGroupsError: An error of the group or of a partition.
         """
         return self._run(self._member.committed(partitions, timeout))
@@ -213,10 +214,12 @@ class StreamsGroupMember(_MemberView):
     def group_metadata(self) -> bytes:
         """Return the member's metadata for `send_offsets_to_transaction` of confluent-kafka's producer (KIP-447).
 
-        Ask again before each transaction, because the epoch changes.
+        Call this for each transaction, after you have produced and flushed its records: the metadata contains the
+        member's epoch, which changes.
 
         Raises:
-            TasksLostError: The member has lost tasks that you have not closed. Go on to poll.
+            TasksLostError: The member has lost tasks that you have not closed. Abort the transaction and continue to
+                poll.
             IllegalStateError: The member is not in the group, and has no tasks.
         """
         return self._member.group_metadata()
@@ -231,12 +234,12 @@ class StreamsGroupMember(_MemberView):
     ) -> None:
         """Leave the group and close all connections. Commit and close your tasks first.
 
-        A second call does nothing, and neither does a call in a process that was forked from the member's.
+        A second call has no effect, and neither has a call in a forked process.
 
         Args:
             timeout: Longest wait for the coordinator, in seconds; None is the constructor's `close_timeout`. Never
                 longer than `request.timeout.ms`.
-            operation: Whether the member leaves or keeps its tasks until its session ends (KIP-1284).
+            operation: Whether the member leaves, or keeps its tasks until its session expires (KIP-1284).
 
         Raises:
             ConcurrentUseError: A `poll` is under way.
@@ -262,6 +265,6 @@ async def _called(function: Callable[..., T], *args: object) -> T:
 
 
 def _abandon(thread: LoopThread, member: AsyncStreamsGroupMember) -> None:
-    """The member was garbage-collected without having been closed: let go of its connections and its thread."""
+    """Drop the connections and the thread of a member that was garbage-collected without being closed."""
     member._finalizer.detach()
     thread.stop(last=member._client.abort() if thread.is_running else None)

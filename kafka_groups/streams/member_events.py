@@ -23,9 +23,9 @@ class TasksAssigned:
 
     Attributes:
         tasks: The tasks.
-        epoch: The member's epoch. It grows from one owner of a task to the next, and so tells what an owner that was
-            paused writes too late from what its successor writes. Only a static member that was closed gets its tasks
-            back in the same epoch.
+        epoch: The member's epoch. It is higher for each owner of a task than for the owner before, so you can use it to
+            recognize what an owner that was paused writes too late. Only a static member that was closed and returns
+            gets its tasks back in the same epoch.
     """
 
     tasks: TaskAssignment
@@ -36,13 +36,12 @@ class TasksAssigned:
 class TasksRevoked:
     """The member has to give up these tasks: commit and close them, then confirm the event.
 
-    Until then they are the member's, and nobody else gets them, unless the coordinator removes the member meanwhile. A
-    commit raises `TasksLostError` then. Close the tasks and confirm the event all the same: no other event repeats
-    them.
+    Until then the member owns them, and no other member gets them, unless the coordinator removes the member. In that
+    case a commit raises `TasksLostError`. Close the tasks and confirm the event anyway: no other event repeats them.
 
     Attributes:
         tasks: The tasks.
-        then: Those that the member gets back in another role: their stores can stay open.
+        then: The tasks that the member gets back in another role. Their stores can stay open.
     """
 
     tasks: TaskAssignment
@@ -51,9 +50,9 @@ class TasksRevoked:
 
 @frozen(eq=False)
 class TasksLost:
-    """These tasks may be another member's by now: close them without committing, then confirm the event.
+    """Another member may own these tasks by now: close them without committing, then confirm the event.
 
-    Tasks that an earlier event revoked are not among them. The member rejoins when you have confirmed all events.
+    Tasks that an earlier event revoked are not included. The member rejoins when you have confirmed all events.
     """
 
     tasks: TaskAssignment
@@ -67,15 +66,15 @@ class StatusesChanged:
 
 
 StreamsMembershipEvent = TasksAssigned | TasksRevoked | TasksLost | StatusesChanged
-"""What happened. Each task that was assigned ends by exactly one event: it is revoked or lost.
+"""An event of a member. Each assigned task ends with exactly one event: it is revoked or lost.
 
-A task that changes its role is revoked in one role and assigned in the other. You hear nothing of tasks that the member
-got and lost again between two polls.
+A task that changes its role is revoked in one role and assigned in the other. There are no events for tasks that the
+member got and lost again between two polls.
 """
 
 
 class GroupMembershipOperation(enum.Enum):
-    """What a member that is closed says to its group (KIP-1092, KIP-1284)."""
+    """What a member tells its group when it is closed (KIP-1092, KIP-1284)."""
 
     DEFAULT = "default"
     """A dynamic member leaves. A static one remains until its session ends, so that it can return to its tasks."""

@@ -1,4 +1,4 @@
-"""What a program can see of its member, whichever of the two facades it uses."""
+"""The properties that both facades of a member share."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ class _MemberView:
 
     @property
     def member_id(self) -> str:
-        """The member's id in the group, which it keeps as long as it lives."""
+        """The member's id in the group, which stays the same until the member is closed."""
         return self._client.membership.description.member_id
 
     @property
@@ -52,7 +52,7 @@ class _MemberView:
 
     @property
     def tasks(self) -> TaskAssignment:
-        """The tasks that the member owns, with those that it still has to give up."""
+        """The tasks that the member owns, including those that it still has to give up."""
         return self._client.membership.owned
 
     @property
@@ -62,5 +62,5 @@ class _MemberView:
 
     @property
     def endpoints(self) -> Mapping[UserEndpoint, EndpointPartitions]:
-        """For interactive queries: the partitions for which each `application.server` of the group has the stores."""
+        """For interactive queries: the partitions whose stores each `application.server` of the group has."""
         return self._client.membership.group.endpoints

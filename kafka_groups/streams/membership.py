@@ -1,4 +1,4 @@
-"""A member of a streams group: it joins, heartbeats, reconciles its tasks and leaves (KIP-1071)."""
+"""The protocol of a member of a streams group: joining, heartbeats, reconciling tasks, leaving (KIP-1071)."""
 
 from collections.abc import Callable, Mapping
 
@@ -54,8 +54,8 @@ class StreamsMembership:
     Attributes:
         state: The member's state.
         epoch: Its epoch; commits are fenced by it.
-        group: What the member knows of its group: statuses, endpoints.
-        calls: Whether the application still comes back.
+        group: What the member knows about its group: statuses and endpoints.
+        calls: Checks whether the application polls often enough.
         life: How often the member has lost its tasks, or left. What it did in a former life may be outdated.
         heard: How many heartbeats the coordinator has accepted.
     """
@@ -173,7 +173,7 @@ class StreamsMembership:
             self._follow(now_ms)
 
     def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
-        """Remove and return what the application has to hear."""
+        """Remove and return the events for the application."""
         return self._tasks.take_events()
 
     # ------------------------------------------------------------------------------ the heartbeat
@@ -234,7 +234,7 @@ class StreamsMembership:
         )
 
     def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
-        """Follow what the coordinator says, or react to the error."""
+        """Apply the coordinator's response, or react to the error."""
         sent: SentHeartbeat = request.context
         response: StreamsGroupHeartbeatResponse = answer.message
         if sent.leaves:
@@ -256,7 +256,7 @@ class StreamsMembership:
         self._pace.failed(now_ms)
 
     def _lose_coordinator(self) -> None:
-        """Look the coordinator up again. It may have changed the member's tasks before it was gone."""
+        """Look the coordinator up again. The old one may have changed the member's tasks before it was gone."""
         self._answer_lost = True
         self._coordinator.mark_unknown()
         self._again_in_full()
@@ -315,7 +315,7 @@ class StreamsMembership:
         return self.group.is_assigning or not self.owned or now_ms < self._settling_until_ms
 
     def _resynchronize(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse) -> None:
-        """Ask for all tasks, because the lost answer may have had some.
+        """Ask for all tasks, because the lost response may have contained some.
 
         The coordinator sends unchanged tasks only to members that join. A static member may not join while it is in the
         group: it leaves for a while if a response was lost, or if the epoch shows that it has missed something.
@@ -363,7 +363,7 @@ class StreamsMembership:
             self._rejoin()
 
     def _unreleased(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
-        """Wait for the session of the static member's former life, which ends by itself after a crash."""
+        """Wait until the old session of the static member expires, as it does after a crash."""
         wait_ms = self._pace.awaits_release(now_ms)
         if wait_ms is None:
             self._refused(response, now_ms)
@@ -396,7 +396,7 @@ class StreamsMembership:
         self._pace.now()
 
     def _again_in_full(self) -> None:
-        """Say everything with the next heartbeat, because it is not certain what the coordinator knows."""
+        """Send a complete heartbeat next, because it is uncertain what the coordinator knows."""
         self._full = True
         self._offsets.forget()
         self.group.forget_epoch()

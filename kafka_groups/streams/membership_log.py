@@ -1,4 +1,4 @@
-"""What a member of a streams group writes to the log."""
+"""The log messages of a member of a streams group."""
 
 from kafka_groups.client.events import Area, Events
 
@@ -6,7 +6,7 @@ __all__ = ["MembershipLog"]
 
 
 class MembershipLog:
-    """Adds sentences about one member to the events for the log.
+    """Writes log messages about one member.
 
     Args:
         events: The events.
@@ -39,7 +39,7 @@ class MembershipLog:
         self._events.warn(
             Area.GROUP,
             "overdue",
-            f"Member {self._member} is leaving the streams group: the program did not come back for {limit_ms} ms"
+            f"Member {self._member} is leaving the streams group: the program did not poll for {limit_ms} ms"
             " (max.poll.interval.ms). Its tasks are lost. Process fewer records at a time, or raise"
             " max.poll.interval.ms.",
         )

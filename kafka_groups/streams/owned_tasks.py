@@ -17,17 +17,18 @@ __all__ = ["TaskOwnership"]
 
 
 class TaskOwnership:
-    """The tasks of a member on the way from what it owns to what it was assigned.
+    """The tasks of a member between what it owns and what it was assigned.
 
     It gives up tasks before it takes others, and it owns them until the application has confirmed that it closed them.
 
-    Each task that the application hears of ends by exactly one event. What it has not heard yet is taken back when it
-    is no longer true: it never hears of a task that it lost before, and a revocation becomes part of a loss.
+    Each task that is reported to the application ends with exactly one event. Events that are outdated before the
+    application has taken them are withdrawn: a task that was lost again is never reported, and a revocation becomes
+    part of a loss.
 
     Attributes:
         owned: The tasks that are the member's now.
         target: The tasks that the coordinator assigned.
-        events: What the application has to hear.
+        events: The events for the application.
     """
 
     def __init__(self) -> None:
@@ -120,7 +121,7 @@ class TaskOwnership:
     def lose(self) -> None:
         """Give up all tasks at once: the member is out of the group.
 
-        A revocation that the application has taken stands: it closes those tasks, and confirms that.
+        A revocation that the application has already taken remains valid: it closes those tasks and confirms the event.
         """
         self._unconfirmed = [event for event in self._unconfirmed if event not in self.events]
         self.events = deque(event for event in self.events if isinstance(event, StatusesChanged))

@@ -17,9 +17,9 @@ _HURRY_PER_EPOCH_MS = 10_000
 class HeartbeatPace:
     """The time of the next heartbeat. At most one heartbeat is in flight.
 
-    A member that waits for tasks learns of them with its next heartbeat only. While it waits, it *hurries*: it
-    heartbeats every 250 to 400 ms, for at most ten seconds in each epoch. What it has to confirm is sent at once. Both
-    together make at most four heartbeats a second. Otherwise it keeps to the coordinator's interval.
+    A member that waits for tasks receives them only in the response to a heartbeat. While it waits, it *hurries*: it
+    sends a heartbeat every 250 to 400 ms, for at most ten seconds in each epoch. Confirmations are sent at once. In
+    total it sends at most four heartbeats a second. Otherwise it uses the coordinator's interval.
 
     Args:
         backoff: Delays heartbeats after failures.
@@ -85,7 +85,7 @@ class HeartbeatPace:
         self._timer.failed(now_ms)
 
     def awaits_release(self, now_ms: int) -> int | None:
-        """Note that another member has the instance id. Return when to join again, or None if that is hopeless."""
+        """Note that another member has the instance id. Return when to join again, or None to give up."""
         wait_ms = self._former_life.refused(now_ms)
         if wait_ms is not None:
             self._timer.dropped()

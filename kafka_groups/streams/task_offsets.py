@@ -1,7 +1,7 @@
-"""What a member tells the coordinator about how far its tasks' stores are.
+"""Reports the positions of a member's stores to the coordinator.
 
 The coordinator places tasks where their state is, and promotes warm-up tasks that have caught up. Only coordinators
-that speak version 1 of the heartbeat accept these offsets; for older ones they are an invalid request.
+that support version 1 of the heartbeat accept these offsets. Older ones reject the request.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ _INT64_MAX = 2**63 - 1
 
 @frozen
 class TaskPosition:
-    """How far a task's stores are: sums over the task's changelog partitions.
+    """The position of a task's stores: sums over the task's changelog partitions.
 
     Attributes:
         offset: The sum of the offsets up to which the stores were written.
@@ -58,8 +58,8 @@ class TaskOffsetReporter:
     for, and when a warm-up task has caught up.
 
     Args:
-        positions: Returns the positions of all tasks that have state in this process, including those that nobody in
-            the process owns now.
+        positions: Returns the positions of all tasks that have state in this process, including those that
+            no member of the process owns now.
     """
 
     def __init__(self, positions: Callable[[], Mapping[TaskId, TaskPosition]]) -> None:
@@ -72,7 +72,7 @@ class TaskOffsetReporter:
         self._acceptable_lag = -1
 
     def forget(self) -> None:
-        """Tell everything again with the next heartbeat, because the coordinator may not know it."""
+        """Report everything again with the next heartbeat, because the coordinator may not know it."""
         self._told = NO_REPORT
         self._told_owned = None
 

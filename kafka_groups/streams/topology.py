@@ -85,7 +85,7 @@ class Subtopology:
         repartition_sources: Repartition topics that it reads.
         repartition_sinks: Names of the repartition topics that it writes to.
         changelogs: The changelogs of its stores.
-        copartition_groups: Sets of topics that it reads and that need equally many partitions.
+        copartition_groups: Sets of topics that it reads and that need the same number of partitions.
     """
 
     subtopology_id: str

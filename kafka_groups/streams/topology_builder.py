@@ -1,4 +1,4 @@
-"""Builds topologies, and says what is wrong with them before the coordinator does."""
+"""Builds topologies, and reports mistakes before the coordinator does."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ _MAX_REPLICATION_FACTOR = 2**15 - 1
 
 
 class TopologyError(KafkaGroupsError, ValueError):
-    """A topology contradicts itself, or names something that cannot exist; the message says what to change."""
+    """A topology is contradictory or has an invalid name. The message says what to change."""
 
 
 class TopologyBuilder:
@@ -61,8 +61,8 @@ class TopologyBuilder:
             repartition_sources: Repartition topics that it reads.
             sinks: Repartition topics that it writes to. Other topics that it writes to don't belong to a topology.
             changelogs: The changelogs of its stores.
-            copartition: Groups of topics that it reads and that need equally many partitions. Groups that share a
-                topic become one.
+            copartition: Groups of topics that it reads and that need the same number of partitions. Groups that share
+                a topic are merged.
 
         Raises:
             TopologyError: The sub-topology contradicts itself, or the id is taken.

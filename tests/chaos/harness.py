@@ -29,12 +29,12 @@ from tests.support.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
 ROOT: Final = Path(__file__).parents[2]
-_GROUP: Final = {"streams.session.timeout.ms": "2000", "streams.heartbeat.interval.ms": "500"}
+_GROUP: Final = {"streams.session.timeout.ms": "3000", "streams.heartbeat.interval.ms": "500"}
 _SETTINGS: Final = {"group.streams.initial.rebalance.delay.ms": "0", "group.streams.assignment.interval.ms": "0"}
-_PAUSE_S: Final = 3.5
+_PAUSE_S: Final = 5.0
 """Longer than the session."""
 _RECORDS_A_SECOND: Final = 1_000
-_END_S: Final = 150.0
+_END_S: Final = 240.0
 _TURN_S: Final = 0.05
 _SIGNALS: Final = {
     Act.KILL: signal.SIGKILL,
@@ -152,7 +152,7 @@ class Chaos:
             try:
                 self._strike_all()
                 self._start_all()
-                wait_until(self._is_counted, _END_S)
+                self._wait_until_counted()
                 self._leave_all()
             finally:
                 self._kill_all()
@@ -234,6 +234,16 @@ class Chaos:
         for slot in self._slots:
             if slot.process is None:
                 self._start(slot)
+
+    def _wait_until_counted(self) -> None:
+        try:
+            wait_until(self._is_counted, _END_S)
+        except AssertionError as error:
+            said = "\n".join(f"{slot}\n{slot.log.read_text(errors='replace')[-1_500:]}" for slot in self._slots)
+            group = self._admin.describe_streams_groups([self._application.name])
+            raise AssertionError(
+                f"{self._committed():,} of {self._produced.total():,} records were counted, {error}: {group}\n{said}"
+            ) from error
 
     def _is_counted(self) -> bool:
         self._look_after(self._clock.now_ms())

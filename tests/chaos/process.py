@@ -16,8 +16,8 @@ import streams_flights
 from confluent_kafka import Message
 from streams_flights import Application, Worker, work
 
-MAX_POLL_INTERVAL_MS = 3_000
-SLOW_S = 4.0
+MAX_POLL_INTERVAL_MS = 6_000
+SLOW_S = 8.0
 
 busy, paused = threading.Event(), threading.Event()
 
