@@ -17,14 +17,13 @@ _KEYS = KeyTable(ShareConsumerConfig)
 _OURS: Final[Mapping[str, object]] = {"acknowledgement_mode": "explicit", "auto_renew": True}
 """Keys with fixed values: the guarantees of workers and drains depend on them."""
 _DEFAULTS: Final[Mapping[str, object]] = {
-    "allow_auto_create_topics": False,
     "max_poll_records": 2_000,
     "max_poll_interval_ms": 2**31 - 1,
 }
 """Defaults that differ from those of a consumer.
 
-A misspelt topic is not created and read as empty. Long work is not a reason to take its records away: they
-would be delivered to another consumer, which takes as long, until their deliveries are used up. Spark shows what hangs.
+Long work is not a reason to take its records away: they would be delivered to another consumer, which takes as long,
+until their deliveries are used up. Spark shows what hangs.
 """
 _RENAMED: Final[Mapping[str, str]] = {"retry_seconds": "backoff_seconds"}
 """Options by their earlier names."""

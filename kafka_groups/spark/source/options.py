@@ -231,7 +231,6 @@ def _consumer(entries: Mapping[str, str], own: Mapping[str, Any]) -> ShareConsum
             raise ConfigurationError(f"{PREFIX}{name} is {shown_value(name, value)}, but {why}; {remedy}")
     max_bytes = own.get("max_bytes_per_batch", MAX_BATCH_BYTES)
     defaults: dict[str, object] = {
-        "allow.auto.create.topics": False,
         "auto.renew": True,
         "client.id": "kafka-groups-spark",
         "fetch.max.bytes": min(_FETCH_MAX_BYTES, max_bytes),
