@@ -19,8 +19,8 @@ __all__ = ["GroupQuestions"]
 
 _LOG = logging.getLogger(__name__)
 _LAG_AGE_MS = 2_000
-_LAG_PATIENCE_S = 0.5
-"""How long a report waits for an answer that is on its way."""
+_LAG_PATIENCE_S = 2.0
+"""How long a report waits for an answer that is on its way, once for each question."""
 
 
 class GroupQuestions:
@@ -45,6 +45,7 @@ class GroupQuestions:
         self._lag_asked_ms: int | None = None
         self._asking: asyncio.Task[None] | None = None
         self._is_outdated = False
+        self._is_late = False
         self.begins_at_start = False
 
     def ask_lag(self, *, is_changed: bool) -> None:
@@ -59,10 +60,10 @@ class GroupQuestions:
             self._started().call_soon(self._begin_refresh)
 
     def lag(self) -> int | None:
-        """Return how many records the group has not processed, as of the last question; waits half a second at most.
+        """Return how many records the group has not processed, as of the last question; waits two seconds at most.
 
-        None if it is unknown: the brokers have not answered, they do not support the question (before Kafka 4.2), there
-        is no permission to describe the group, or a partition was not read yet.
+        None if it is unknown: the brokers have not answered in time, they do not support the question (before Kafka
+        4.2), there is no permission to describe the group, or a partition was not read yet.
         """
         if self._lag_asked_ms is None:
             return None
@@ -134,6 +135,7 @@ class GroupQuestions:
             except KafkaGroupsError as error:
                 self._lag = None
                 _LOG.info("the lag of the group %s is not known: %s", self._group_id, error)
+        self._is_late = False
 
     async def _known_lags(self) -> Mapping[TopicPartition, int | None]:
         """Return the lags, with all records of partitions in which the group has not accepted anything yet."""
@@ -145,9 +147,10 @@ class GroupQuestions:
         return {**unread, **{partition: lag for partition, lag in lags.items() if lag is not None}}
 
     async def _answered_lag(self) -> int | None:
-        if self._asking is not None:
+        if self._asking is not None and not self._is_late:
             await asyncio.wait([self._asking], timeout=_LAG_PATIENCE_S)
-        return self._lag
+            self._is_late = not self._asking.done()
+        return None if self._is_late else self._lag
 
     async def _lags_and_ends(
         self, timeout_ms: int

@@ -170,14 +170,18 @@ def until_reported(query: "StreamingQuery", expected: Callable[[dict[str, Any]],
     """The source's part of the progress, as soon as it is as expected."""
     share: dict[str, Any] = {}
     for _ in range(PATIENCE_S):
-        progress = query.lastProgress
-        if progress is not None:
-            latest: Any = progress["sources"][0]["latestOffset"]
-            share = (json.loads(latest) if isinstance(latest, str) else latest)["share"]
-            if expected(share):
-                return share
+        if query.lastProgress is not None and expected(share := share_of(query)):
+            return share
         assert not query.awaitTermination(1), query.exception()
     raise AssertionError(f"never as expected: {share}")
+
+
+def share_of(query: "StreamingQuery") -> dict[str, Any]:
+    """The source's part of the last progress."""
+    progress: Any = query.lastProgress
+    latest: Any = progress["sources"][0]["latestOffset"]
+    share: dict[str, Any] = (json.loads(latest) if isinstance(latest, str) else latest)["share"]
+    return share
 
 
 @pytest.mark.parametrize(
@@ -336,7 +340,8 @@ async def test_a_real_kafka_is_drained(spark: "SparkSession", real_kafka: KafkaP
     query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
     assert query.awaitTermination(PATIENCE_S)
     assert got == Counter(range(12_000))
-    assert until_reported(query, lambda share: share["lag"] == 0), "also in the last progress of a run that has ended"
+    share = share_of(query)
+    assert share["lag"] == 0, f"in the last progress of a run that has ended: {share}"
     with KafkaShareConsumer(bootstrap_servers=real_kafka.bootstrap_servers, group_id=group) as rival:
         rival.subscribe([topic])
         assert not rival.poll(3)
