@@ -1,8 +1,11 @@
 """What the guard concludes, who is measured when, and that its rows exist; only the last tests measure."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -296,6 +299,29 @@ def test_a_checkout_is_compared_with_itself(repository: Repository, tmp_path: Pa
     assert f"now: {ROOT}" in output
     assert all(row["ratio"] > 0 for row in rows), output
     assert len(rows) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_a_guard_that_is_ended_shows_what_it_has_and_removes_the_checkout(
+    repository: Repository, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "tests.benchmarks", "guard", "--against=HEAD", "--part=arrow", "--part=loading",
+               f"--repository={repository(lambda _directory: None)}", "--rounds=1", "--fraction=0.001"]  # fmt: skip
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | {"TMPDIR": str(temporary)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        while not process.stderr.readline().startswith("loading, after"):
+            assert process.poll() is None
+        process.terminate()
+        output, _ = process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "Into Arrow" in output
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.slow

@@ -1,10 +1,12 @@
 """The command `guard`: all headlines, now against then, and an exit status."""
 
+import signal
 import sys
 import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -91,16 +93,26 @@ def guard(
     named = commit_of(repository, commit or guarded_commit(_PAGE.read_text(encoding="utf-8")))
     pace = Pace(least, rounds, _MORE_S)
     compared: list[Compared] = []
-    with both(named, repository, needs_of(parts_of(Checkouts({}, Path()), Extent()))) as checkouts:
-        for version, checkout in checkouts.by_version.items():
-            say(f"{version}: {checkout.package}")
-        for part in parts_of(checkouts, Extent(fraction)):
-            if part.name in names and not (without_java and part.needs_java):
-                say(f"{part.name}, after {time.monotonic() - began:.0f} s")
-                compared += compare_part(part, pace, say)
-                finish({"guard": as_json(compared)}, json_file)  # so that it is there if a later part is interrupted
-    _report(compared, named, least, time.monotonic() - began)
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    needs = needs_of(parts_of(Checkouts({}, Path()), Extent()))
+    try:
+        with both(named, repository, needs) as checkouts:
+            for version, checkout in checkouts.by_version.items():
+                say(f"{version}: {checkout.package}")
+            for part in parts_of(checkouts, Extent(fraction)):
+                if part.name in names and not (without_java and part.needs_java):
+                    say(f"{part.name}, after {time.monotonic() - began:.0f} s")
+                    compared += compare_part(part, pace, say)
+    finally:  # also if it was interrupted
+        signal.signal(signal.SIGTERM, before)
+        _report(compared, named, least, time.monotonic() - began)
+        finish({"guard": as_json(compared)}, json_file)
     sys.exit(exit_status(compared, least))
+
+
+def _interrupt(number: int, _frame: object) -> NoReturn:
+    """End with what has been measured so far, its brokers and the other checkout's directory removed."""
+    sys.exit(128 + number)
 
 
 def _report(compared: Sequence[Compared], commit: str, least: float, seconds: float) -> None:
