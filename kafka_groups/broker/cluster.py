@@ -13,6 +13,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.observed import ObservedGroup
+from kafka_groups.broker.produced import ProducedRecord
 from kafka_groups.broker.producing import Payload, Records, TopicPartitionOffset
 from kafka_groups.broker.profile import DEFAULT_PROFILE, profile_named
 from kafka_groups.broker.security import BrokerSecurity
@@ -311,6 +312,19 @@ class EmbeddedCluster:
         """
         records = Records(values, keys, tuple(headers), partition)
         return self._on_loop(lambda: self._core.produce(topic, records))
+
+    def records(self, topic: str) -> list[ProducedRecord]:
+        """Return the records of a topic, sorted by partition and offset, such as those that your program has produced.
+
+        Records that were deleted by DeleteRecords or with their topic are not among them.
+
+        Args:
+            topic: A topic that exists.
+
+        Raises:
+            UnknownTopicOrPartitionError: The topic does not exist.
+        """
+        return self._on_loop(lambda: self._core.records(topic))
 
     def group(self, group_id: str) -> ObservedGroup:
         """A share group as the brokers see it: what it accepted, released and rejected, its lag, and waits for these.

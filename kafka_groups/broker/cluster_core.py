@@ -15,9 +15,10 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import leader_of
-from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
 from kafka_groups.broker.metrics import read_metrics
 from kafka_groups.broker.node import BrokerNode, ClusterParts
+from kafka_groups.broker.produced import ProducedRecord, produced_records
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.runtime.directory import CoordinatorDirectory, LeaderDirectory
@@ -126,11 +127,19 @@ class ClusterCore:
             raise ValueError(f"Broker {node_id} is not running. Running brokers: {sorted(self.nodes)}.")
         return node
 
-    def produce(self, topic: str, records: Records) -> list[TopicPartitionOffset]:
-        """Append records to a topic, as `EmbeddedCluster.produce`."""
+    def records(self, topic: str) -> list[ProducedRecord]:
+        """Return the records of a topic, as `EmbeddedCluster.records`."""
+        return produced_records(self._known(topic), self.parts.logs)
+
+    def _known(self, topic: str) -> TopicMetadata:
         known = self.parts.metadata.topic(topic)
         if known is None:
             raise UnknownTopicOrPartitionError(f"there is no topic '{topic}'; create it with create_topic")
+        return known
+
+    def produce(self, topic: str, records: Records) -> list[TopicPartitionOffset]:
+        """Append records to a topic, as `EmbeddedCluster.produce`."""
+        known = self._known(topic)
 
         def append(partition: int, batch: bytes) -> int:
             led = leader_of(known, partition)

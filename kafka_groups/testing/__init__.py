@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kafka_groups.broker.cluster import EmbeddedCluster
     from kafka_groups.broker.group_view import EndedDelivery, InFlightRecords
     from kafka_groups.broker.observed import ObservedGroup
+    from kafka_groups.broker.produced import ProducedRecord
     from kafka_groups.broker.security import BrokerSecurity
     from kafka_groups.broker.share_partitions.record_state import RecordState
     from kafka_groups.net.tls import ServerTls
@@ -37,6 +38,7 @@ __all__ = [
     "KafkaContainer",
     "KafkaProcess",
     "ObservedGroup",
+    "ProducedRecord",
     "RecordState",
     "SeededFaults",
     "ServerTls",
@@ -59,6 +61,7 @@ _MODULES = MappingProxyType({
     "KafkaContainer": "kafka_container",
     "KafkaProcess": "kafka_process",
     "ObservedGroup": ".broker.observed",
+    "ProducedRecord": ".broker.produced",
     "RecordState": ".broker.share_partitions.record_state",
     "SeededFaults": "simulation.seeded_faults",
     "ServerTls": ".net.tls",

@@ -7,6 +7,7 @@ reason is given, except where `KAFKA_GROUPS_REQUIRE_REAL_KAFKA=1` says that this
 
 import os
 from collections.abc import Iterator
+from typing import Literal, cast, get_args
 
 import pytest
 
@@ -24,6 +25,7 @@ from kafka_groups.testing.kafka_process import KafkaProcess
 __all__ = [
     "IMAGE_VARIABLE",
     "REQUIRE_VARIABLE",
+    "SCOPE_OPTION",
     "VERSION_VARIABLE",
     "embedded_cluster",
     "kafka_container",
@@ -39,11 +41,25 @@ VERSION_VARIABLE = "KAFKA_GROUPS_KAFKA_VERSION"
 IMAGE_VARIABLE = "KAFKA_GROUPS_KAFKA_IMAGE"
 """Environment variable with the image that `kafka_container` runs; `apache/kafka` of the same release by default."""
 
+SCOPE_OPTION = "embedded_cluster_scope"
+"""Option of pytest's configuration file. With `module` or another scope, tests share an `embedded_cluster`."""
+
+_Scope = Literal["function", "class", "module", "package", "session"]
+
 _MARKERS = {"real_kafka": "real_kafka", "kafka_container": "container"}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the scope of `embedded_cluster`."""
+    scopes = ", ".join(get_args(_Scope))
+    parser.addini(SCOPE_OPTION, f"How long an embedded_cluster lives: {scopes}", default="function")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, for projects with strict markers."""
+    """Check the scope of `embedded_cluster`, and declare the markers, for projects with strict markers."""
+    scope = config.getini(SCOPE_OPTION)
+    if scope not in get_args(_Scope):
+        raise pytest.UsageError(f"{SCOPE_OPTION} = {scope}: use one of {', '.join(get_args(_Scope))}.")
     config.addinivalue_line("markers", "real_kafka: needs a real Kafka from Maven Central (Java 17 and Maven)")
     config.addinivalue_line("markers", "container: needs a Docker engine and a Kafka image")
 
@@ -56,9 +72,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(_MARKERS[fixture])
 
 
-@pytest.fixture
+def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
+    return cast("_Scope", config.getini(SCOPE_OPTION))
+
+
+@pytest.fixture(scope=_scope)
 def embedded_cluster() -> Iterator[EmbeddedCluster]:
-    """A new embedded cluster with one broker and `FAST_SETTINGS`."""
+    """An embedded cluster with one broker and `FAST_SETTINGS`: a new one for each `embedded_cluster_scope`, or test."""
     with EmbeddedCluster(settings=FAST_SETTINGS) as cluster:
         yield cluster
 

@@ -55,3 +55,22 @@ def test_the_markers_leave_tests_out(project: pytest.Pytester) -> None:
     result = _run(project, "-m", "not real_kafka and not container")
 
     result.assert_outcomes(passed=1, deselected=2)
+
+
+def test_tests_share_a_cluster_if_the_project_says_so(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(f"pytest_plugins = [{PLUGIN!r}]")
+    pytester.makepyfile(
+        """
+        def test_first(embedded_cluster):
+            embedded_cluster.create_topic("orders")
+
+        def test_second(embedded_cluster):
+            assert embedded_cluster.records("orders") == []
+        """
+    )
+    alone = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    alone.assert_outcomes(passed=1, failed=1)
+    shared = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", "embedded_cluster_scope=module")
+    shared.assert_outcomes(passed=2)
+    wrong = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", "embedded_cluster_scope=always")
+    wrong.stderr.fnmatch_lines(["*embedded_cluster_scope = always: use one of function, class, *"])
