@@ -11,7 +11,7 @@ from attrs import frozen
 
 from kafka_groups.types import AcknowledgeType
 
-__all__ = ["ON_ERROR", "DeliveryPolicy", "OnError", "wait_after_failures_ms"]
+__all__ = ["ON_ERROR", "DeliveryPolicy", "OnError"]
 
 OnError = str
 """One of `ON_ERROR`."""
@@ -22,20 +22,6 @@ ON_ERROR = ("release", "per_record", "reject")
 _PORTION_ROWS = 64
 _FIRST_WAIT_MS = 100
 _LONGEST_WAIT_MS = 5_000
-_LONGEST_BACKOFF_MS = 300_000
-_BACKOFF_FACTOR = 6
-
-
-def wait_after_failures_ms(failures: int, backoff_ms: int) -> int:
-    """Return how long to wait after failures in a row before acquiring again: longer each time, 5 minutes at most.
-
-    Args:
-        failures: How many runs of a query, or blocks of a drain, failed in a row.
-        backoff_ms: The wait after two of them; the wait after one is a sixth of it.
-    """
-    if failures == 0:
-        return 0
-    return int(min(_LONGEST_BACKOFF_MS, backoff_ms * _BACKOFF_FACTOR ** (failures - 2)))
 
 
 @frozen

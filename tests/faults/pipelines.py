@@ -110,7 +110,7 @@ def _source(job: Job, spark: "SparkSession") -> None:
         "subscribe": job.topic,
         "numPartitions": str(job.tasks),
         "maxRecordsPerBatch": str(job.max_records),
-        "deliveryBackoffMs": str(job.backoff_ms),
+        "backoffMs": str(job.backoff_ms),
         **({"deadLetterTopic": job.dead_letter_topic} if job.dead_letter_topic else {}),
     }
     _stream(job, spark.readStream.format("kafka-share").options(**options).load())

@@ -120,7 +120,7 @@ class Plan:
         portions: Into how many parts production is cut; each but the first comes while the pipeline works.
         faults: What strikes.
         delivery_limit: Attempts that the broker gives a record.
-        backoff_ms: `deliveryBackoffMs` of the source.
+        backoff_ms: `backoffMs` of the source.
         poison: The number of a record that kills the worker that reads it; None for none.
     """
 

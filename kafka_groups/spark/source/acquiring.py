@@ -91,6 +91,8 @@ class Acquirer:
             KafkaGroupsError: The group can no longer be used.
         """
         pieces = tuple(pieces)
+        if not pieces:
+            return
         for piece in pieces:
             piece.acknowledge(AcknowledgeType.ACCEPT)
         results = self._joined()[0].commit()

@@ -6,13 +6,20 @@ before it acquires anything. It acquires records that were delivered often in sm
 or is stopped costs only these a delivery. They go to Spark in small batches, apart from other records.
 """
 
+import random
+
 from attrs import frozen
 
-from kafka_groups.spark.policy import DeliveryPolicy, wait_after_failures_ms
+from kafka_groups.spark.outages import Waits, may_spend
+from kafka_groups.spark.policy import DeliveryPolicy
 
 __all__ = ["Caution"]
 
 _ROWS_FACTOR = 16
+_PROBE_ROWS = 2
+"""How many records a run acquires while nothing shows that the sink works: the first, and one to compare it with."""
+_NO_JITTER = random.Random(0)
+"""The waits of the source differ by nothing; see `Waits.of_deliveries`."""
 
 
 @frozen
@@ -21,8 +28,8 @@ class Caution:
 
     Attributes:
         delivery_limit: Deliveries after which the broker archives a record.
-        backoff_ms: How long a run holds back records at the threshold; longer with each further delivery. 0 holds
-            nothing back.
+        backoff_ms: The longest wait of a run after failed ones, and of records that were delivered often; 0 turns
+            both off.
     """
 
     delivery_limit: int
@@ -52,10 +59,23 @@ class Caution:
             delivery_count: The highest count of the records acquired last; 0 if none were.
             failures: How many runs in a row ended without finishing a batch.
         """
+        if failures:
+            return _PROBE_ROWS
         if delivery_count == 0:
             return 1
-        counts = [count for count in (delivery_count, failures + 1) if self.is_risky(count)]
-        return self.rows_at_once(max(counts)) if counts else None
+        return self.rows_at_once(delivery_count) if self.is_risky(delivery_count) else None
+
+    def may_acquire(self, deliveries: int, failures: int, *, is_proven: bool) -> bool:
+        """Return whether a run may acquire anything, although it can get records on their last delivery.
+
+        If its batch fails, the query ends, and the broker archives them.
+
+        Args:
+            deliveries: The highest delivery count of the records that the last run held when it failed.
+            failures: How many runs in a row ended without finishing a batch.
+            is_proven: Whether the last run followed a failed one and had finished a batch before it failed.
+        """
+        return not failures or may_spend(deliveries + 1, self.delivery_limit, others_succeed=is_proven)
 
     def wait_before_ms(self, failures: int) -> int:
         """Return how long a run waits before it acquires anything, if earlier runs failed.
@@ -63,7 +83,7 @@ class Caution:
         Args:
             failures: How many runs in a row ended without finishing a batch.
         """
-        return wait_after_failures_ms(failures, self.backoff_ms)
+        return self._waits.after(failures, _NO_JITTER)
 
     def held_back_ms(self, delivery_count: int) -> int:
         """Return how long records with this count wait after the run first saw one.
@@ -72,4 +92,8 @@ class Caution:
         """
         if not self.is_risky(delivery_count) or delivery_count >= self.delivery_limit:
             return 0
-        return wait_after_failures_ms(delivery_count - self.threshold + 2, self.backoff_ms)
+        return self._waits.after(delivery_count - self.threshold + 1, _NO_JITTER)
+
+    @property
+    def _waits(self) -> Waits:
+        return Waits.of_deliveries(self.backoff_ms)

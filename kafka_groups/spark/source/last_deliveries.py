@@ -14,7 +14,7 @@ from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.spark.source.progress import Counts
 
-__all__ = ["LastDeliveries", "dead_letters_of"]
+__all__ = ["LastDeliveries", "dead_letters_of", "keys_of"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,10 +23,11 @@ def dead_letters_of(options: SourceOptions) -> DeadLetters | None:
     """Return the dead-letter topic of the options, on the cluster of the source; None if there is none."""
     if options.dead_letter_topic is None:
         return None
-    return DeadLetters(options.dead_letter_topic, options.consumer.group_id, _keys_of(options.consumer))
+    return DeadLetters(options.dead_letter_topic, options.consumer.group_id, keys_of(options.consumer))
 
 
-def _keys_of(config: ShareConsumerConfig) -> dict[str, object]:
+def keys_of(config: ShareConsumerConfig) -> dict[str, object]:
+    """Return the configuration of the source's consumer by attribute, for other clients of the same cluster."""
     return {attribute: getattr(config, attribute) for attribute in share_consumer_keys()}
 
 

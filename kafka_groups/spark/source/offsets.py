@@ -10,6 +10,7 @@ from kafka_groups.errors import IllegalStateError
 __all__ = ["SourceOffset"]
 
 _VERSION = 1
+_COUNTS = ("failures", "deliveries", "since")
 
 
 @frozen
@@ -23,16 +24,34 @@ class SourceOffset:
         seq: Number of the batch, in the order of the query; 0 is before the first.
         run: Id of the run, that is, of one source runner process, from the start of a query to its end.
         failures: How many runs in a row before this one ended without finishing a batch.
+        deliveries: The highest delivery count of the records in hand when the batch was sealed. If the run fails, they
+            come with the next higher one.
+        failing_since_ms: When runs began to fail, as the time of day; 0 if none failed.
+        is_proven: Whether the run followed a failed one, and has finished a batch. So if records fail again that failed
+            before, others have succeeded since.
+        is_mark: Whether the batch is empty and only keeps all this, because the run waits. It is not a failed run if it
+            ends before Spark has finished the batch.
     """
 
     seq: int
     run: str
     failures: int = 0
+    deliveries: int = 0
+    failing_since_ms: int = 0
+    is_proven: bool = False
+    is_mark: bool = False
 
     def to_json(self) -> dict[str, object]:
         """Return the value that Spark writes to the checkpoint."""
         offset: dict[str, object] = {"v": _VERSION, "seq": self.seq, "run": self.run}
-        return {**offset, "failures": self.failures} if self.failures else offset
+        more = {
+            "failures": self.failures,
+            "deliveries": self.deliveries,
+            "since": self.failing_since_ms,
+            "proven": self.is_proven,
+            "mark": self.is_mark,
+        }
+        return {**offset, **{name: value for name, value in more.items() if value}}
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Self:
@@ -41,10 +60,13 @@ class SourceOffset:
         Raises:
             IllegalStateError: Another source, or another version of this one, wrote it.
         """
-        version, seq, run, failures = value.get("v"), value.get("seq"), value.get("run"), value.get("failures", 0)
-        if not (isinstance(seq, int) and isinstance(run, str) and isinstance(failures, int)) or version != _VERSION:
+        version, seq, run = value.get("v"), value.get("seq"), value.get("run")
+        given = [value.get(name, 0) for name in _COUNTS]
+        counts = tuple(count for count in given if isinstance(count, int))
+        if not (isinstance(seq, int) and isinstance(run, str)) or list(counts) != given or version != _VERSION:
             raise IllegalStateError(
                 f"{dict(value)} is not an offset of the source kafka-share (version {_VERSION}). The checkpoint is of"
                 " another source or to a newer release; use the release that wrote it, or another checkpointLocation"
             )
-        return cls(seq, run, failures)
+        failures, deliveries, since_ms = counts
+        return cls(seq, run, failures, deliveries, since_ms, bool(value.get("proven")), bool(value.get("mark")))

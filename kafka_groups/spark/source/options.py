@@ -15,6 +15,7 @@ from kafka_groups.config.readers import UnfitError, read_list, read_not_empty, r
 from kafka_groups.config.settings import KeyTable, read_keys, setting, shown_value
 from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.spark.outages import DEFAULT_BACKOFF_MS, LONGEST_BACKOFF_MS
 from kafka_groups.spark.process_logs import LEVELS
 from kafka_groups.spark.source.payload import MAX_BATCH_BYTES
 from kafka_groups.spark.source.properties import read_properties
@@ -131,14 +132,14 @@ class SourceOptions:
             doc="Whether there is a column headers.",
         )
     )
-    delivery_backoff_ms: int = _int(
-        "deliveryBackoffMs",
-        5_000,
-        "How long a run waits before it acquires records if the two runs before it ended without finishing a batch: "
-        "a sixth of it after one such run, six times as long after each further one, five minutes at most. Where that "
-        "is not known, because the checkpoint is new, records that have used up half of their deliveries wait as long, "
-        "except on their last delivery. 0 turns it off.",
-        maximum=300_000,
+    backoff_ms: int = _int(
+        "backoffMs",
+        DEFAULT_BACKOFF_MS,
+        "The longest wait between two tries. After runs that ended without finishing a batch, a run waits before it "
+        "acquires records: 0.8 s after one such run, six times as long after each further one. Where that is not "
+        "known, because the checkpoint is new, records that have used up half of their deliveries wait as long, except "
+        "on their last delivery. 0 turns it off.",
+        maximum=LONGEST_BACKOFF_MS,
         unit="ms",
     )
     log_level: str = setting(
@@ -150,6 +151,17 @@ class SourceOptions:
             choices=LEVELS,
             doc="From which level on the source logs. Its process writes to the driver's standard error, with time, "
             "level and logger.",
+        )
+    )
+    go_on_file: str | None = setting(
+        Key(
+            name="goOnFile",
+            type=KeyType.STRING,
+            default=None,
+            reader=read_not_empty,
+            form="the path of a file",
+            doc="A file on the driver's host. When it is created or touched, a source that waits after failed runs "
+            "goes on at once.",
         )
     )
 
@@ -170,6 +182,9 @@ _ALIASES: Mapping[str, str] = {
     "minpartitions": "numPartitions",
 }
 """Options of Spark's own Kafka source that mean the same here."""
+
+_RENAMED: Mapping[str, str] = {"deliverybackoffms": "backoffMs, the longest wait between two tries"}
+"""Options by their earlier names."""
 
 _OF_SPARKS_KAFKA: Mapping[str, str] = {
     "startingoffsets": "a share group has no offsets to start from; set the group configuration"
@@ -261,6 +276,8 @@ def _with_group_id(entries: Mapping[str, str]) -> dict[str, str]:
 
 def _unknown(name: str, value: str) -> ConfigurationError:
     shown = shown_value(name, value)
+    if name in _RENAMED:
+        return ConfigurationError(f"{name}={shown}: use {_RENAMED[name]}")
     if name in _OF_SPARKS_KAFKA:
         return ConfigurationError(
             f"{name}={shown} is an option of Spark's source kafka, not of kafka-share: {_OF_SPARKS_KAFKA[name]}"

@@ -104,6 +104,16 @@ class GroupQuestions:
         known = {partition: lag for partition, lag in lags.items() if lag is not None}
         return all(0 <= known.get(partition, unknown) <= allowed for partition, allowed in since.items())
 
+    def places(self) -> Sequence[tuple[TopicPartition, int]]:
+        """Return where records are: the last of each partition, then the first that the group has not finished.
+
+        Blocks for some seconds at most.
+
+        Raises:
+            KafkaGroupsError: A broker did not answer the question.
+        """
+        return self._started().run(self._places())
+
     def close(self) -> None:
         """Drop all connections and end the thread."""
         self._thread.stop(last=self._end() if self._thread.is_running else None)
@@ -156,6 +166,14 @@ class GroupQuestions:
         self, timeout_ms: int
     ) -> tuple[Mapping[TopicPartition, int | None], Mapping[TopicPartition, int]]:
         return await self._lags(timeout_ms), await self._end_offsets(timeout_ms)
+
+    async def _places(self) -> Sequence[tuple[TopicPartition, int]]:
+        ends = await self._end_offsets(TIMEOUT_MS)
+        offsets = (await describe_offsets(self._ask(TIMEOUT_MS), {self._group_id: None}))[self._group_id].values
+        starts = {place: offset.start_offset for place, offset in offsets.items() if place in ends and offset.lag != 0}
+        lasts = sorted((place, end - 1) for place, end in ends.items())
+        firsts = sorted((place, start) for place, start in starts.items() if start is not None)
+        return [*lasts, *firsts]
 
     async def _lags(self, timeout_ms: int) -> Mapping[TopicPartition, int | None]:
         """Return the lags of the partitions of these topics for which the group has state."""

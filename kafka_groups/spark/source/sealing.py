@@ -100,12 +100,22 @@ class Sealing(Generic[P]):
         sealed: The batch that Spark works on or is about to; None when there is none.
         failures: How many runs in a row before this one ended without finishing a batch, as far as this run has not
             finished one itself.
+        deliveries: The highest delivery count of the records that the last run held when it failed.
+        is_proven: Whether the last run followed a failed one and had finished a batch before it failed.
+        failing_since_ms: When a run first followed a failed one, after which nothing has succeeded; 0 for never.
+        has_finished: Whether this run has finished a batch with records.
     """
 
     run: str
     caution: Caution
     sealed: Batch[P] | None = None
     failures: int = 0
+    deliveries: int = 0
+    is_proven: bool = False
+    failing_since_ms: int = 0
+    has_finished: bool = False
+    _is_to_mark: bool = False
+    _has_followed_failure: bool = False
     _held: deque[P] = field(factory=deque)
     _last_seq: int = 0
     _first_seen_ms: dict[int, int] = field(factory=dict)
@@ -153,20 +163,75 @@ class Sealing(Generic[P]):
         if sealed is None or start.run != self.run or start.seq < sealed.end.seq:
             return None
         self.sealed = None
-        self.failures = 0
+        if sealed.pieces:
+            self.failures = self.deliveries = self.failing_since_ms = 0
+            self.has_finished = True
         return sealed
+
+    def resume(self, start: SourceOffset) -> None:
+        """Take over what an earlier run kept in the checkpoint before it was stopped.
+
+        A run that was stopped as soon as Spark had finished the empty batch in place of a failed one leaves the same
+        checkpoint as one that finished the batch. That makes a difference only if a last delivery is at stake.
+        """
+        if start.run == self.run or self.failures:
+            return
+        is_at_stake = start.deliveries > 0 and start.deliveries + 1 >= self.caution.delivery_limit
+        if start.is_mark or is_at_stake:
+            self._after(start)
+
+    def _after(self, end: SourceOffset) -> None:
+        """Continue after a run that failed, or waited after such a one."""
+        self.failures = end.failures + (0 if end.is_mark else 1)
+        self.deliveries, self.is_proven = end.deliveries, end.is_proven
+        self.failing_since_ms = end.failing_since_ms
+        self._has_followed_failure = True
+
+    def probe(self, start: SourceOffset, piece: P) -> Batch[P]:
+        """Seal a batch of a record that nobody holds, which shows whether the sink works."""
+        return self._sealed(start, (piece,))
+
+    def mark(self, start: SourceOffset) -> Batch[P] | None:
+        """Seal an empty batch that keeps in the checkpoint what a failed run left; once. None if there is none.
+
+        Spark has just finished the empty batch in place of the failed one. A run that is stopped while it waits would
+        otherwise leave nothing that tells the next run of the failures.
+        """
+        if not self._is_to_mark or self.sealed is not None:
+            return None
+        self._is_to_mark = False
+        return self._sealed(start, (), is_mark=True)
+
+    def _sealed(self, start: SourceOffset, pieces: tuple[P, ...], *, is_mark: bool = False) -> Batch[P]:
+        self._last_seq = max(self._last_seq, start.seq) + 1
+        often = max((piece.delivery_count for piece in (*self._held, *pieces)), default=0)
+        end = SourceOffset(
+            self._last_seq,
+            self.run,
+            self.failures,
+            max(often, self.deliveries),
+            failing_since_ms=self.failing_since_ms,
+            is_proven=self.is_proven if is_mark else self.has_finished and self._has_followed_failure,
+            is_mark=is_mark,
+        )
+        self.sealed = Batch(end, pieces)
+        return self.sealed
 
     def seal(self, start: SourceOffset, limits: BatchLimits, now_ms: int) -> Batch[P] | None:
         """The next batch; the sealed one while there is one, None when nothing may go now."""
         if self.sealed is None:
             pieces = self._take(limits, now_ms)
             if pieces:
-                self._last_seq = max(self._last_seq, start.seq) + 1
-                self.sealed = Batch(SourceOffset(self._last_seq, self.run, self.failures), pieces)
+                self._sealed(start, pieces)
         return self.sealed
 
-    def planned(self, start: SourceOffset, end: SourceOffset) -> Sequence[P]:
+    def planned(self, start: SourceOffset, end: SourceOffset, wall_ms: int = 0) -> Sequence[P]:
         """The records between two offsets: those of the sealed batch, or none for what another run sealed.
+
+        Args:
+            start: The end of the batch before.
+            end: The end of the batch.
+            wall_ms: The time of day, which is kept if a run has failed.
 
         Raises:
             IllegalStateError: Spark asks for a batch of this run that it said it was done with.
@@ -174,7 +239,9 @@ class Sealing(Generic[P]):
         if start == end:
             return ()
         if end.run != self.run:  # of a run that ended before Spark had finished the batch
-            self.failures = end.failures + 1
+            self._after(end)
+            self.failing_since_ms = self.failing_since_ms or wall_ms
+            self._is_to_mark = True
             return ()
         if self.sealed is None or self.sealed.end != end:
             raise IllegalStateError(
@@ -217,6 +284,8 @@ class Sealing(Generic[P]):
         return [piece for piece in self._held if not self._wait_ms(piece, now_ms)]
 
     def _take(self, limits: BatchLimits, now_ms: int) -> tuple[P, ...]:
+        if self.failures:
+            return self._take_probe(now_ms)
         risky = [p for p in self._held if self._is_risky(p) and not self._wait_ms(p, now_ms)]
         plain = [p for p in self._held if not self._is_risky(p)]
         self._was_careful = bool(risky) and not (plain and self._was_careful)  # by turns: neither starves the other
@@ -227,6 +296,20 @@ class Sealing(Generic[P]):
         rows = most if limits.rows is None else min(most, limits.rows)
         alike = [piece for piece in risky if piece.delivery_count == count]
         return self._take_of(alike, BatchLimits(rows, limits.size_bytes))
+
+    def _take_probe(self, now_ms: int) -> tuple[P, ...]:
+        """Take one record that was delivered least often. If it succeeds, the sink works, and what fails is bad."""
+        ready = self._ready(now_ms)
+        if not ready:
+            return ()
+        least = min(piece.delivery_count for piece in ready)
+        last = [piece for piece in ready if piece.delivery_count == least][-1]
+        if last.rows > 1:
+            position = self._held.index(last)
+            self._held[position], probe = last.split(last.rows - 1)
+            return (probe,)
+        self._held.remove(last)
+        return (last,)
 
     def _is_risky(self, piece: P) -> bool:
         return self.caution.is_risky(piece.delivery_count)

@@ -10,6 +10,7 @@ from attrs import asdict
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.parts import Environment
+from kafka_groups.spark.go_on import GoOn
 from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
 from kafka_groups.spark.group_queries import TIMEOUT_MS
 from kafka_groups.spark.polling import no_fetch_answered
@@ -17,10 +18,11 @@ from kafka_groups.spark.preflight import preflight
 from kafka_groups.spark.source.acquiring import Acquirer
 from kafka_groups.spark.source.caution import Caution
 from kafka_groups.spark.source.filling import JOIN_TIMEOUT_MS, Filling, Saturation
-from kafka_groups.spark.source.last_deliveries import LastDeliveries, dead_letters_of
+from kafka_groups.spark.source.last_deliveries import LastDeliveries, dead_letters_of, keys_of
 from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.payload import payloads
+from kafka_groups.spark.source.peeking import PeekedPiece, peek
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.source.questions import GroupQuestions
@@ -34,6 +36,9 @@ _LOG = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT_S = 3.0
 _LEAST_QUESTION_MS = 1_000
+_PEEK_TIMEOUT_S = 10.0
+_LOOK_MS = 100
+"""How often a source that waits looks whether an operator says that the sink is mended."""
 _BATCHES_IN_HAND = 2
 """The source acquires nothing more while it holds this many full batches."""
 
@@ -66,7 +71,7 @@ class ShareSource:
         self.counts = Counts()
         self._columns = tuple(columns)
         self._clock = environment.clock
-        self._sealing: Sealing[TablePiece] = Sealing(run, Caution(DEFAULT_DELIVERY_LIMIT, options.delivery_backoff_ms))
+        self._sealing: Sealing[TablePiece] = Sealing(run, Caution(DEFAULT_DELIVERY_LIMIT, options.backoff_ms))
         self._acquirer = Acquirer(options, columns, self.counts, environment)
         self._questions = GroupQuestions(options.consumer, options.subscribe, environment)
         self._last_deliveries = LastDeliveries(self.counts, dead_letters_of(options))
@@ -81,6 +86,8 @@ class ShareSource:
         self._saturation = Saturation()
         self._last_count = 0
         self._resume_ms: int | None = None
+        self._go_on = GoOn(options.go_on_file)
+        self._asked = 0
         self._end = self._sealing.initial()
 
     # ----------------------------------------------------------------------------------- Spark's calls
@@ -110,20 +117,27 @@ class ShareSource:
         finished = self._sealing.finished(begin)
         if finished is not None:
             self._came_ms = self._clock.now_ms()  # Spark's work on the batch is no time without records
-            self._acquirer.accept(finished.pieces)
+            self._acquirer.accept(piece for piece in finished.pieces if not isinstance(piece, PeekedPiece))
         self._questions.ask_lag(is_changed=finished is not None)
-        if self._sealing.sealed is None:
-            self._fill(limits, fetches, patient=wants_all or self._is_drain)
+        if not wants_all and (mark := self._sealing.mark(begin)) is not None:
+            return self._told(mark.end)
+        if self._sealing.sealed is None and not self._fill_or_peek(begin, limits, fetches, wants_all=wants_all):
+            return begin.to_json()
         batch = self._sealing.seal(begin, limits, self._clock.now_ms())
         if batch is None:
             return begin.to_json()
-        self.counts.batches += batch.end != self._end
-        self._end = batch.end
-        return batch.end.to_json()
+        return self._told(batch.end)
+
+    def _told(self, end: SourceOffset) -> dict[str, object]:
+        self.counts.batches += end != self._end
+        self._end = end
+        return end.to_json()
 
     def payloads(self, start: Mapping[str, object], end: Mapping[str, object]) -> list[bytes]:
         """Return the records between two offsets as Arrow IPC streams."""
-        planned = self._sealing.planned(SourceOffset.from_json(start), SourceOffset.from_json(end))
+        planned = self._sealing.planned(
+            SourceOffset.from_json(start), SourceOffset.from_json(end), self._clock.wall_ms()
+        )
         return payloads(planned, self._columns, self.options.num_partitions)
 
     def prepare_available_now(self) -> None:
@@ -149,6 +163,8 @@ class ShareSource:
             "in_flight": in_flight,
             "held_back": self._sealing.held_back_rows(self._clock.now_ms()),
             "resumes_in_ms": self._resumes_in_ms,
+            "failed_runs": self._sealing.failures,
+            "failing_since_ms": self._sealing.failing_since_ms or None,
             "renewals": self._acquirer.renewals,
             "lag": None if lag is None else max(0, lag - in_flight),
             "notes": list(self._notes or ()),
@@ -180,12 +196,55 @@ class ShareSource:
 
     # ------------------------------------------------------------------------------------------ filling
 
-    def _fill(self, limits: BatchLimits, fetches: int, *, patient: bool) -> None:
-        """Acquire records until the limits are reached, no more arrive, or the time is up."""
+    def _fill_or_peek(self, start: SourceOffset, limits: BatchLimits, fetches: int, *, wants_all: bool) -> bool:
+        """Acquire records, or read one without acquiring it; False if the run waits."""
+        patient = wants_all or self._is_drain
         self._look_at_group()
         self._look_for_others()
+        self._sealing.resume(start)
         if not self._has_waited(patient=patient):
-            return
+            return False
+        if self._is_to_peek:
+            return self._peek(start, patient=patient)
+        self._fill(limits, fetches, patient=patient)
+        return True
+
+    @property
+    def _is_to_peek(self) -> bool:
+        """Whether the next records would come on their last delivery, and nothing shows that the sink works."""
+        sealing = self._sealing
+        return not sealing.caution.may_acquire(sealing.deliveries, sealing.failures, is_proven=sealing.is_proven)
+
+    def _peek(self, start: SourceOffset, *, patient: bool) -> bool:
+        """Seal a record that is read without the group; False if there is none.
+
+        Raises:
+            KafkaGroupsError: It cannot be read, and the run would end as if it had read everything.
+        """
+        try:
+            places = self._questions.places()
+            if not places:
+                return False
+            place, offset = places[self._sealing.failures % len(places)]
+            piece = peek(keys_of(self.options.consumer), place, offset, _PEEK_TIMEOUT_S)
+        except KafkaGroupsError as error:
+            if patient:
+                raise
+            _LOG.warning("The source cannot see whether the sink works, and waits: %s", error)
+            return False
+        self._sealing.probe(start, piece)
+        _LOG.warning(
+            "The source gives Spark one record without acquiring it (%s, from offset %d on), as others were delivered"
+            " %d times of %d. If it is stored, the source acquires records again.",
+            place,
+            offset,
+            self._sealing.deliveries,
+            self._sealing.caution.delivery_limit,
+        )
+        return True
+
+    def _fill(self, limits: BatchLimits, fetches: int, *, patient: bool) -> None:
+        """Acquire records until the limits are reached, no more arrive, or the time is up."""
         now_ms = self._clock.now_ms()
         self._acquirer.give_up(self._sealing.discard(lambda piece: piece.is_lost(now_ms)))
         join_ms = self._join_timeout_ms(now_ms) if patient else 0
@@ -239,19 +298,31 @@ class ShareSource:
     def _has_waited(self, *, patient: bool) -> bool:
         """Whether the wait after failed runs is over. Nothing is held until then, so a stop costs no delivery."""
         if self._resume_ms is None:
-            wait_ms = self._sealing.caution.wait_before_ms(self._sealing.failures)
-            self._resume_ms = self._clock.now_ms() + wait_ms
-            if wait_ms:
-                _LOG.warning(
-                    "The last %d runs of this query ended without finishing a batch. It waits %.1f s before it acquires"
-                    " records, so that failing runs do not use up their deliveries.",
-                    self._sealing.failures,
-                    wait_ms / 1000,
-                )
-        if left_ms := self._resumes_in_ms:
-            threading.Event().wait((left_ms if patient else min(left_ms, self.options.poll_timeout_ms)) / 1000)
+            self._resume_ms = self._clock.now_ms() + self._sealing.caution.wait_before_ms(self._sealing.failures)
+            self._say_wait()
+        waited_ms = 0
+        while self._is_waiting() and (patient or waited_ms < self.options.poll_timeout_ms):
+            threading.Event().wait(min(_LOOK_MS, self._resumes_in_ms) / 1000)
+            waited_ms += _LOOK_MS
             self._came_ms = self._clock.now_ms()
-        return self._resumes_in_ms == 0
+        return not self._is_waiting()
+
+    def _is_waiting(self) -> bool:
+        if self._go_on.asked > self._asked:
+            self._asked = self._go_on.asked
+            self._resume_ms = self._clock.now_ms()
+        return self._resumes_in_ms > 0
+
+    def _say_wait(self) -> None:
+        if not self._is_waiting():
+            return
+        sealing = self._sealing
+        _LOG.warning(
+            "The last %d runs of this query ended without finishing a batch. It waits %.1f s before it acquires"
+            " records, so that failing runs do not use up their deliveries.",
+            sealing.failures,
+            self._resumes_in_ms / 1000,
+        )
 
     @property
     def _resumes_in_ms(self) -> int:
@@ -328,6 +399,4 @@ class ShareSource:
             self._notes, settings = found.notes, found.settings
             self._skips_backlog = settings.auto_offset_reset == "latest"
             self._questions.begins_at_start = settings.auto_offset_reset == "earliest"
-            self._sealing.caution = Caution(
-                settings.delivery_limit or DEFAULT_DELIVERY_LIMIT, self.options.delivery_backoff_ms
-            )
+            self._sealing.caution = Caution(settings.delivery_limit or DEFAULT_DELIVERY_LIMIT, self.options.backoff_ms)

@@ -111,7 +111,7 @@ def test_every_record_comes_and_is_acknowledged_after_the_sink_has_it(
     watched = {"watch.calls": calls, "watch.checkpoint": checkpoint}
 
     def start() -> "StreamingQuery":
-        options = options_of(world, maxRecordsPerBatch=100, deliveryBackoffMs=100, **watched)
+        options = options_of(world, maxRecordsPerBatch=100, backoffMs=100, **watched)
         df = spark.readStream.format("kafka-share-watched").options(**options).load()
         writer = df.writeStream.foreachBatch(sink).option("checkpointLocation", str(checkpoint))
         return writer.trigger(availableNow=True).start()
@@ -219,14 +219,14 @@ def test_available_now_fails_if_the_broker_goes_away_before_everything_is_read(
             if len(sink.batches) == 1:
                 own.stop_broker(1)
 
-        options = {"maxRecordsPerBatch": 100, "availableNowTimeoutMs": 3_000, "deliveryBackoffMs": 0}
+        options = {"maxRecordsPerBatch": 100, "availableNowTimeoutMs": 3_000, "backoffMs": 0}
         query = available_now(spark, world, stop_and_sink, tmp_path, **options)
         with pytest.raises(Exception, match=r"OperationTimeoutError: .* do not answer"):
             query.awaitTermination(PATIENCE_S)
         assert sink.numbers, "the records that it held when the broker went away"
         own.start_broker(1)
         world.produce(range(400, 500))
-        query = available_now(spark, world, sink, tmp_path, deliveryBackoffMs=0)
+        query = available_now(spark, world, sink, tmp_path, backoffMs=0)
         assert query.awaitTermination(PATIENCE_S)
         assert sink.numbers.keys() == set(range(500)), "the next run reads the rest"
 

@@ -20,10 +20,10 @@ def test_care_begins_before_the_last_delivery(limit: int, first_risky: int, firs
 
 
 def test_batches_become_smaller_and_waits_longer_with_each_delivery() -> None:
-    caution = Caution(5, 1_000)
+    caution = Caution(5, 300_000)
     assert [caution.rows_at_once(n) for n in (3, 4, 5)] == [256, 16, 1]
-    assert [caution.held_back_ms(n) for n in (1, 2, 3, 4)] == [0, 0, 1_000, 6_000]
-    assert Caution(25, 300_000).held_back_ms(24) == 300_000
+    assert [caution.held_back_ms(n) for n in (1, 2, 3, 4)] == [0, 0, 800, 4_800]
+    assert Caution(5, 1_000).held_back_ms(4) == 1_000
     assert Caution(5, 0).held_back_ms(4) == 0
 
 
@@ -33,8 +33,9 @@ def test_nothing_is_held_back_on_its_last_delivery(limit: int) -> None:
 
 
 def test_a_run_after_failed_ones_waits_with_nothing_in_hand() -> None:
-    caution = Caution(5, 5_000)
-    assert [caution.wait_before_ms(n) for n in range(6)] == [0, 833, 5_000, 30_000, 180_000, 300_000]
+    caution = Caution(5, 300_000)
+    assert [caution.wait_before_ms(n) for n in range(6)] == [0, 800, 4_800, 28_800, 172_800, 300_000]
+    assert Caution(5, 5_000).wait_before_ms(9) == 5_000
     assert Caution(5, 0).wait_before_ms(4) == 0
 
 
@@ -42,7 +43,17 @@ def test_few_records_are_acquired_while_they_were_delivered_often() -> None:
     caution = Caution(5, 5_000)
     assert caution.rows_acquired(0, 0) == 1, "nothing is known before the first record"
     assert [caution.rows_acquired(n, 0) for n in (1, 2, 3, 4, 5)] == [None, None, 256, 16, 1]
-    assert [caution.rows_acquired(1, failures) for failures in (0, 1, 2, 3, 4, 9)] == [None, None, 256, 16, 1, 1]
+    assert {caution.rows_acquired(count, failures) for count in range(6) for failures in (1, 2, 9)} == {2}
+
+
+@pytest.mark.parametrize("limit", [2, 3, 5, 25])
+def test_no_last_delivery_is_acquired_while_nothing_shows_that_the_sink_works(limit: int) -> None:
+    caution = Caution(limit, 1_000)
+    assert caution.may_acquire(limit - 2, 1, is_proven=False)
+    assert not caution.may_acquire(limit - 1, 1, is_proven=False)
+    assert not caution.may_acquire(limit - 1, 1_000, is_proven=False)
+    assert caution.may_acquire(limit - 1, 1, is_proven=True), "others succeeded: it is the records"
+    assert caution.may_acquire(limit - 1, 0, is_proven=False), "no run has failed"
 
 
 def sealed(source: Sealing[NumberedPiece], now_ms: int) -> list[int]:
@@ -57,8 +68,8 @@ def sealed(source: Sealing[NumberedPiece], now_ms: int) -> list[int]:
 
 def test_risky_records_wait_once_and_go_apart_by_turns() -> None:
     source: Sealing[NumberedPiece] = Sealing("run", Caution(5, 1_000))
-    source.hold([NumberedPiece(tuple(range(300)), 3), NumberedPiece((900, 901))], now_ms=0)
-    assert sealed(source, 0) == [900, 901]
+    source.hold([NumberedPiece(tuple(range(300)), 3), NumberedPiece((900, 901))], now_ms=200)
+    assert sealed(source, 200) == [900, 901]
     assert sealed(source, 999) == []
     assert source.wait_ms(999) == 1
     source.hold([NumberedPiece((902,))], 1_000)
@@ -105,7 +116,36 @@ def test_runs_that_finish_nothing_are_counted_in_the_checkpoint() -> None:
     assert source.finished(offset) is not None
     after = source.seal(offset, BatchLimits(1, 10_000), 0)
     assert after is not None
-    assert after.end.to_json() == {"v": 1, "seq": offset.seq + 1, "run": "run 2"}
+    assert after.end.to_json() == {"v": 1, "seq": offset.seq + 1, "run": "run 2", "deliveries": 1, "proven": True}
+
+
+def test_a_run_that_is_stopped_while_it_waits_keeps_the_failures_in_the_checkpoint() -> None:
+    failed = SourceOffset(7, "first", failures=2, deliveries=3)
+    waiting: Sealing[NumberedPiece] = Sealing("second", Caution(5, 0))
+    assert waiting.planned(SourceOffset(6, "first"), failed, 1_000) == ()
+    mark = waiting.mark(failed)
+    assert mark is not None
+    assert mark.end == SourceOffset(8, "second", 3, 3, 1_000, is_mark=True)
+    assert waiting.planned(failed, mark.end) == ()
+    assert waiting.finished(mark.end) is mark
+    assert (waiting.failures, waiting.mark(mark.end)) == (3, None), "an empty batch shows nothing"
+    for before_end in (True, False):  # of the mark's own micro-batch
+        later: Sealing[NumberedPiece] = Sealing("third", Caution(5, 0))
+        if before_end:
+            assert later.planned(failed, SourceOffset.from_json(mark.end.to_json()), 2_000) == ()
+        later.resume(SourceOffset.from_json(mark.end.to_json()))
+        assert (later.failures, later.deliveries, later.failing_since_ms) == (3, 3, 1_000)
+
+
+def test_after_failed_runs_one_record_that_was_delivered_least_often_goes_first() -> None:
+    source: Sealing[NumberedPiece] = Sealing("run", Caution(5, 0))
+    assert source.planned(SourceOffset(0, "a"), SourceOffset(1, "a")) == ()
+    source.hold([NumberedPiece((1,), 4), NumberedPiece((2, 3), 2)], 0)
+    batch = source.seal(SourceOffset(1, "a"), BatchLimits(100, 10_000), 0)
+    assert batch is not None
+    assert (numbers_of(batch.pieces), batch.end.deliveries, batch.end.is_proven) == ([3], 4, False)
+    assert source.finished(batch.end) is batch
+    assert [sealed(source, 0), sealed(source, 0)] == [[1], [2]]
 
 
 def test_a_batch_is_closed_when_a_leader_has_answered_without_records() -> None:

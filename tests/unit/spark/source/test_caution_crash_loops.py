@@ -1,13 +1,15 @@
 """Queries that fail, are stopped and are started again: good records do not use up their deliveries."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.spark.source.offsets import SourceOffset
 from tests.unit.spark.source.sparks_calls import SETTINGS, Json, Query, World, numbers
 
-BACKOFF = {"deliveryBackoffMs": 10}
+BACKOFF = {"backoffMs": 10}
 """The waits between runs are tested without a broker; here they only cost time."""
 
 
@@ -34,12 +36,13 @@ class Supervised:
             for _ in range(most_batches):
                 end = query.latest()
                 if end == query.start:
-                    if query.share["resumes_in_ms"] == 0:
+                    share = query.share
+                    if share["resumes_in_ms"] == 0 and (share["failed_runs"] == 0 or share["lag"] == 0):
                         return True
                     continue
                 self.unfinished = end
                 came = set(numbers(query.read(end)))
-                if is_sink_away or came & bad:
+                if came and (is_sink_away or came & bad):
                     return False
                 self.sunk |= came
                 self.unfinished, self.committed = None, end
@@ -64,6 +67,47 @@ def test_a_run_that_is_stopped_after_failed_ones_loses_nothing(cluster: Embedded
         query.run(most_batches=stopped_after)
     query.run()
     assert query.sunk == set(range(500))
+
+
+@pytest.mark.parametrize("limit", [2, 3, 5])
+def test_an_outage_of_any_number_of_runs_loses_nothing_and_ends_by_itself(cluster: EmbeddedCluster, limit: int) -> None:
+    world = World(cluster, {"share.delivery.count.limit": str(limit)}, partitions=1)
+    world.produce(range(500))
+    query = Supervised(world)
+    for number in range(14):
+        assert not query.run(is_sink_away=True)
+        if number % 3 == 1:  # `query.stop()` while the next run waits, once or twice, at each point of the wait
+            for stopped_after in range(number % 2 + 1):
+                query.run(is_sink_away=True, most_batches=stopped_after)
+    assert query.run()
+    assert query.sunk == set(range(500))
+
+
+@pytest.mark.parametrize("limit", [2, 3, 5])
+def test_a_bad_record_is_not_mistaken_for_an_outage(cluster: EmbeddedCluster, limit: int) -> None:
+    world = World(cluster, {"share.delivery.count.limit": str(limit)}, partitions=1)
+    world.produce(range(50))
+    query = Supervised(world)
+    runs = 1
+    while not query.run(bad=frozenset({0})):
+        runs += 1
+        assert runs < 30
+    assert query.sunk == set(range(1, 50))
+
+
+def test_an_operator_ends_the_wait_after_failed_runs(cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    world = World(cluster, partitions=1)
+    world.produce(range(5))
+    mended = tmp_path / "mended"
+    unfinished = {"v": 1, "seq": 3, "run": "another", "failures": 4, "deliveries": 1}
+    with world.query(unfinished, goOnFile=str(mended), pollTimeoutMs=300) as query:
+        assert query.source.payloads(SourceOffset(2, "another").to_json(), unfinished) == []
+        query.start = query.latest()
+        assert query.latest() == query.start
+        assert query.share["resumes_in_ms"] > 100_000
+        mended.touch()
+        assert numbers(*query.batches(5)) == list(range(5))
+        assert (query.share["resumes_in_ms"], query.share["failed_runs"]) == (0, 0)
 
 
 @pytest.mark.parametrize("bad", [0, 700, 1_498])

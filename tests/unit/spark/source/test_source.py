@@ -86,11 +86,14 @@ def test_what_an_earlier_run_sealed_is_planned_empty_and_comes_again(world: Worl
         unfinished = query.start
     with world.query(unfinished) as query:
         assert query.source.payloads(SourceOffset(0, "another").to_json(), unfinished) == []
-        again = query.batch()
-        assert query.start["seq"] == 2
-        assert numbers(again) == numbers(before) == list(range(100))
-        assert set(again["delivery_count"].to_pylist()) == {2}
-        query.acknowledge()
+        mark = query.latest()
+        assert (mark["seq"], mark["mark"], query.read(mark).num_rows) == (2, True, 0)
+        query.start = mark
+        again = [query.batch()]
+        assert (query.start["seq"], again[0].num_rows) == (3, 1), "one record shows whether the sink works"
+        again += query.batches(99)
+        assert numbers(*again) == numbers(before) == list(range(100))
+        assert {count for table in again for count in table["delivery_count"].to_pylist()} == {2}
         assert query.share["accepted"] == 100
 
 
@@ -197,7 +200,7 @@ def test_available_now_waits_for_records_that_are_held_back(world: World) -> Non
     world.produce(range(100))
     with world.query(maxRecordsPerBatch=10) as query:
         query.batch()
-    with world.query(maxRecordsPerBatch=10, pollTimeoutMs=50, deliveryBackoffMs=800) as query:
+    with world.query(maxRecordsPerBatch=10, pollTimeoutMs=50, backoffMs=800) as query:
         query.source.prepare_available_now()
         assert drained(query) == list(range(100))
         assert query.share["accepted"] == 100
@@ -265,7 +268,7 @@ def test_records_near_their_limit_are_copied_before_spark_gets_them(world: World
     world.cluster.create_topic(f"dead-{world.group}", 1)
     world.configure({"share.delivery.count.limit": "3"})
     world.produce(range(20))
-    options: dict[str, Any] = {"deadLetterTopic": f"dead-{world.group}", "deliveryBackoffMs": 1}
+    options: dict[str, Any] = {"deadLetterTopic": f"dead-{world.group}", "backoffMs": 1}
     with world.query(**options) as query:
         query.batch()
     with world.query(**options) as query:
@@ -289,7 +292,7 @@ def test_records_on_their_last_delivery_go_alone(world: World, caplog: pytest.Lo
     world.produce(range(6))
     with world.query() as query:
         query.batch()
-    with world.query(deliveryBackoffMs=1) as query:
+    with world.query(backoffMs=1) as query:
         tables = query.batches(6)
         assert [table.num_rows for table in tables] == [1] * 6
         assert query.share["accepted"] == 6
@@ -429,21 +432,30 @@ def test_what_is_held_back_shows_in_the_progress(cluster: EmbeddedCluster, caplo
     world = World(cluster, partitions=1)
     world.produce(range(3))
     for _ in range(4):
-        with world.query(deliveryBackoffMs=0) as query:
+        with world.query(backoffMs=0) as query:
             query.batch()
     with world.query(query.start, pollTimeoutMs=20) as query:
         unfinished = {**query.start, "run": "another", "failures": 2}
         assert query.source.payloads(query.source.initial_offset(), unfinished) == []
         query.start = unfinished
+        query.start = query.latest()
         assert query.latest() == query.start
-        assert query.share["resumes_in_ms"] > 10_000
-        assert query.share["acquired"] == 0
-    assert "The last 3 runs of this query ended without finishing a batch. It waits 30.0 s" in caplog.text
-    with world.query(query.start, pollTimeoutMs=20, deliveryBackoffMs=3_000) as query:
+        first = query.share["resumes_in_ms"]
+        assert first > 10_000
+        assert query.latest() == query.start
+        assert 0 < query.share["resumes_in_ms"] < first, "the figures move"
+        assert (query.share["acquired"], query.share["failed_runs"]) == (0, 3)
+        assert query.share["failing_since_ms"] > 1_600_000_000_000
+    assert "The last 3 runs of this query ended without finishing a batch. It waits 28.8 s" in caplog.text
+    with world.query(query.start, pollTimeoutMs=20) as query:
+        assert query.latest() == query.start, "it was stopped while it waited"
+        assert query.share["failed_runs"] == 3
+    with world.query(query.start, pollTimeoutMs=20, backoffMs=500) as query:
         query.source.payloads(query.source.initial_offset(), {**unfinished, "failures": 0})
+        query.start = query.latest()
         query.latest()
     assert "The last 1 runs of this query ended without finishing a batch. It waits 0.5 s" in caplog.text
-    with world.query(deliveryBackoffMs=0) as query:
+    with world.query(backoffMs=0) as query:
         assert query.batch().num_rows == 1, "the last delivery: one at a time, and no other is acquired"
         assert query.share["acquired"] == 1
     assert "holds 1 records on their last delivery: the broker archives them" in caplog.text
