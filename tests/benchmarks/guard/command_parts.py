@@ -31,12 +31,12 @@ HEARTBEATS = (
          ("streams", "--part=heartbeats", "--runs={10:1}"), ("tests.benchmarks.streams_heartbeats:heartbeats",)),
 )  # fmt: skip
 ASSIGNOR = (
-    Case((Row("Task assignor, 2,500 members, four steps", "s of CPU", ("assignors", "0", "seconds"), is_cost=True),), 4,
+    Case((Row("Task assignor, 2,500 members, four steps", "s of CPU", ("assignors", "0", "seconds"), is_cost=True),), 3,
          ("assignors", "--members={2500:80}", "--doublings=0", "--rounds=3"),
          ("tests.benchmarks.assignors_command:assignors",)),
 )  # fmt: skip
 LOADING = (
-    Case((Row("Loading of a coordinator, 20,000 records", "s", ("loading", "load_s"), is_cost=True),), 6,
+    Case((Row("Loading of a coordinator, 20,000 records", "s", ("loading", "load_s"), is_cost=True),), 5,
          ("coordinators", "--part=loading", "--fraction={0.2:0.001}"), ("tests.benchmarks.coordination:loading",)),
 )  # fmt: skip
 MEMORY = (

@@ -33,7 +33,7 @@ SPARK = (
 )  # fmt: skip
 DRAIN = tuple(
     Case((Row(f"Drain, blocks of {records:,} records", "records/s", _RATE),
-          Row(f"Drain, blocks of {records:,} records, CPU", "µs a record", _CPU, is_cost=True)), 4,
+          Row(f"Drain, blocks of {records:,} records, CPU", "µs a record", _CPU, is_cost=True)), 3,
          (str(records),), _DRAIN, 1)
     for records in measures.DRAINED
 )  # fmt: skip
