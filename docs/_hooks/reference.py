@@ -50,6 +50,7 @@ from kafka_groups.spark.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.streams import states as streams_states
+from kafka_groups.streams.metrics import MEMBER_METRICS
 from kafka_groups.types import ConsumerState
 
 _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)
@@ -97,6 +98,13 @@ def consumer_metrics() -> Iterator[str]:
     """The metrics of a share consumer."""
     yield from _table_head("Name", "Unit", "Meaning")
     for metric in METRICS:
+        yield _row(f"`{metric.name}`", metric.unit, metric.doc)
+
+
+def streams_member_metrics() -> Iterator[str]:
+    """The metrics of a member of a streams group."""
+    yield from _table_head("Name", "Unit", "Meaning")
+    for metric in MEMBER_METRICS:
         yield _row(f"`{metric.name}`", metric.unit, metric.doc)
 
 
@@ -389,6 +397,7 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "streams-member-states": streams_member_state,
     "streams-member-transitions": streams_member_transition,
     "consumer-metrics": consumer_metrics,
+    "streams-member-metrics": streams_member_metrics,
     "broker-metrics": broker_metrics,
     "forbidden": forbidden,
     "foreign": foreign,

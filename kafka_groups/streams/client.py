@@ -35,7 +35,9 @@ from kafka_groups.streams.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.membership import StreamsMembership
+from kafka_groups.streams.metrics import MetricSources, read_member_metrics
 from kafka_groups.streams.pace import HeartbeatPace
+from kafka_groups.streams.states import IN_GROUP, MembershipState
 from kafka_groups.streams.task_offsets import TaskOffsetReporter, TaskPosition
 from kafka_groups.streams.tasks import TaskId
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
@@ -114,6 +116,19 @@ class StreamsClient:
         """The event loop that the client lives on, while it runs."""
         return self._engine.loop
 
+    @property
+    def state(self) -> MembershipState:
+        """The state of the membership, or that no broker answers; may be asked from any thread."""
+        state = self.membership.state
+        is_out_of_reach = self._assembly.reachability.unreachable_since_ms is not None
+        return MembershipState.UNREACHABLE if is_out_of_reach and state in IN_GROUP else state
+
+    def metrics(self) -> Mapping[str, float]:
+        """Return the metrics by name; may be called from any thread."""
+        owned, reachability = self.membership.owned, self._assembly.reachability
+        sources = MetricSources(self._clock.now_ms(), self.state, owned, reachability, self.membership.figures)
+        return read_member_metrics(sources)
+
     # ------------------------------------------------------------------------------- the membership
 
     def join(self) -> None:
@@ -125,8 +140,11 @@ class StreamsClient:
 
     def called(self, *, is_waiting: bool) -> None:
         """Note that the application is alive, and whether it waits in a call."""
+        now_ms, figures = self._clock.now_ms(), self.membership.figures
+        note = figures.polled if is_waiting else figures.waited
+        note(now_ms)
         self.membership.calls.is_waiting = is_waiting
-        self.membership.application_called(self._clock.now_ms())
+        self.membership.application_called(now_ms)
         self._engine.turn()
 
     def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
@@ -136,13 +154,16 @@ class StreamsClient:
             KafkaGroupsError: An error in the background.
         """
         events = self.membership.take_events()
+        self.membership.figures.took(events, self._clock.now_ms())
         if not events:
             self._errors.raise_first()
         return events
 
     def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Note that the application has closed the tasks of an event."""
-        self.membership.confirm(event, self._clock.now_ms())
+        now_ms = self._clock.now_ms()
+        self.membership.figures.confirmed(event, now_ms)
+        self.membership.confirm(event, now_ms)
         self._engine.turn()
 
     def request_shutdown(self) -> None:
@@ -193,8 +214,10 @@ class StreamsClient:
             TasksLostError: The member lost the tasks.
             KafkaGroupsError: Another error of the group or of a partition.
         """
-        who = CommittingMember(self.membership, offsets)
+        who, begun_ms = CommittingMember(self.membership, offsets), self._clock.now_ms()
         await self._ask_as(who, commit_question(self._config.application_id, offsets, who), timeout_ms)
+        now_ms = self._clock.now_ms()
+        self.membership.figures.committed(now_ms - begun_ms, now_ms)
 
     async def committed(
         self, partitions: Sequence[TopicPartition], timeout_ms: int

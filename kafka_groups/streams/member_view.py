@@ -13,7 +13,7 @@ __all__ = ["_MemberView"]
 
 
 class _MemberView:
-    """The state of a member; its properties may be read from any thread.
+    """The state of a member; any thread may read it.
 
     Args:
         client: The client.
@@ -42,8 +42,8 @@ class _MemberView:
 
     @property
     def state(self) -> MembershipState:
-        """The state of the membership."""
-        return self._client.membership.state
+        """The state of the membership. It is `UNREACHABLE` while no broker answers."""
+        return self._client.state
 
     @property
     def epoch(self) -> int:
@@ -54,6 +54,14 @@ class _MemberView:
     def tasks(self) -> TaskAssignment:
         """The tasks that the member owns, including those that it still has to give up."""
         return self._client.membership.owned
+
+    def metrics(self) -> Mapping[str, float]:
+        """Return all metrics by name, most of them by Kafka's names; the reference lists them.
+
+        A rate, average or maximum is of the last 30 to 60 seconds, an average or maximum without a value is NaN, and a
+        total counts from the creation of the member. The mapping is a copy.
+        """
+        return self._client.metrics()
 
     @property
     def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:

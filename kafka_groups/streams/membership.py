@@ -18,6 +18,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
 )
 from kafka_groups.streams.application_calls import ApplicationCalls
+from kafka_groups.streams.figures import StreamsFigures
 from kafka_groups.streams.heartbeat import MemberDescription, SentHeartbeat, assigned_tasks, with_tasks
 from kafka_groups.streams.known_group import KnownGroup
 from kafka_groups.streams.member_events import (
@@ -58,6 +59,7 @@ class StreamsMembership:
         calls: Checks whether the application polls often enough.
         life: How often the member has lost its tasks, or left. What it did in a former life may be outdated.
         heard: How many heartbeats the coordinator has accepted.
+        figures: Counts and times for the metrics.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class StreamsMembership:
         self.state = MembershipState.UNJOINED
         self.epoch = JOIN_GROUP_EPOCH
         self.life = self.heard = 0
+        self.figures = StreamsFigures()
         self.group = KnownGroup()
 
     def __repr__(self) -> str:
@@ -164,7 +167,10 @@ class StreamsMembership:
 
     def confirm(self, event: TasksRevoked | TasksLost, now_ms: int) -> None:
         """Note that the application has closed the tasks of an event. A second time, nothing happens."""
-        if not self._tasks.confirm(event) or self._tasks.awaits_confirmation:
+        if not self._tasks.confirm(event):
+            return
+        self._log.closed(event)
+        if self._tasks.awaits_confirmation:
             return
         if self.state is MembershipState.FENCED:
             self._rejoin()
@@ -174,7 +180,10 @@ class StreamsMembership:
 
     def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
         """Remove and return the events for the application."""
-        return self._tasks.take_events()
+        events = self._tasks.take_events()
+        for event in events:
+            self._log.told(event)
+        return events
 
     # ------------------------------------------------------------------------------ the heartbeat
 
@@ -225,6 +234,7 @@ class StreamsMembership:
     def _outgoing(self, sent: SentHeartbeat, now_ms: int) -> OutgoingRequest:
         self._may_be_member = True
         self._pace.sent(now_ms)
+        self.figures.member.sent_ms = now_ms
         return OutgoingRequest(
             ApiKey.STREAMS_GROUP_HEARTBEAT,
             sent.build,
@@ -237,6 +247,7 @@ class StreamsMembership:
         """Apply the coordinator's response, or react to the error."""
         sent: SentHeartbeat = request.context
         response: StreamsGroupHeartbeatResponse = answer.message
+        self.figures.member.answered(answer.latency_ms, now_ms)
         if sent.leaves:
             self._left(sent)
         elif self.state not in IN_GROUP or (self.state is MembershipState.JOINING and not sent.joins):
@@ -275,6 +286,8 @@ class StreamsMembership:
         assigned = assigned_tasks(response)
         if assigned is not None:
             self._tasks.target, self._answer_lost, self._unanswered = assigned, False, False
+            if assigned != self.owned:
+                self.figures.rebalances.begun(now_ms)
         self._tasks.advance(self.epoch, lost=sent.joins)
         self._follow(now_ms)
         if self._answer_lost and self.state is MembershipState.STABLE:
@@ -297,6 +310,8 @@ class StreamsMembership:
 
     def _follow(self, now_ms: int) -> None:
         """Bring the state in line with the tasks, and confirm what the coordinator does not know yet."""
+        if not self._tasks.awaits_confirmation:
+            self.figures.rebalanced(now_ms)
         if self._tasks.awaits_confirmation:
             if self.state is not MembershipState.RECONCILING:
                 self._handle(MembershipEvent.REVOKE)
@@ -388,6 +403,7 @@ class StreamsMembership:
 
     def _lose_tasks(self) -> None:
         self._tasks.lose()
+        self.figures.rebalances.lost()
         self.life += 1
         self.epoch = JOIN_GROUP_EPOCH
 

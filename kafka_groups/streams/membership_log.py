@@ -1,6 +1,7 @@
 """The log messages of a member of a streams group."""
 
 from kafka_groups.client.events import Area, Events
+from kafka_groups.streams.member_events import StreamsMembershipEvent, TasksAssigned, TasksLost, TasksRevoked
 
 __all__ = ["MembershipLog"]
 
@@ -20,6 +21,22 @@ class MembershipLog:
     def joined(self, epoch: int) -> None:
         """The coordinator accepted the member."""
         self._events.note(Area.GROUP, f"Member {self._member} joined the streams group with epoch {epoch}.")
+
+    def told(self, event: StreamsMembershipEvent) -> None:
+        """The program hears of tasks that come or go."""
+        match event:
+            case TasksAssigned(tasks):
+                self._events.note(Area.GROUP, f"Tasks assigned to member {self._member}: {tasks}.")
+            case TasksRevoked(tasks):
+                self._events.note(Area.GROUP, f"Tasks revoked from member {self._member}: {tasks}.")
+            case TasksLost(tasks):
+                self._events.note(Area.GROUP, f"Tasks lost by member {self._member}: {tasks}.")
+            case _:
+                pass
+
+    def closed(self, event: TasksRevoked | TasksLost) -> None:
+        """The program has confirmed an event."""
+        self._events.note(Area.GROUP, f"Tasks closed by member {self._member}: {event.tasks}.")
 
     def left(self) -> None:
         """The coordinator answered the heartbeat that leaves."""

@@ -30,6 +30,8 @@ class MembershipState(enum.Enum):
     """The heartbeat that leaves was not sent or answered yet."""
     FATAL = "fatal"
     """The coordinator refused the member permanently."""
+    UNREACHABLE = "unreachable"
+    """No broker answers. The member keeps its tasks and keeps trying. Shown by `member.state` only."""
 
 
 class MembershipEvent(enum.Enum):

@@ -111,6 +111,34 @@ async def test_tasks_move_when_members_come_and_go(target: Target) -> None:
 
 
 @everywhere_at_once
+async def test_a_revocation_that_the_program_has_not_heard_of_becomes_part_of_the_loss(target: Target) -> None:
+    topic, group_id = await target.cluster.create_topic(2), await new_group(target)
+    topology = reading(topic.name)
+    async with StreamsProgram(target, topology, application_id=group_id) as slow:
+        await slow.runs(2)
+        await until(lambda: state_of(slow), lambda it: it is MembershipState.STABLE)
+        await slow.stop()
+        async with StreamsProgram(target, topology, application_id=group_id) as other:
+            await until(lambda: state_of(slow), lambda it: it is MembershipState.RECONCILING)
+            # The coordinator removes the member, which hears of it with its next heartbeat.
+            await StreamsMember(target.client(), group_id, slow.member.member_id).leave()
+            await until(lambda: state_of(slow), lambda it: it is MembershipState.FENCED)
+            assert await other.runs(2) == slow.running
+            with pytest.raises(TasksLostError):
+                await slow.member.commit({TopicPartition(topic.name, 0): 1})
+            [event] = [each for each in await slow.member.poll(0) if not isinstance(each, StatusesChanged)]
+            assert isinstance(event, TasksLost)
+            assert event.tasks.active == slow.running
+            slow.member.confirm(event)
+            slow.member.confirm(event)
+            metrics = slow.member.metrics()
+            assert (metrics["tasks-assigned-total"], metrics["tasks-lost-total"]) == (2, 2)
+            assert (metrics["tasks-revoked-total"], metrics["failed-rebalance-total"]) == (0, 1)
+            assert metrics["rebalance-total"] == 1
+            assert metrics["heartbeat-total"] > 2
+
+
+@everywhere_at_once
 async def test_offsets_are_committed_with_the_epoch(target: Target) -> None:
     topic, group_id = await target.cluster.create_topic(2), await new_group(target)
     first, other = TopicPartition(topic.name, 0), TopicPartition(topic.name, 1)

@@ -31,6 +31,7 @@ from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.worker_options import WorkerOptions
 from kafka_groups.streams import states as streams_states
+from kafka_groups.streams.metrics import MEMBER_METRICS
 from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
 from kafka_groups.types import ConsumerState
 from tests.docs.blocks import ROOT
@@ -232,9 +233,9 @@ def test_state_reference_has_every_state_of_a_consumer(hook: ModuleType) -> None
 
 def test_metric_reference_has_every_metric_once(hook: ModuleType) -> None:
     rows = [cells(line) for line in page(hook, "metrics.md").splitlines() if line.startswith("| `")]
-    names = [*(metric.name for metric in METRICS), *(metric.name for metric in BROKER_METRICS)]
-    assert [name for name, _, _ in rows] == [f"`{name}`" for name in names]
-    assert len({name for name, _, _ in rows}) == len(rows)
+    tables = [[metric.name for metric in each] for each in (METRICS, MEMBER_METRICS, BROKER_METRICS)]
+    assert [name for name, _, _ in rows] == [f"`{name}`" for names in tables for name in names]
+    assert all(len(set(names)) == len(names) for names in tables)
     assert all(unit and meaning.endswith(".") for _, unit, meaning in rows)
 
 
