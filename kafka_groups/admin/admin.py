@@ -187,6 +187,7 @@ class KafkaAdmin(StreamsGroupCalls):
         to: Literal["earliest", "latest"] | datetime,
         topics: Iterable[str | TopicPartition] | None = None,
         *,
+        dry_run: bool = False,
         timeout: float | None = None,
     ) -> Results[TopicPartition, int]:
         """Move a share group without members to the beginning or end of partitions, or to a time (KIP-932).
@@ -196,6 +197,7 @@ class KafkaAdmin(StreamsGroupCalls):
             to: `earliest`, `latest`, or a time with a time zone: the first record at or after it, or the end if there
                 is none.
             topics: Topics, single partitions, or both. None stands for all partitions for which the group has state.
+            dry_run: Return the new start offsets and change nothing.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -207,7 +209,7 @@ class KafkaAdmin(StreamsGroupCalls):
             GroupAuthorizationFailedError: You may not change the group.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
-        return self._run(self._admin.reset_share_group_offsets(group_id, to, topics, timeout=timeout))
+        return self._run(self._admin.reset_share_group_offsets(group_id, to, topics, dry_run=dry_run, timeout=timeout))
 
     def delete_share_group_offsets(
         self, group_id: str, topics: Iterable[str], *, timeout: float | None = None

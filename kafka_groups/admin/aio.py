@@ -25,7 +25,7 @@ from kafka_groups.admin.group_configs import ConfigChanges, GroupConfigValues, a
 from kafka_groups.admin.members import remove_everyone, remove_instances
 from kafka_groups.admin.questions import Asking
 from kafka_groups.admin.results import Results
-from kafka_groups.admin.share_groups import delete_groups, describe_groups, list_groups
+from kafka_groups.admin.share_groups import check_empty, delete_groups, describe_groups, list_groups
 from kafka_groups.admin.share_offsets import alter_offsets, delete_offsets, describe_offsets, reset_offsets
 from kafka_groups.admin.topics import partitions_of_topics
 from kafka_groups.admin.values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
@@ -202,6 +202,7 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
         to: Literal["earliest", "latest"] | datetime,
         topics: Iterable[str | TopicPartition] | None = None,
         *,
+        dry_run: bool = False,
         timeout: float | None = None,
     ) -> Results[TopicPartition, int]:
         """Move a share group without members to the beginning or end of partitions, or to a time (KIP-932).
@@ -211,6 +212,7 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
             to: `earliest`, `latest`, or a time with a time zone: the first record at or after it, or the end if there
                 is none.
             topics: Topics, single partitions, or both. None stands for all partitions for which the group has state.
+            dry_run: Return the new start offsets and change nothing.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -224,7 +226,9 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
         """
         (group,) = checked_names([group_id], "group_id")
         timestamp, ask = checked_place(to), self._within(timeout)
-        return await reset_offsets(ask, group, await _partitions(ask, group, topics), timestamp)
+        if dry_run:
+            await check_empty(ask, group)
+        return await reset_offsets(ask, group, await _partitions(ask, group, topics), timestamp, dry_run=dry_run)
 
     async def delete_share_group_offsets(
         self, group_id: str, topics: Iterable[str], *, timeout: float | None = None

@@ -14,6 +14,7 @@ from kafka_groups.admin.values import (
     ShareGroupList,
     ShareGroupMember,
 )
+from kafka_groups.errors import NonEmptyGroupError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.share_group_describe import (
     DescribedGroup,
@@ -91,6 +92,17 @@ def _member_of(member: Member) -> ShareGroupMember:
             for number in topic.partitions
         ),
     )
+
+
+async def check_empty(ask: Asking, group_id: str) -> None:
+    """Check that a group has no members, as the coordinator does before a change.
+
+    Raises:
+        NonEmptyGroupError: It has members.
+    """
+    group = (await describe_groups(ask, [group_id])).values.get(group_id)
+    if group is not None and group.members:
+        raise NonEmptyGroupError(f"The share group {group_id} has {len(group.members)} members. Stop them first.")
 
 
 async def delete_groups(ask: Asking, group_ids: Iterable[str]) -> Results[str, None]:

@@ -140,9 +140,11 @@ def _altered(
 
 
 async def reset_offsets(
-    ask: Asking, group_id: str, partitions: Iterable[TopicPartition], timestamp: int
+    ask: Asking, group_id: str, partitions: Iterable[TopicPartition], timestamp: int, *, dry_run: bool
 ) -> Results[TopicPartition, int]:
     """Set the start offsets of a group to the first records at or after a time, or to the ends of the partitions.
+
+    With `dry_run`, only find them.
 
     Returns:
         The new start offsets.
@@ -151,6 +153,8 @@ async def reset_offsets(
         KafkaGroupsError: The coordinator refused the group.
     """
     found = await offsets_at_or_ends(ask, partitions, timestamp)
+    if dry_run:
+        return found
     altered = await alter_offsets(ask, group_id, found.values) if found.values else Results()
     values = {key: found[key] for key in altered.values}
     return Results(values, {**found.errors, **altered.errors})

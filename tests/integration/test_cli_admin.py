@@ -26,6 +26,7 @@ from tests.support.raw_client import RawClient
 from tests.support.real_kafka import unique
 
 RECORDS = 6
+OFFSETS_RESET = ("offsets", "reset", "invoices")
 Run = Callable[..., Result]
 
 
@@ -70,17 +71,25 @@ def test_a_group_from_its_first_member_to_its_end(run: Run, consumer: KafkaShare
     head, member = run("groups", "describe", "invoices").stdout.splitlines()
     assert head == f"invoices Stable lag={RECORDS - 2} members=1"
     assert member.split()[:2] == [consumer.member_id, "kafka-groups"]
-    refused = run("offsets", "reset", "invoices", "--to", "earliest")
+    refused = run("offsets", "reset", "invoices", "--to-earliest", "--all-topics", "--execute")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr.startswith("Error: ")
+    refused = run("offsets", "reset", "invoices", "--to-earliest", "--all-topics", "--dry-run")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "The share group invoices has 1 members. Stop them first." in refused.stderr
     deleted = run("groups", "delete", "invoices", "absent")
     assert (deleted.exit_code, deleted.stdout) == (1, "")
     assert [line.split(":")[0] for line in sorted(deleted.stderr.splitlines())] == ["absent", "invoices"]
     consumer.close()
 
-    assert run("offsets", "reset", "invoices", "--to", "earliest").stdout == "orders-0 start=0\n"
+    assert (
+        run("offsets", "reset", "invoices", "--to-earliest", "--all-topics", "--execute").stdout == "orders-0 start=0\n"
+    )
     assert run("offsets", "describe", "invoices").stdout == f"orders-0 start=0 lag={RECORDS}\n"
-    assert run("offsets", "reset", "invoices", "--to", "2100-01-01T00:00Z", "--topic", "orders").stdout == (
+    planned = run("offsets", "reset", "invoices", "--to-latest", "--topic", "orders:0", "--dry-run")
+    assert (planned.exit_code, planned.stdout) == (0, f"orders-0 start={RECORDS}\n")
+    assert run("offsets", "describe", "invoices").stdout == f"orders-0 start=0 lag={RECORDS}\n"
+    assert run(*OFFSETS_RESET, "--to-datetime", "2100-01-01T00:00Z", "--topic", "orders", "--execute").stdout == (
         f"orders-0 start={RECORDS}\n"
     )
     assert run("offsets", "delete", "invoices", "--topic", "orders").stdout == "orders: deleted\n"
@@ -135,8 +144,19 @@ def test_the_configuration_comes_from_a_file(cluster: EmbeddedCluster, tmp_path:
     [
         (["members", "remove", "g"], "either --instance, once or several times, or --everyone"),
         (["members", "remove", "g", "--everyone", "--instance", "one"], "either --instance"),
-        (["offsets", "reset", "g", "--to", "noon"], "'noon' is not earliest, latest or a time"),
-        (["offsets", "reset", "g", "--to", "2026-01-01"], "has no time zone"),
+        (
+            ["offsets", "reset", "g", "--to-datetime", "noon", "--all-topics", "--execute"],
+            "'noon' is not a time such as",
+        ),
+        (["offsets", "reset", "g", "--to-earliest", "--all-topics"], "either --dry-run or --execute"),
+        (
+            ["offsets", "reset", "g", "--to-earliest", "--execute"],
+            "either --topic, once or several times, or --all-topics",
+        ),
+        (
+            ["offsets", "reset", "g", "--all-topics", "--execute"],
+            "--to-earliest, --to-latest, --to-datetime, --by-duration.",
+        ),
         (["groups", "list", "--state", "Full"], "'Full' is not one of 'Empty', 'Stable', 'Dead'"),
         (["streams", "list", "--state", "Full"], "'Empty', 'NotReady', 'Assigning', 'Reconciling', 'Stable', 'Dead'"),
         (["groups", "configs", "g", "--set", "share.auto.offset.reset"], "is not of the form KEY=VALUE"),

@@ -211,7 +211,7 @@ async def test_a_broker_that_fails_to_list_is_named(cluster: EmbeddedCluster, ru
         (["offsets", "alter", "g", "orders=1"], "'orders=1' is not of the form TOPIC:PARTITION=OFFSET"),
         (["offsets", "alter", "g", "orders:0,1=1"], "'orders:0,1=1' is not of the form"),
         (["offsets", "alter", "g", "orders:0=x"], "'orders:0=x' is not of the form"),
-        (["offsets", "delete", "g"], "either --input-topic"),
+        (["offsets", "delete", "g"], "either --topic"),
         (["configs", "g", "--set", "streams.num.standby.replicas"], "is not of the form KEY=VALUE"),
         (["configs", "g", "--unset", "share.auto.offset.reset"], "does not configure streams groups"),
         (["delete"], "Missing argument 'GROUP...'"),

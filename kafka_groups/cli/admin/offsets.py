@@ -1,13 +1,13 @@
 """`kafka-groups offsets`: how far share groups are."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, cast
 
 import click
 
 from kafka_groups.admin import ShareOffset
 from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+from kafka_groups.cli.admin.reset_options import share_reset, share_reset_options
 from kafka_groups.types import TopicPartition
 
 __all__ = ["offsets"]
@@ -38,37 +38,21 @@ def _described(partition: TopicPartition, offset: ShareOffset) -> str:
 
 @offsets.command()
 @click.argument("group")
-@click.option(
-    "--to", "place", required=True, metavar="PLACE", help="earliest, latest, or a time such as 2026-01-31T12:00Z."
-)
-@click.option(
-    "--topic", "topics", multiple=True, help="Only this topic. Repeatable. Default: all that the group reads."
-)
+@share_reset_options
 @connecting
-def reset(connection: BrokerChoice, group: str, place: str, topics: tuple[str, ...]) -> None:
+def reset(connection: BrokerChoice, group: str, **given: Any) -> None:
     """Move GROUP, which must have no members, to the beginning or end of topics, or to a time.
+
+    Say where to with exactly one of the options --to-earliest to --by-duration, which topics with --all-topics or
+    --topic, and give --execute, or --dry-run to see what would be done.
 
     The exit status is 1 if a partition was not reset.
     """
-    to = _place(place)
+    options = share_reset(given)
+    place = cast('Literal["earliest", "latest"] | datetime', options.to)
     with connected(connection) as admin:
-        done = admin.reset_share_group_offsets(group, to, topics or None)
+        done = admin.reset_share_group_offsets(group, place, options.topics, dry_run=options.is_dry_run)
     report(done, lambda partition, offset: f"{partition} start={offset}")
-
-
-_PLACES: Mapping[str, Literal["earliest", "latest"]] = {"earliest": "earliest", "latest": "latest"}
-
-
-def _place(text: str) -> Literal["earliest", "latest"] | datetime:
-    if text in _PLACES:
-        return _PLACES[text]
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is not earliest, latest or a time.", param_hint="--to") from error
-    if time.tzinfo is None:
-        raise click.BadParameter(f"{text!r} has no time zone: add Z or an offset such as +01:00.", param_hint="--to")
-    return time
 
 
 @offsets.command()

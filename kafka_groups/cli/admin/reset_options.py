@@ -1,4 +1,4 @@
-"""The options of `kafka-groups streams offsets reset`, with the names of Kafka's tool for streams groups."""
+"""The options of `kafka-groups offsets reset` and `streams offsets reset`, with the names of Kafka's tools."""
 
 import csv
 import re
@@ -14,7 +14,15 @@ from kafka_groups.cli.admin.topic_options import chosen_topics, topic_options
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.types import TopicPartition
 
-__all__ = ["ResetOptions", "offsets_in_file", "parsed_duration", "parsed_time", "reset_options"]
+__all__ = [
+    "ResetOptions",
+    "offsets_in_file",
+    "parsed_duration",
+    "parsed_time",
+    "reset_options",
+    "share_reset",
+    "share_reset_options",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Place = Literal["earliest", "latest", "current"] | datetime | int | Mapping[TopicPartition, int]
@@ -24,6 +32,19 @@ _DURATION = re.compile(
 )
 _COLUMNS = 3
 
+_FLAGS: Mapping[str, Literal["earliest", "latest", "current"]] = {
+    "to_earliest": "earliest",
+    "to_latest": "latest",
+    "to_current": "current",
+}
+_VALUES = ("to_offset", "to_datetime", "by_duration", "shift_by", "from_file")
+_ALL_PLACES = (*_FLAGS, *_VALUES)
+_OF_SHARE_GROUPS = ("to_earliest", "to_latest", "to_datetime", "by_duration")
+_NOT_OF_SHARE_GROUPS: Mapping[str, object] = {
+    "to_current": False, "to_offset": None, "shift_by": None, "from_file": None, "export": False,
+    "delete_all_internal_topics": False, "internal_topics": (),
+}  # fmt: skip
+
 
 def reset_options(command: F) -> F:
     """Add the options to a command, which passes them to `ResetOptions.read`."""
@@ -32,6 +53,36 @@ def reset_options(command: F) -> F:
     return command
 
 
+def share_reset_options(command: F) -> F:
+    """Add those options to a command that a share group has: places in time, topics, and whether to do it."""
+    for option in reversed((*_TIMES, topic_options, *_CONSENT)):
+        command = option(command)
+    return command
+
+
+def share_reset(given: Mapping[str, Any]) -> "ResetOptions":
+    """Return what the options of `share_reset_options` say.
+
+    Raises:
+        click.UsageError: Options are missing, contradict each other, or have invalid values.
+    """
+    return ResetOptions.read({**_NOT_OF_SHARE_GROUPS, **given}, names=_OF_SHARE_GROUPS)
+
+
+_TIMES = (
+    click.option("--to-earliest", is_flag=True, help="To the first records."),
+    click.option("--to-latest", is_flag=True, help="To the end."),
+    click.option(
+        "--to-datetime",
+        metavar="TIME",
+        help="To the first records since a time: 2026-01-31T12:00:00, in UTC or with +01:00.",
+    ),
+    click.option("--by-duration", metavar="PnDTnHnMnS", help="To the first records of the last hours, such as PT6H."),
+)
+_CONSENT = (
+    click.option("--dry-run", is_flag=True, help="Print the new offsets and change nothing."),
+    click.option("--execute", is_flag=True, help="Move the group."),
+)
 _PLACES = (
     click.option("--to-earliest", is_flag=True, help="To the first records."),
     click.option("--to-latest", is_flag=True, help="To the end."),
@@ -88,7 +139,7 @@ class ResetOptions:
     internal_topics: tuple[str, ...]
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> Self:
+    def read(cls, given: Mapping[str, Any], names: Iterable[str] = _ALL_PLACES) -> Self:
         """Return what the options say.
 
         Raises:
@@ -101,7 +152,7 @@ class ResetOptions:
             raise click.UsageError("Give either --delete-all-internal-topics or --delete-internal-topic.")
         if given["dry_run"] and (all_internal or some_internal):
             raise click.UsageError("Internal topics are deleted with --execute only.")
-        to = _place(given)
+        to = _place(given, names)
         return cls(
             to=to,
             shift_by=given["shift_by"],
@@ -118,23 +169,15 @@ def _topics(given: Mapping[str, Any], *, names_partitions: bool) -> tuple[str | 
     if not names_partitions:
         return chosen_topics(some, all_input_topics=every)
     if some or every:
-        raise click.UsageError("The file of --from-file names the partitions: leave --input-topic out.")
+        raise click.UsageError("The file of --from-file names the partitions: leave --topic out.")
     return None
 
 
-_FLAGS: Mapping[str, Literal["earliest", "latest", "current"]] = {
-    "to_earliest": "earliest",
-    "to_latest": "latest",
-    "to_current": "current",
-}
-_VALUES = ("to_offset", "to_datetime", "by_duration", "shift_by", "from_file")
-
-
-def _place(given: Mapping[str, Any]) -> Place | None:
+def _place(given: Mapping[str, Any], names: Iterable[str]) -> Place | None:
     chosen = [*(name for name in _FLAGS if given[name]), *(name for name in _VALUES if given[name] is not None)]
     if len(chosen) != 1:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in (*_FLAGS, *_VALUES))
-        raise click.UsageError(f"Give exactly one of {names}.")
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+        raise click.UsageError(f"Give exactly one of {options}.")
     (name,) = chosen
     return _FLAGS[name] if name in _FLAGS else _READERS[name](given[name])
 

@@ -1,4 +1,4 @@
-"""The options that say which topics of a streams group are meant, with the names of Kafka's tool."""
+"""The options that say which topics of a group are meant, with the names of Kafka's tools."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -15,13 +15,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 def topic_options(command: F) -> F:
     """Add the options to a command, which gets `input_topics` and `all_input_topics`."""
     some = click.option(
+        "--topic",
         "--input-topic",
         "input_topics",
         multiple=True,
         metavar="TOPIC[:PARTITION,...]",
         help="This topic, or some of its partitions. Repeatable.",
     )
-    every = click.option("--all-input-topics", is_flag=True, help="All topics that the application reads from others.")
+    every = click.option(
+        "--all-topics", "--all-input-topics", "all_input_topics", is_flag=True, help="All topics that the group reads."
+    )
     return some(every(command))
 
 
@@ -32,7 +35,7 @@ def chosen_topics(input_topics: Iterable[str], *, all_input_topics: bool) -> tup
         click.UsageError: None or both of the options are given, or a partition is not a number.
     """
     if bool(input_topics) == all_input_topics:
-        raise click.UsageError("Give either --input-topic, once or several times, or --all-input-topics.")
+        raise click.UsageError("Give either --topic, once or several times, or --all-topics.")
     return None if all_input_topics else tuple(each for text in input_topics for each in topic_partitions(text))
 
 

@@ -74,7 +74,7 @@ def test_a_file_names_the_partitions(tmp_path: Path) -> None:
     assert offsets_in_file(file) == {FIRST: 5, SECOND: 7}
     options = read("--from-file", str(file), "--execute")
     assert (options.to, options.topics) == ({FIRST: 5, SECOND: 7}, None)
-    with pytest.raises(click.UsageError, match="leave --input-topic out"):
+    with pytest.raises(click.UsageError, match="leave --topic out"):
         read("--from-file", str(file), "--execute", "--all-input-topics")
 
 
@@ -113,7 +113,7 @@ WRONG: dict[str, list[str]] = {
     "Give exactly one of --to-earliest, --to-latest, --to-current, --to-offset": ["--all-input-topics", "--execute"],
     "exactly one of": [*LATEST, "--to-earliest", "--execute"],
     "--by-duration, --shift-by, --from-file": [*LATEST, "--shift-by", "0", "--execute"],
-    "either --input-topic": ["--to-latest", "--execute"],
+    "either --topic": ["--to-latest", "--execute"],
     "either --delete-all-internal-topics or": [
         *LATEST, "--execute", "--delete-all-internal-topics", "--delete-internal-topic", "a",
     ],

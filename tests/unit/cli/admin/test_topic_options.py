@@ -22,5 +22,5 @@ def test_what_is_no_partition_is_named(text: str) -> None:
 
 @pytest.mark.parametrize(("some", "every"), [([], False), (["orders"], True)])
 def test_topics_are_named_in_one_way(some: list[str], every: bool) -> None:
-    with pytest.raises(click.UsageError, match="either --input-topic, once or several times, or --all-input-topics"):
+    with pytest.raises(click.UsageError, match="either --topic, once or several times, or --all-topics"):
         chosen_topics(some, all_input_topics=every)
