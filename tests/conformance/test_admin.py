@@ -127,7 +127,9 @@ async def test_offsets_are_reset_to_the_ends_and_to_times(target: Target) -> Non
         await target.cluster.produce(topic, [NewRecord(b"v", timestamp_ms=at_ms)])
     group_id = await target.group_of(topic, (0, 1))
     async with target.admin() as admin:
+        planned = await admin.reset_share_group_offsets(group_id, "latest", dry_run=True)
         everywhere_latest = await admin.reset_share_group_offsets(group_id, "latest")
+        assert planned.values == everywhere_latest.values
         assert everywhere_latest.values == {first: 4, second: 0}
         assert (await admin.reset_share_group_offsets(group_id, "earliest", [topic.name])).values[first] == 0
         later = EPOCH + timedelta(minutes=90)
@@ -150,6 +152,8 @@ async def test_offsets_of_a_group_with_members_stay(target: Target) -> None:
             await admin.alter_share_group_offsets(group_id, {TopicPartition(topic.name, 0): 0})
         with pytest.raises(NonEmptyGroupError):
             await admin.reset_share_group_offsets(group_id, "earliest", [topic.name])
+        with pytest.raises(NonEmptyGroupError):
+            await admin.reset_share_group_offsets(group_id, "earliest", [topic.name], dry_run=True)
         with pytest.raises(NonEmptyGroupError):
             await admin.delete_share_group_offsets(group_id, [topic.name])
 
