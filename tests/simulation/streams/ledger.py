@@ -45,6 +45,7 @@ class StreamsLedger:
     _instances: dict[str, str] = field(factory=dict)
     _rivals: set[str] = field(factory=set)
     _newest: int = 0
+    _owners: dict[tuple[TaskId, int], Holding] = field(factory=dict)
     _may_commit: dict[int, bool] = field(factory=dict)
     _names: dict[Any, str] = field(factory=dict)
     _offsets: OffsetLedger = field(init=False)
@@ -120,6 +121,7 @@ class StreamsLedger:
         new = member.accepted(request, response, sent_ms)
         self.world.violations += self._second_owners(member, new)
         self.world.violations += self._copies_in_one_process(member, new)
+        self.world.violations += self._second_owners_in_an_epoch(member, new)
         self.changes += (member.epoch, member.told) != before
         self._newest = max(self._newest, response.member_epoch)
 
@@ -129,6 +131,13 @@ class StreamsLedger:
                 yield self._named(
                     f"{member.member_id} got {_shown(TaskRoles(both))}, which {other.member_id} still has"
                 )
+
+    def _second_owners_in_an_epoch(self, member: Holding, new: TaskRoles) -> Iterator[str]:
+        """Yields that an epoch does not tell two owners of a task apart, unless they are lives of a static member."""
+        for task in sorted(new.active):
+            first = self._owners.setdefault((task, member.epoch), member)
+            if first is not member and (member.instance is None or first.instance != member.instance):
+                yield self._named(f"{member.member_id} got {task} in epoch {member.epoch}, as {first.member_id} did")
 
     def _copies_in_one_process(self, member: Holding, new: TaskRoles) -> Iterator[str]:
         """Yields that a process has two copies of a task's state."""
