@@ -236,6 +236,7 @@ async def heard_by_who_misses_tasks(target: Target, instance_id: str | None) -> 
     topology, group = reading(topic.name), {"application_id": group_id}
     member = StreamsProgram(evolve(target, network=network), topology, group_instance_id=instance_id, **group)
     async with member:
+        await member.runs(PARTITIONS)  # or the other one may be first
         async with StreamsProgram(target, topology, **group) as other:
             await member.runs(2)
             await other.runs(2)
