@@ -22,15 +22,16 @@ def cluster() -> Iterator[EmbeddedCluster]:
 class Supervised:
     """A query that is started again when it fails; Spark's checkpoint is kept."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, poll_timeout_ms: int = 700) -> None:
         self.world = world
+        self.poll_timeout_ms = poll_timeout_ms
         self.committed: Json | None = None
         self.unfinished: Json | None = None
         self.sunk: set[int] = set()
 
     def run(self, *, bad: frozenset[int] = frozenset(), is_sink_away: bool = False, most_batches: int = 2_000) -> bool:
         """One run, until nothing is left, it was stopped after some batches, or a batch failed; whether it did."""
-        with self.world.query(self.committed, pollTimeoutMs=700, **BACKOFF) as query:
+        with self.world.query(self.committed, pollTimeoutMs=self.poll_timeout_ms, **BACKOFF) as query:
             self.committed = self.committed or query.start
             self._replay(query)
             for _ in range(most_batches):
