@@ -11,6 +11,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from tests.support.topic_patterns import HEAVY, LONG_NAMES, matching
 
 MOST_S = 0.08
+TRIES = 5
 TOO_LARGE = {
     "longer than a string of Kafka": "a" * 32_768,
     "longer in bytes": "é" * 16_384,
@@ -76,6 +77,11 @@ def test_backtracking_patterns_take_no_longer_than_others() -> None:
 
 @pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY)
 def test_no_pattern_keeps_others_waiting(text: str) -> None:
+    # Processor time of this thread, and the best of some tries: it may share a core and its caches with other tests.
+    assert min(longest_step_s(text) for _ in range(TRIES)) < MOST_S
+
+
+def longest_step_s(text: str) -> float:
     steps_s, begun_s = [], time.thread_time()
     with contextlib.suppress(InvalidRegularExpressionError):
         pattern = compile_pattern(text)
@@ -84,7 +90,7 @@ def test_no_pattern_keeps_others_waiting(text: str) -> None:
             begun_s = time.thread_time()
             pattern.matches(name)
             steps_s.append(time.thread_time() - begun_s)
-    assert max([*steps_s, time.thread_time() - begun_s]) < MOST_S
+    return max([*steps_s, time.thread_time() - begun_s])
 
 
 @pytest.mark.parametrize("text", [HEAVY["properties"], HEAVY["quantifiers"], HEAVY["named groups"]])
