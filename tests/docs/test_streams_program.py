@@ -85,8 +85,10 @@ class Application:
 
     def seen(self, process: "subprocess.Popen[bytes]") -> list[int]:
         """The orders that a process has processed."""
-        lines = self._output(self._processes.index(process)).read_text().splitlines()
-        return [int(line.removeprefix("invoice for ")) for line in lines]
+        lines = self._output(self._processes.index(process)).read_text().splitlines(keepends=True)
+        return [
+            int(line.removeprefix("invoice for ")) for line in lines if line.endswith("\n")
+        ]  # the last is written now
 
     def wait(self, process: "subprocess.Popen[bytes]", orders: range) -> None:
         """Wait until a process has processed these orders."""

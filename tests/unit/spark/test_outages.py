@@ -1,5 +1,6 @@
 """The rule for outages of the sink, in virtual time."""
 
+import math
 import random
 
 from hypothesis import given
@@ -31,7 +32,7 @@ def test_a_last_delivery_is_spent_only_after_a_success(
             since_ms = now_ms if since_ms is None else since_ms
         assert rule.failing_since_ms == since_ms
         assert rule.may_spend(delivery_count, limit) == (since_ms is None or delivery_count < limit)
-        assert 0 <= rule.remaining_ms(now_ms) <= 1.2 * longest_ms
+        assert 0 <= rule.remaining_ms(now_ms) <= math.ceil(1.2 * longest_ms)
         assert rule.is_unproven == (since_ms is not None or not has_succeeded)
         now_ms += rule.remaining_ms(now_ms) + 1
 
