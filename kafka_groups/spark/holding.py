@@ -2,7 +2,7 @@
 
 A task cannot tell Spark anything before it ends, and during an outage it does not end. So a waiting worker opens a
 connection to the driver's host for each report, and the driver's answer reaches workers on every host. If the driver
-cannot be reached, the worker waits all the same.
+cannot be reached, the worker still waits.
 """
 
 import hmac
@@ -89,9 +89,8 @@ class HoldingDesk:
         self._address: DeskAddress | None = None
 
     def __reduce__(self) -> tuple[type["HoldingDesk"], tuple[GoOn]]:
-        return HoldingDesk, (
-            self.go_on,
-        )  # with Spark Connect, `run` is called in another process, which listens itself
+        # With Spark Connect, `run` is called in another process, which listens itself.
+        return HoldingDesk, (self.go_on,)
 
     @property
     def held(self) -> tuple[HeldRecords, ...]:
@@ -118,9 +117,9 @@ class HoldingDesk:
 
     def answered(self, line: bytes) -> bytes:
         """Note a report, and return the answer; nothing for somebody who does not know the secret."""
-        report = json.loads(line)
+        report = _report_in(line)
         token = "" if self._address is None else self._address.token
-        if not hmac.compare_digest(str(report.pop("token", "")), token):
+        if not hmac.compare_digest(str(report.pop("token", "")).encode(), token.encode()):
             return b""
         number = int(report["worker"])
         if report.get("held"):
@@ -128,6 +127,15 @@ class HoldingDesk:
         else:
             self._held.pop(number, None)
         return json.dumps(asdict(DeskAnswer(self.go_on.asked, self._is_ending))).encode() + b"\n"
+
+
+def _report_in(line: bytes) -> dict[str, Any]:
+    """Read a report; empty if something else than a worker has connected."""
+    try:
+        report = json.loads(line)
+    except ValueError:
+        return {}
+    return report if isinstance(report, dict) else {}
 
 
 class _Server(socketserver.ThreadingTCPServer):
