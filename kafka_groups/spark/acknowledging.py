@@ -74,7 +74,7 @@ class Committer(Protocol):
 class Acknowledger:
     """Sends acknowledgements and counts those that the brokers confirm.
 
-    The acknowledgements of a poll travel with the next fetch, so the next records are processed meanwhile.
+    The acknowledgements of a poll travel with the next fetch, while the next records are processed.
 
     Args:
         committer: Sends and waits.

@@ -331,7 +331,7 @@ class Drain:
     # -------------------------------------------------------------------------------------- waiting
 
     def go_on(self) -> None:
-        """Say that the sink is mended: a drain that waits goes on at once. You can call this from any thread.
+        """Say that the sink is mended: a drain that waits tries again at once. You can call this from any thread.
 
         Touching `go_on_file` does the same from another process.
         """
@@ -344,19 +344,12 @@ class Drain:
         `held` is how many records on their last delivery it keeps: they are lost if the program ends. You can read this
         from any thread.
         """
-        outage, now_ms, now_s = self._outage, self._clock.now_ms(), self._clock.wall_ms() / 1000
+        outage, now_ms = self._outage, self._clock.now_ms()
         if outage.failing_since_ms is None and not self._kept:
             return None
-        since_ms = now_ms if outage.failing_since_ms is None else outage.failing_since_ms
-        return HeldRecords(
-            worker=0,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            held=self._kept_rows,
-            failures=outage.failures,
-            failing_since=now_s - (now_ms - since_ms) / 1000,
-            next_try=now_s + outage.remaining_ms(now_ms) / 1000,
-            error=self._error,
+        next_try_ms = now_ms + outage.remaining_ms(now_ms)
+        return HeldRecords.of(
+            outage, self._clock, worker=0, held=self._kept_rows, next_try_ms=next_try_ms, error=self._error
         )
 
     @property
@@ -493,7 +486,7 @@ class Drain:
             is_ready = is_answered(consumer)
             polled = self._polled(poller, timeout_ms)
             deliveries += deliveries_of(polled)
-            often = max((delivery.max_delivery_count for delivery in deliveries), default=0)
+            often = max((delivery.max_delivery_count for delivery in deliveries_of(polled)), default=0)
             if polled and (is_probe or (is_new and often >= limit)):  # few records are at risk until a block succeeds
                 return ShareRecords(deliveries), "records"
             budget.polled(len(polled), consumer.counts().fetched_bytes, is_ready=is_ready and is_answered(consumer))

@@ -8,15 +8,18 @@ cannot be reached, the worker still waits.
 import hmac
 import json
 import logging
+import os
 import secrets
 import socket
 import socketserver
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from attrs import asdict, define, field, frozen
 
+from kafka_groups.net.clock import Clock
 from kafka_groups.spark.go_on import GoOn
+from kafka_groups.spark.outages import Outage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,6 +54,22 @@ class HeldRecords:
     failing_since: float
     next_try: float
     error: str
+
+    @classmethod
+    def of(cls, outage: Outage, clock: Clock, *, worker: int, held: int, next_try_ms: int, error: str) -> Self:
+        """Describe what this process holds during an outage."""
+        now_ms, now_s = clock.now_ms(), clock.wall_ms() / 1000
+        since_ms = now_ms if outage.failing_since_ms is None else outage.failing_since_ms
+        return cls(
+            worker=worker,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            held=held,
+            failures=outage.failures,
+            failing_since=now_s - (now_ms - since_ms) / 1000,
+            next_try=now_s + (next_try_ms - now_ms) / 1000,
+            error=error,
+        )
 
 
 @frozen

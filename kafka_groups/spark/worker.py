@@ -185,17 +185,9 @@ class _Worker:
         return is_late or (self._answer is not None and self._answer.is_ending)
 
     def _report(self, held: int, until_ms: int) -> HeldRecords:
-        outage, now_ms, now_s = self._held.outage, self._clock.now_ms(), self._clock.wall_ms() / 1000
-        since_ms = now_ms if outage.failing_since_ms is None else outage.failing_since_ms
-        return HeldRecords(
-            worker=self._line.worker,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            held=held,
-            failures=outage.failures,
-            failing_since=now_s - (now_ms - since_ms) / 1000,
-            next_try=now_s + (until_ms - now_ms) / 1000,
-            error=self._tally.last_error,
+        worker, error = self._line.worker, self._tally.last_error
+        return HeldRecords.of(
+            self._held.outage, self._clock, worker=worker, held=held, next_try_ms=until_ms, error=error
         )
 
     def _poll(self, timeout_ms: int, *, hold: bool = False) -> AnyRecords:
