@@ -43,12 +43,12 @@ from kafka_groups import KafkaAdmin, StreamsGroupMember, TopicPartition
 from kafka_groups.errors import TasksLostError
 from kafka_groups.streams import (
     ChangelogTopic,
+    GroupTopology,
+    GroupTopologyBuilder,
     StreamsMembershipEvent,
     TasksAssigned,
     TasksLost,
     TasksRevoked,
-    Topology,
-    TopologyBuilder,
 )
 from kafka_groups.testing import EmbeddedCluster
 
@@ -81,14 +81,14 @@ class Application:
         return f"{self.name}-counts-changelog"
 
     @property
-    def topology(self) -> Topology:
+    def topology(self) -> GroupTopology:
         """One sub-topology that reads the flights and has a store with a changelog.
 
         Without transactions the changelog is not compacted: a record that readers ignore could replace one that counts.
         """
         kept = {"cleanup.policy": "compact"} if self.transactions else {"retention.ms": "-1"}
         changelog = ChangelogTopic(self.changelog, kept)
-        return TopologyBuilder().add_subtopology("0", sources=[self.name], changelogs=[changelog]).build()
+        return GroupTopologyBuilder().add_subtopology("0", sources=[self.name], changelogs=[changelog]).build()
 
 
 class OutdatedClaimError(Exception):

@@ -3,6 +3,7 @@
 import base64
 import enum
 import random
+from typing import NamedTuple, Self
 from uuid import UUID
 
 from attrs import frozen
@@ -12,6 +13,7 @@ __all__ = [
     "ConsumerState",
     "Header",
     "OffsetAndMetadata",
+    "TaskId",
     "TopicIdPartition",
     "TopicPartition",
     "member_id_of",
@@ -71,6 +73,28 @@ class OffsetAndMetadata:
     offset: int
     leader_epoch: int | None = None
     metadata: str = ""
+
+
+class TaskId(NamedTuple):
+    """A task of a streams group: partition n of all topics that a sub-topology reads (KIP-1071)."""
+
+    subtopology_id: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.subtopology_id}_{self.partition}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the task that Kafka Streams writes like this, for example `0_12`.
+
+        Raises:
+            ValueError: The text is not the id of a task.
+        """
+        subtopology_id, separator, partition = text.rpartition("_")
+        if not (separator and subtopology_id and partition.isdecimal() and partition.isascii()):
+            raise ValueError(f"Invalid task id {text!r}. Use the form <sub-topology>_<partition>, such as '0_12'.")
+        return cls(subtopology_id, int(partition))
 
 
 class ConsumerState(enum.IntEnum):

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from kafka_groups.admin.questions import Answer, Question, Unfinished, may_pass
 from kafka_groups.admin.results import Results
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
@@ -92,7 +92,7 @@ class Call(Generic[K, V]):
         self,
         question: Question[K, V],
         metadata: Metadata,
-        backoff: Backoff,
+        backoff: BackoffTimer,
         settings: CallSettings,
         on_done: Callable[[], None] = lambda: None,
     ) -> None:

@@ -9,6 +9,7 @@ from typing import Protocol
 from attrs import field, frozen
 
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.types import TaskId
 
 __all__ = [
     "AssignmentConfigs",
@@ -112,11 +113,11 @@ class TopologyDescriber:
 
     subtopologies: Mapping[str, DescribedSubtopology]
 
-    def tasks(self) -> Iterator[tuple[str, int]]:
-        """Yield the subtopology id and partition number of every task."""
+    def tasks(self) -> Iterator[TaskId]:
+        """Yield every task."""
         for subtopology_id, described in self.subtopologies.items():
             for partition in range(described.max_num_input_partitions):
-                yield subtopology_id, partition
+                yield TaskId(subtopology_id, partition)
 
 
 @frozen

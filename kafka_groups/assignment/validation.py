@@ -16,6 +16,7 @@ from kafka_groups.assignment.interface import (
     TasksBySubtopology,
     TopologyDescriber,
 )
+from kafka_groups.types import TaskId
 
 __all__ = ["check_assignment"]
 
@@ -66,11 +67,11 @@ def _unknown_tasks(owned: _Owned, topology: TopologyDescriber) -> Iterator[str]:
 
 
 def _twice_active(active: _Owned) -> Iterator[str]:
-    owners: dict[tuple[str, int], str] = {}
+    owners: dict[TaskId, str] = {}
     for member_id, tasks in active:
         for subtopology_id, partitions in tasks.items():
             for partition in partitions:
-                owner = owners.setdefault((subtopology_id, partition), member_id)
+                owner = owners.setdefault(TaskId(subtopology_id, partition), member_id)
                 if owner != member_id:
                     yield f"{subtopology_id}_{partition} to members '{owner}' and '{member_id}'"
 

@@ -12,7 +12,7 @@ from kafka_groups.broker.share_partitions.history import DeliveryOutcome, Ended
 from kafka_groups.broker.share_partitions.in_flight import InFlightState
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
-from kafka_groups.protocol.record_batch import Record, iter_batches
+from kafka_groups.protocol.record_batch import DecodedRecord, iter_batches
 from kafka_groups.types import Header, TopicIdPartition
 
 __all__ = ["EndedDelivery", "GroupView", "InFlightRecords"]
@@ -143,7 +143,7 @@ class GroupView:
             for record in self._in_log(run.partition, run.first, run.last)
         ]
 
-    def _in_log(self, partition: TopicIdPartition, first: int, last: int) -> list[Record]:
+    def _in_log(self, partition: TopicIdPartition, first: int, last: int) -> list[DecodedRecord]:
         if self.parts.metadata.partition(partition.topic_id, partition.partition) is None:
             return []
         log = self.parts.logs.get(partition.topic_id, partition.partition)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from attrs import field, frozen
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
-from kafka_groups.client.engine import Engine
+from kafka_groups.client.engine import ClientEngine
 from kafka_groups.client.logbook import Logbook
 from kafka_groups.client.metadata import Metadata, MetadataManager
 from kafka_groups.client.reachability import Reachability
@@ -105,9 +105,9 @@ class Assembly:
         environment = Environment(self._network, self.clock, self.rng)
         return Assembly(self._config, environment, BackgroundErrors(), self._login)
 
-    def backoff(self) -> Backoff:
+    def backoff(self) -> BackoffTimer:
         """Return a new back-off with the configured waits."""
-        return Backoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self.rng)
+        return BackoffTimer(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self.rng)
 
     def metadata_manager(self, *, max_age_ms: int, allow_auto_create: bool) -> MetadataManager:
         """Return a manager that keeps the metadata of topics fresh."""
@@ -125,9 +125,9 @@ class Assembly:
         timeout_ms = self._config.request_timeout_ms
         return CoordinatorManager(group_id, self.metadata, self.errors, backoff=self.backoff(), timeout_ms=timeout_ms)
 
-    def engine(self, managers: Sequence[RequestManager], on_turn: Callable[[], None]) -> Engine:
+    def engine(self, managers: Sequence[RequestManager], on_turn: Callable[[], None]) -> ClientEngine:
         """Return the engine that drives these managers, in this order; `on_turn` is called after every turn."""
-        return Engine(managers, self._router, self.clock, errors=self.errors, on_turn=on_turn)
+        return ClientEngine(managers, self._router, self.clock, errors=self.errors, on_turn=on_turn)
 
 
 def _network_for(config: ClientConfig) -> TcpNetwork:

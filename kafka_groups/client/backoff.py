@@ -2,7 +2,7 @@
 
 import random
 
-__all__ = ["Backoff", "FailureDelay"]
+__all__ = ["BackoffTimer", "FailureDelay"]
 
 _JITTER = 0.2
 
@@ -33,7 +33,7 @@ class FailureDelay:
         return max(0, self._until_ms - now_ms)
 
 
-class Backoff(FailureDelay):
+class BackoffTimer(FailureDelay):
     """Decides when the next attempt may be made.
 
     Args:

@@ -1,7 +1,7 @@
 """Finds the coordinator of a group (FindCoordinator, KIP-699)."""
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.metadata import Metadata, Node
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import error_for
@@ -30,7 +30,7 @@ class CoordinatorManager:
     """
 
     def __init__(
-        self, group_id: str, metadata: Metadata, errors: BackgroundErrors, *, backoff: Backoff, timeout_ms: int
+        self, group_id: str, metadata: Metadata, errors: BackgroundErrors, *, backoff: BackoffTimer, timeout_ms: int
     ) -> None:
         self._group_id = group_id
         self._metadata = metadata

@@ -14,10 +14,10 @@ from kafka_groups.client.router import Router
 from kafka_groups.errors import ClientFailureError, KafkaGroupsError
 from kafka_groups.net.clock import Clock
 
-__all__ = ["Engine"]
+__all__ = ["ClientEngine"]
 
 
-class Engine:
+class ClientEngine:
     """Drives request managers on one event loop.
 
     Args:

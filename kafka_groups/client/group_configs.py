@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Area, Events
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
@@ -66,7 +66,7 @@ class GroupConfigsManager:
         *,
         metadata: Metadata,
         events: Events,
-        backoff: Backoff,
+        backoff: BackoffTimer,
         timeout_ms: int,
     ) -> None:
         self._group_id = numbers.group_id

@@ -6,7 +6,7 @@ from uuid import UUID
 from attrs import frozen
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Area, listed
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import error_for
@@ -134,7 +134,7 @@ class MetadataManager:
         *,
         max_age_ms: int,
         timeout_ms: int,
-        backoff: Backoff,
+        backoff: BackoffTimer,
         allow_auto_create: bool,
     ) -> None:
         self.metadata = metadata

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.features import if_too_old
 from kafka_groups.client.logbook import NETWORK_LOG, REQUESTS_LOG, Logbook
 from kafka_groups.client.metadata import Node
@@ -79,7 +79,7 @@ class _Link:
     host: str
     port: int
     lane: Lane
-    backoff: Backoff
+    backoff: BackoffTimer
     has_answered: bool = False
     connection: ClientConnection | None = None
     versions: BrokerVersions | None = None
@@ -198,7 +198,7 @@ class Router:
         link = self._links.get((host, port, lane))
         if link is None:
             settings = self._settings
-            backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, self._rng)
+            backoff = BackoffTimer(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, self._rng)
             link = self._links[host, port, lane] = _Link(host, port, lane, backoff)
         return link
 

@@ -20,7 +20,7 @@ __all__ = [
     "MAGIC_AT",
     "NO_PRODUCER_ID",
     "BatchHeader",
-    "Record",
+    "DecodedRecord",
     "RecordBatch",
     "crc32c",
     "foreign_errors",
@@ -66,7 +66,7 @@ def foreign_errors() -> tuple[type[Exception], ...]:
 
 
 @functools.cache
-def _codec() -> Callable[[bytes], Iterable["Record"]]:
+def _codec() -> Callable[[bytes], Iterable["DecodedRecord"]]:
     # aiokafka's package loads its whole client, which takes longer than all of ours: not before there are records.
     from aiokafka.record._crecords import DefaultRecordBatch  # noqa: PLC0415
 
@@ -80,7 +80,7 @@ def _accelerated() -> Callable[..., int]:
     return accelerated
 
 
-class Record(Protocol):
+class DecodedRecord(Protocol):
     """A decoded record. The objects are aiokafka's compiled ones."""
 
     @property
@@ -210,7 +210,7 @@ class RecordBatch(NamedTuple):
         if crc32c(self.data[_ATTRIBUTES_AT:]) != self.header.crc:
             raise self.corrupt("the checksum differs")
 
-    def records(self, *, check_crc: bool = False) -> Iterator[Record]:
+    def records(self, *, check_crc: bool = False) -> Iterator[DecodedRecord]:
         """Iterate over the records. Each is decoded when the iteration reaches it.
 
         Raises:
@@ -223,7 +223,7 @@ class RecordBatch(NamedTuple):
         except foreign_errors() as error:
             raise self.corrupt(error) from error
 
-    def compiled(self, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:
+    def compiled(self, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[DecodedRecord]:
         """Like `records`, for performance-critical loops: iterating may also raise `foreign_errors()`.
 
         Decompresses immediately, to at most `max_bytes`.
@@ -242,7 +242,7 @@ class RecordBatch(NamedTuple):
         else:
             padded = b"".join((self.data, _PADDING))
         buffer = cast("bytes", memoryview(padded)[:size])  # aiokafka declares bytes, but accepts any buffer
-        batch: Iterator[Record] = iter(_codec()(buffer))
+        batch: Iterator[DecodedRecord] = iter(_codec()(buffer))
         return batch
 
     def payload(self, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Buffer:

@@ -21,15 +21,19 @@ if TYPE_CHECKING:
     )
     from kafka_groups.streams.states import MembershipState
     from kafka_groups.streams.task_offsets import TaskPosition
-    from kafka_groups.streams.tasks import TaskAssignment, TaskId
-    from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic, Subtopology, Topology
-    from kafka_groups.streams.topology_builder import TopologyBuilder, TopologyError
+    from kafka_groups.streams.tasks import MemberTasks
+    from kafka_groups.streams.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
+    from kafka_groups.streams.topology_builder import GroupTopologyBuilder, TopologyError
+    from kafka_groups.types import TaskId
 
 __all__ = [
     "AsyncStreamsGroupMember",
     "ChangelogTopic",
     "EndpointPartitions",
     "GroupMembershipOperation",
+    "GroupTopology",
+    "GroupTopologyBuilder",
+    "MemberTasks",
     "MembershipState",
     "RepartitionTopic",
     "StatusesChanged",
@@ -38,14 +42,11 @@ __all__ = [
     "StreamsMembershipEvent",
     "StreamsStatus",
     "Subtopology",
-    "TaskAssignment",
     "TaskId",
     "TaskPosition",
     "TasksAssigned",
     "TasksLost",
     "TasksRevoked",
-    "Topology",
-    "TopologyBuilder",
     "TopologyError",
     "UserEndpoint",
 ]
@@ -63,14 +64,14 @@ _MODULES = MappingProxyType({
     "StreamsMembershipEvent": "member_events",
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
     "Subtopology": "topology",
-    "TaskAssignment": "tasks",
-    "TaskId": "tasks",
+    "MemberTasks": "tasks",
+    "TaskId": ".types",
     "TaskPosition": "task_offsets",
     "TasksAssigned": "member_events",
     "TasksLost": "member_events",
     "TasksRevoked": "member_events",
-    "Topology": "topology",
-    "TopologyBuilder": "topology_builder",
+    "GroupTopology": "topology",
+    "GroupTopologyBuilder": "topology_builder",
     "TopologyError": "topology_builder",
     "UserEndpoint": ".protocol.messages.streams_group",
 })  # fmt: skip

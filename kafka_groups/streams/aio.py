@@ -33,7 +33,7 @@ from kafka_groups.streams.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member_view import _MemberView
-from kafka_groups.streams.topology import Topology
+from kafka_groups.streams.topology import GroupTopology
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["AsyncStreamsGroupMember"]
@@ -82,7 +82,7 @@ class AsyncStreamsGroupMember(_MemberView):
         config: StreamsMemberConfig | Mapping[str, object] | None = None,
         /,
         *,
-        topology: Topology,
+        topology: GroupTopology,
         process_id: str | None = None,
         number: int = 1,
         task_offsets: TaskPositions = dict,

@@ -10,7 +10,7 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.streams.heartbeat import MemberDescription
 from kafka_groups.streams.member_events import GroupMembershipOperation
-from kafka_groups.streams.topology import Topology
+from kafka_groups.streams.topology import GroupTopology
 from kafka_groups.types import OffsetAndMetadata, TopicPartition, member_id_of, random_uuid
 
 __all__ = ["check_operation", "checked_commit", "described"]
@@ -24,7 +24,7 @@ def _check_number(number: object) -> None:
 
 
 def described(
-    config: StreamsMemberConfig, topology: Topology, process_id: str | None, number: int, rng: random.Random
+    config: StreamsMemberConfig, topology: GroupTopology, process_id: str | None, number: int, rng: random.Random
 ) -> MemberDescription:
     """Return the description that a member sends to its group.
 
@@ -34,8 +34,8 @@ def described(
     _check_number(number)
     if process_id is not None:
         checked_name(process_id, "process_id")
-    if not isinstance(topology, Topology):
-        raise ConfigurationError(f"topology={topology!r} is not a Topology. Make one with a TopologyBuilder.")
+    if not isinstance(topology, GroupTopology):
+        raise ConfigurationError(f"topology={topology!r} is not a GroupTopology. Make one with a GroupTopologyBuilder.")
     base, server = config.group_instance_id, config.application_server
     return MemberDescription(
         group_id=config.application_id,

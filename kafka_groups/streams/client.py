@@ -10,7 +10,7 @@ from kafka_groups.admin.manager import CallManager
 from kafka_groups.admin.questions import Question
 from kafka_groups.admin.results import Results
 from kafka_groups.client.assembly import Assembly
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.requests import NEVER_MS
@@ -39,8 +39,7 @@ from kafka_groups.streams.metrics import MetricSources, read_member_metrics
 from kafka_groups.streams.pace import HeartbeatPace
 from kafka_groups.streams.states import IN_GROUP, MembershipState
 from kafka_groups.streams.task_offsets import TaskOffsetReporter, TaskPosition
-from kafka_groups.streams.tasks import TaskId
-from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
 
 __all__ = ["StreamsClient", "TaskPositions"]
 
@@ -94,7 +93,7 @@ class StreamsClient:
             backoff=assembly.backoff(),
             timeout_ms=config.request_timeout_ms,
         )
-        former_life = FormerLife(Backoff(_RELEASE_MS, _RELEASE_MAX_MS, assembly.rng), configs)
+        former_life = FormerLife(BackoffTimer(_RELEASE_MS, _RELEASE_MAX_MS, assembly.rng), configs)
         self.membership = StreamsMembership(
             description,
             coordinator=coordinator,

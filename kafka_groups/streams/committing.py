@@ -7,9 +7,8 @@ from kafka_groups.errors import IllegalStateError, KafkaGroupsError, TasksLostEr
 from kafka_groups.protocol.messages.streams_group_heartbeat import JOIN_GROUP_EPOCH
 from kafka_groups.streams.membership import StreamsMembership
 from kafka_groups.streams.states import IN_GROUP, MembershipState
-from kafka_groups.streams.tasks import TaskId
-from kafka_groups.streams.topology import Topology
-from kafka_groups.types import TopicPartition
+from kafka_groups.streams.topology import GroupTopology
+from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = ["REMEDY", "CommittingMember", "member_now", "member_of_all_tasks", "tasks_reading"]
 
@@ -112,7 +111,7 @@ def member_of_all_tasks(membership: StreamsMembership) -> AsMember:
     return member_now(membership)
 
 
-def tasks_reading(partition: TopicPartition, topology: Topology) -> frozenset[TaskId]:
+def tasks_reading(partition: TopicPartition, topology: GroupTopology) -> frozenset[TaskId]:
     """Return the tasks that read a partition."""
     found = (each for each in topology.subtopologies if partition.topic in each.read_topics)
     return frozenset(TaskId(each.subtopology_id, partition.partition) for each in found)

@@ -1,6 +1,6 @@
 """How long a restarted static member waits for its old session to expire."""
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.group_configs import GroupConfigsManager
 
 __all__ = ["SESSION_TIMEOUT", "FormerLife"]
@@ -21,7 +21,7 @@ class FormerLife:
         configs: Looks up the session timeout of the group. Until it is known, Kafka's default is used.
     """
 
-    def __init__(self, backoff: Backoff, configs: GroupConfigsManager) -> None:
+    def __init__(self, backoff: BackoffTimer, configs: GroupConfigsManager) -> None:
         self._backoff = backoff
         self._configs = configs
         self._since_ms: int | None = None

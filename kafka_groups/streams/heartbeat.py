@@ -15,8 +15,8 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
 )
 from kafka_groups.streams.member_events import GroupMembershipOperation
 from kafka_groups.streams.task_offsets import FIRST_WITH_TASK_OFFSETS, NO_REPORT, OffsetReport
-from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment, tasks_from_wire, tasks_to_wire
-from kafka_groups.streams.topology import Topology
+from kafka_groups.streams.tasks import NO_TASKS, MemberTasks, tasks_from_wire, tasks_to_wire
+from kafka_groups.streams.topology import GroupTopology
 
 __all__ = ["MemberDescription", "SentHeartbeat"]
 
@@ -44,7 +44,7 @@ class MemberDescription:
     group_id: str
     member_id: str
     process_id: str
-    topology: Topology
+    topology: GroupTopology
     rebalance_timeout_ms: int = 300_000
     instance_id: str | None = None
     rack_id: str | None = None
@@ -97,7 +97,7 @@ class SentHeartbeat:
     """
 
     request: StreamsGroupHeartbeatRequest
-    owned: TaskAssignment
+    owned: MemberTasks
     lists_tasks: bool = False
     offsets: OffsetReport = NO_REPORT
 
@@ -118,7 +118,7 @@ class SentHeartbeat:
         return evolve(self.request, task_offsets=self.offsets.offsets, task_end_offsets=self.offsets.end_offsets)
 
 
-def with_tasks(request: StreamsGroupHeartbeatRequest, tasks: TaskAssignment) -> StreamsGroupHeartbeatRequest:
+def with_tasks(request: StreamsGroupHeartbeatRequest, tasks: MemberTasks) -> StreamsGroupHeartbeatRequest:
     """Return the heartbeat with the tasks that the member owns."""
     lists: dict[str, Any] = {
         "active_tasks": tasks_to_wire(tasks.active),
@@ -128,10 +128,10 @@ def with_tasks(request: StreamsGroupHeartbeatRequest, tasks: TaskAssignment) -> 
     return evolve(request, **lists)
 
 
-def assigned_tasks(response: StreamsGroupHeartbeatResponse) -> TaskAssignment | None:
+def assigned_tasks(response: StreamsGroupHeartbeatResponse) -> MemberTasks | None:
     """Return the tasks that the coordinator assigns, or None if they have not changed."""
     lists = (response.active_tasks, response.standby_tasks, response.warmup_tasks)
     if all(each is None for each in lists):
         return None
     active, standby, warmup = map(tasks_from_wire, lists)
-    return TaskAssignment(active=active, standby=standby, warmup=warmup)
+    return MemberTasks(active=active, standby=standby, warmup=warmup)

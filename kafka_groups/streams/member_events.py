@@ -5,7 +5,7 @@ import enum
 from attrs import frozen
 
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
-from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment
+from kafka_groups.streams.tasks import NO_TASKS, MemberTasks
 
 __all__ = [
     "GroupMembershipOperation",
@@ -28,7 +28,7 @@ class TasksAssigned:
             gets its tasks back in the same epoch.
     """
 
-    tasks: TaskAssignment
+    tasks: MemberTasks
     epoch: int
 
 
@@ -44,8 +44,8 @@ class TasksRevoked:
         then: The tasks that the member gets back in another role. Their stores can stay open.
     """
 
-    tasks: TaskAssignment
-    then: TaskAssignment = NO_TASKS
+    tasks: MemberTasks
+    then: MemberTasks = NO_TASKS
 
 
 @frozen(eq=False)
@@ -55,7 +55,7 @@ class TasksLost:
     Tasks that an earlier event revoked are not included. The member rejoins when you have confirmed all events.
     """
 
-    tasks: TaskAssignment
+    tasks: MemberTasks
 
 
 @frozen(eq=False)

@@ -7,7 +7,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupH
 from kafka_groups.streams.client import StreamsClient
 from kafka_groups.streams.endpoints import EndpointPartitions
 from kafka_groups.streams.states import MembershipState
-from kafka_groups.streams.tasks import TaskAssignment
+from kafka_groups.streams.tasks import MemberTasks
 
 __all__ = ["_MemberView"]
 
@@ -51,7 +51,7 @@ class _MemberView:
         return self._client.membership.epoch
 
     @property
-    def tasks(self) -> TaskAssignment:
+    def tasks(self) -> MemberTasks:
         """The tasks that the member owns, including those that it still has to give up."""
         return self._client.membership.owned
 

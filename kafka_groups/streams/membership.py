@@ -33,7 +33,7 @@ from kafka_groups.streams.owned_tasks import TaskOwnership
 from kafka_groups.streams.pace import HeartbeatPace
 from kafka_groups.streams.states import IN_GROUP, MembershipEvent, MembershipState, next_membership_state
 from kafka_groups.streams.task_offsets import FIRST_WITH_TASK_OFFSETS, TaskOffsetReporter
-from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment
+from kafka_groups.streams.tasks import NO_TASKS, MemberTasks
 
 __all__ = ["StreamsMembership"]
 
@@ -98,12 +98,12 @@ class StreamsMembership:
         return f"<StreamsMembership {member} {self.state.value} epoch {self.epoch}>"
 
     @property
-    def owned(self) -> TaskAssignment:
+    def owned(self) -> MemberTasks:
         """The tasks that the member owns, with those that it still has to give up."""
         return self._tasks.owned
 
     @property
-    def lost(self) -> TaskAssignment:
+    def lost(self) -> MemberTasks:
         """Tasks that may be another member's by now, and that the application has not closed."""
         return self._tasks.lost
 

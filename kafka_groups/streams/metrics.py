@@ -12,7 +12,7 @@ from attrs import frozen
 from kafka_groups.client.reachability import Reachability
 from kafka_groups.streams.figures import StreamsFigures
 from kafka_groups.streams.states import MembershipState
-from kafka_groups.streams.tasks import TaskAssignment
+from kafka_groups.streams.tasks import MemberTasks
 
 __all__ = ["MEMBER_METRICS", "MemberMetric", "MetricSources", "read_member_metrics"]
 
@@ -23,7 +23,7 @@ class MetricSources:
 
     now_ms: int
     state: MembershipState
-    owned: TaskAssignment
+    owned: MemberTasks
     reachability: Reachability
     figures: StreamsFigures
 

@@ -11,7 +11,7 @@ from kafka_groups.streams.member_events import (
     TasksLost,
     TasksRevoked,
 )
-from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment
+from kafka_groups.streams.tasks import NO_TASKS, MemberTasks
 
 __all__ = ["TaskOwnership"]
 
@@ -50,7 +50,7 @@ class TaskOwnership:
         return self._told == self.owned
 
     @property
-    def lost(self) -> TaskAssignment:
+    def lost(self) -> MemberTasks:
         """Tasks that may be another member's by now, and that the application has not closed."""
         lost = NO_TASKS
         for event in self._unconfirmed:
@@ -75,7 +75,7 @@ class TaskOwnership:
         """Add an event that is not about tasks."""
         self.events.append(statuses)
 
-    def told(self, tasks: TaskAssignment) -> None:
+    def told(self, tasks: MemberTasks) -> None:
         """Note that the coordinator has heard that the member owns these tasks."""
         self._told = tasks
 
@@ -98,7 +98,7 @@ class TaskOwnership:
             self.owned = self.target
             self.events.append(TasksAssigned(missing, epoch))
 
-    def _take_back(self, tasks: TaskAssignment) -> None:
+    def _take_back(self, tasks: MemberTasks) -> None:
         """Give up tasks that the application has not heard of: there is nothing to close."""
         self.owned -= tasks
         told = [

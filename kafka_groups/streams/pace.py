@@ -3,7 +3,7 @@
 import random
 from collections import deque
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.streams.former_life import FormerLife
 
@@ -27,7 +27,7 @@ class HeartbeatPace:
         rng: Source of the jitter.
     """
 
-    def __init__(self, backoff: Backoff, former_life: FormerLife, rng: random.Random) -> None:
+    def __init__(self, backoff: BackoffTimer, former_life: FormerLife, rng: random.Random) -> None:
         self._former_life = former_life
         self._timer = HeartbeatTimer(backoff)
         self._backoff = backoff

@@ -12,7 +12,8 @@ from attrs.validators import ge, optional
 
 from kafka_groups.protocol.messages.streams_group import TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
-from kafka_groups.streams.tasks import TaskAssignment, TaskId
+from kafka_groups.streams.tasks import MemberTasks
+from kafka_groups.types import TaskId
 
 __all__ = ["FIRST_WITH_TASK_OFFSETS", "NO_REPORT", "OffsetReport", "TaskOffsetReporter", "TaskPosition"]
 
@@ -65,7 +66,7 @@ class TaskOffsetReporter:
     def __init__(self, positions: Callable[[], Mapping[TaskId, TaskPosition]]) -> None:
         self._positions = positions
         self._told = NO_REPORT
-        self._told_owned: TaskAssignment | None = None
+        self._told_owned: MemberTasks | None = None
         self._told_ms: int | None = None
         self._caught_up: frozenset[TaskId] = frozenset()
         self._interval_ms = 0
@@ -76,7 +77,7 @@ class TaskOffsetReporter:
         self._told = NO_REPORT
         self._told_owned = None
 
-    def report(self, owned: TaskAssignment, now_ms: int) -> OffsetReport:
+    def report(self, owned: MemberTasks, now_ms: int) -> OffsetReport:
         """Return what the next heartbeat says about the offsets of tasks."""
         positions = self._positions()
         due = self._told_owned != owned or self._interval_passed(now_ms)
@@ -91,12 +92,12 @@ class TaskOffsetReporter:
     def _interval_passed(self, now_ms: int) -> bool:
         return self._told_ms is None or 0 < self._interval_ms <= now_ms - self._told_ms
 
-    def _catching_up(self, owned: TaskAssignment, positions: Mapping[TaskId, TaskPosition]) -> frozenset[TaskId]:
+    def _catching_up(self, owned: MemberTasks, positions: Mapping[TaskId, TaskPosition]) -> frozenset[TaskId]:
         found = ((task, positions.get(task)) for task in owned.warmup)
         return frozenset(task for task, each in found if each is not None and each.is_within(self._acceptable_lag))
 
     def accepted(
-        self, report: OffsetReport, owned: TaskAssignment, response: StreamsGroupHeartbeatResponse, now_ms: int
+        self, report: OffsetReport, owned: MemberTasks, response: StreamsGroupHeartbeatResponse, now_ms: int
     ) -> None:
         """Note that a coordinator that accepts offsets has answered the heartbeat with this report."""
         self._interval_ms = response.task_offset_interval_ms
@@ -110,7 +111,7 @@ class TaskOffsetReporter:
         )
         self._caught_up = self._reported_caught_up(owned)
 
-    def _reported_caught_up(self, owned: TaskAssignment) -> frozenset[TaskId]:
+    def _reported_caught_up(self, owned: MemberTasks) -> frozenset[TaskId]:
         """Return the warm-up tasks that have caught up as far as the coordinator knows."""
         ends = {TaskId(each.subtopology_id, each.partition): each.offset for each in self._told.end_offsets or ()}
         told = {

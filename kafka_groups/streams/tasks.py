@@ -2,36 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Self
 
 from attrs import field, frozen
 
 from kafka_groups.protocol.messages.streams_group import TaskIds
+from kafka_groups.types import TaskId
 
-__all__ = ["NO_TASKS", "TaskAssignment", "TaskId"]
-
-
-@frozen(order=True)
-class TaskId:
-    """A task: partition n of all topics that a sub-topology reads."""
-
-    subtopology_id: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.subtopology_id}_{self.partition}"
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the task that Kafka Streams writes like this, for example `0_12`.
-
-        Raises:
-            ValueError: The text is not the id of a task.
-        """
-        subtopology_id, separator, partition = text.rpartition("_")
-        if not (separator and subtopology_id and partition.isdecimal() and partition.isascii()):
-            raise ValueError(f"Invalid task id {text!r}. Use the form <sub-topology>_<partition>, such as '0_12'.")
-        return cls(subtopology_id, int(partition))
+__all__ = ["NO_TASKS", "MemberTasks"]
 
 
 def _task_set(tasks: Iterable[TaskId]) -> frozenset[TaskId]:
@@ -39,7 +16,7 @@ def _task_set(tasks: Iterable[TaskId]) -> frozenset[TaskId]:
 
 
 @frozen(kw_only=True)
-class TaskAssignment:
+class MemberTasks:
     """Tasks of a member, by what it does with them.
 
     Attributes:
@@ -60,21 +37,21 @@ class TaskAssignment:
         """All tasks, whatever their role."""
         return self.active | self.standby | self.warmup
 
-    def only(self, ids: frozenset[TaskId]) -> "TaskAssignment":
+    def only(self, ids: frozenset[TaskId]) -> "MemberTasks":
         """Return these tasks in the roles that they have here."""
-        return TaskAssignment(active=self.active & ids, standby=self.standby & ids, warmup=self.warmup & ids)
+        return MemberTasks(active=self.active & ids, standby=self.standby & ids, warmup=self.warmup & ids)
 
-    def __sub__(self, other: "TaskAssignment") -> "TaskAssignment":
+    def __sub__(self, other: "MemberTasks") -> "MemberTasks":
         """Return the tasks that the other one does not have in the same role."""
-        return TaskAssignment(
+        return MemberTasks(
             active=self.active - other.active,
             standby=self.standby - other.standby,
             warmup=self.warmup - other.warmup,
         )
 
-    def __or__(self, other: "TaskAssignment") -> "TaskAssignment":
+    def __or__(self, other: "MemberTasks") -> "MemberTasks":
         """Return the tasks of both, in their roles."""
-        return TaskAssignment(
+        return MemberTasks(
             active=self.active | other.active,
             standby=self.standby | other.standby,
             warmup=self.warmup | other.warmup,
@@ -86,7 +63,7 @@ class TaskAssignment:
         return "; ".join(shown) or "no tasks"
 
 
-NO_TASKS = TaskAssignment()
+NO_TASKS = MemberTasks()
 """An assignment without tasks."""
 
 

@@ -1,9 +1,10 @@
 """The topology of an application as the members of its streams group send it (KIP-1071).
 
-These are plain values. `TopologyBuilder` checks what you give it and builds them. A topology prints itself as text, and
-`Topology.to_mermaid` as a diagram. All members of a group have to send the same topology in the same order, or the
-coordinator refuses the join. Everything is therefore sorted, as in Kafka's Java client: sub-topologies by id, topics by
-name, configs by key. Only copartition groups and their topics have the order of Java's hash sets, as there.
+These are plain values. `GroupTopologyBuilder` checks what you give it and builds them. A topology prints itself as
+text, and `GroupTopology.to_mermaid` as a diagram. All members of a group have to send the same topology in the same
+order, or the coordinator refuses the join. Everything is therefore sorted, as in Kafka's Java client: sub-topologies
+by id, topics by name, configs by key. Only copartition groups and their topics have the order of Java's hash sets, as
+there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,7 @@ from kafka_groups.protocol.messages.streams_group import (
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
 
-__all__ = ["ChangelogTopic", "RepartitionTopic", "Subtopology", "Topology"]
+__all__ = ["ChangelogTopic", "GroupTopology", "RepartitionTopic", "Subtopology"]
 
 _BROKERS_DEFAULT = -1
 _DERIVED = 0
@@ -135,7 +136,7 @@ class Subtopology:
 
 
 @frozen
-class Topology:
+class GroupTopology:
     """The topology of an application.
 
     Attributes:

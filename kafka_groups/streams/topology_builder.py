@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic, Subtopology, Topology
+from kafka_groups.streams.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
 
-__all__ = ["TopologyBuilder", "TopologyError"]
+__all__ = ["GroupTopologyBuilder", "TopologyError"]
 
 T = TypeVar("T", RepartitionTopic, ChangelogTopic)
 
@@ -23,12 +23,12 @@ class TopologyError(KafkaGroupsError, ValueError):
     """A topology is contradictory or has an invalid name. The message says what to change."""
 
 
-class TopologyBuilder:
+class GroupTopologyBuilder:
     """Collects the sub-topologies of an application.
 
     ```python
     topology = (
-        TopologyBuilder()
+        GroupTopologyBuilder()
         .add_subtopology("0", sources=["flights"], sinks=["app-carrier-repartition"])
         .add_subtopology(
             "1",
@@ -84,7 +84,7 @@ class TopologyBuilder:
         self._subtopologies[subtopology_id] = subtopology
         return self
 
-    def build(self) -> Topology:
+    def build(self) -> GroupTopology:
         """Return the topology.
 
         Raises:
@@ -96,7 +96,7 @@ class TopologyBuilder:
         _check_readers(every)
         _check_changelogs(every)
         _check_repartition(every)
-        return Topology(every)
+        return GroupTopology(every)
 
 
 def _names(where: str, argument: str, names: object) -> tuple[str, ...]:

@@ -10,11 +10,11 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.streams import (
     AsyncStreamsGroupMember,
     GroupMembershipOperation,
+    GroupTopologyBuilder,
     StreamsMembershipEvent,
     TasksAssigned,
     TasksLost,
     TasksRevoked,
-    TopologyBuilder,
 )
 
 
@@ -24,7 +24,7 @@ class _Instance:
     def __init__(self, topic: str, properties: dict[str, str]) -> None:
         self._member = AsyncStreamsGroupMember(
             {name: properties[name] for name in ("bootstrap.servers", "application.id")},
-            topology=TopologyBuilder().add_subtopology("0", sources=[topic]).build(),
+            topology=GroupTopologyBuilder().add_subtopology("0", sources=[topic]).build(),
         )
         self._running: dict[str, int] = {}
         self._error = ""

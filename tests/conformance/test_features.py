@@ -19,7 +19,7 @@ from kafka_groups.protocol.messages.update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
 )
-from kafka_groups.streams import AsyncStreamsGroupMember, TopologyBuilder
+from kafka_groups.streams import AsyncStreamsGroupMember, GroupTopologyBuilder
 from tests.support.conditions import until
 from tests.support.raw_client import RawClient
 from tests.support.raw_member import accept
@@ -190,7 +190,7 @@ async def test_clients_say_which_feature_is_off_and_how_to_switch_it_on(target: 
 @everywhere
 async def test_members_say_that_streams_groups_are_off(target: Target) -> None:
     topic = await target.cluster.create_topic()
-    topology = TopologyBuilder().add_subtopology("0", sources=[topic.name]).build()
+    topology = GroupTopologyBuilder().add_subtopology("0", sources=[topic.name]).build()
     app = unique("app")
     await target.cluster.coordinator_of(app)
     async with (

@@ -20,6 +20,8 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupH
 from kafka_groups.streams import (
     ChangelogTopic,
     GroupMembershipOperation,
+    GroupTopology,
+    GroupTopologyBuilder,
     MembershipState,
     RepartitionTopic,
     StatusesChanged,
@@ -30,8 +32,6 @@ from kafka_groups.streams import (
     TasksAssigned,
     TasksLost,
     TasksRevoked,
-    Topology,
-    TopologyBuilder,
     UserEndpoint,
 )
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
@@ -49,14 +49,14 @@ TASKS = [TaskId("0", partition) for partition in range(PARTITIONS)]
 HEARTBEAT_MS = 200
 
 
-def reading(*topics: str) -> Topology:
-    return TopologyBuilder().add_subtopology("0", sources=topics).build()
+def reading(*topics: str) -> GroupTopology:
+    return GroupTopologyBuilder().add_subtopology("0", sources=topics).build()
 
 
-def counting(topic: Topic, group_id: str) -> Topology:
+def counting(topic: Topic, group_id: str) -> GroupTopology:
     repartition, changelog = f"{group_id}-words-repartition", f"{group_id}-counts-changelog"
     return (
-        TopologyBuilder()
+        GroupTopologyBuilder()
         .add_subtopology("0", sources=[topic.name], sinks=[repartition])
         .add_subtopology(
             "1",

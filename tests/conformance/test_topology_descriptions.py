@@ -25,7 +25,7 @@ from kafka_groups.protocol.messages.topology_description import (
     PROCESSOR_NODE,
     SINK_NODE,
     SOURCE_NODE,
-    TopologyDescription,
+    DescribedTopology,
     TopologyDescriptionGlobalStore,
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
@@ -55,7 +55,7 @@ COUNT = TopologyDescriptionNode(name="count", node_type=PROCESSOR_NODE, stores=(
 SINK = TopologyDescriptionNode(name="sink", node_type=SINK_NODE, sink_topic="out", successors=("odd",))
 DYNAMIC_SINK = TopologyDescriptionNode(name="dynamic", node_type=SINK_NODE)
 GLOBAL = TopologyDescriptionGlobalStore(source=evolve(SOURCE, name="g1"), processor=evolve(COUNT, name="g2"))
-DESCRIPTION = TopologyDescription(
+DESCRIPTION = DescribedTopology(
     subtopologies=(
         TopologyDescriptionSubtopology(subtopology_id="1", nodes=(SINK, COUNT, SOURCE)),
         TopologyDescriptionSubtopology(subtopology_id="0", nodes=(DYNAMIC_SINK,)),
@@ -88,7 +88,7 @@ class Group:
         return bool(beat.response.topology_description_required)
 
     async def update(
-        self, description: TopologyDescription = DESCRIPTION, member: str = A, epoch: int = 3, group: str | None = None
+        self, description: DescribedTopology = DESCRIPTION, member: str = A, epoch: int = 3, group: str | None = None
     ) -> str:
         """Send a description; returns the name of the error."""
         request = StreamsGroupTopologyDescriptionUpdateRequest(
@@ -106,7 +106,7 @@ class Group:
         [group] = (await self.target.client().ask(request)).groups
         return group
 
-    async def description(self) -> TopologyDescription | None:
+    async def description(self) -> DescribedTopology | None:
         """The description that is shown, or None if none is stored."""
         shown = await self.described()
         stored = shown.topology_description is not None
@@ -146,7 +146,7 @@ async def test_one_member_is_asked_and_its_description_is_shown(target: Target) 
     assert (shown.topology_description, shown.topology_description_status) == (None, 0)
     assert not await group.is_asked(first)
 
-    other = TopologyDescription(subtopologies=(TopologyDescriptionSubtopology(subtopology_id="7"),))
+    other = DescribedTopology(subtopologies=(TopologyDescriptionSubtopology(subtopology_id="7"),))
     assert await group.update(other) == NONE
     assert await group.description() == other
     await first.leave()
@@ -194,7 +194,7 @@ async def test_names_are_kept_once_and_only_those_of_the_nodes_type(target: Targ
     )
     nodes = tuple(evolve(every, node_type=kind) for kind in (SOURCE_NODE, PROCESSOR_NODE, SINK_NODE))
     part = TopologyDescriptionSubtopology(subtopology_id="0", nodes=nodes)
-    assert await group.update(TopologyDescription(subtopologies=(part, part))) == NONE
+    assert await group.update(DescribedTopology(subtopologies=(part, part))) == NONE
 
     plain = evolve(every, source_topics=(), sink_topic=None, stores=(), successors=("x",))
     kept = (

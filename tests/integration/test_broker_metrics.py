@@ -13,7 +13,7 @@ from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDe
 from kafka_groups.protocol.messages.streams_group_topology_description_update import (
     StreamsGroupTopologyDescriptionUpdateRequest,
 )
-from kafka_groups.protocol.messages.topology_description import TopologyDescription
+from kafka_groups.protocol.messages.topology_description import DescribedTopology
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.kafka_metrics import KafkaMetrics
@@ -108,7 +108,7 @@ def played(server: str, metrics: Callable[[], Metrics], tools: KafkaTools) -> It
 def describe_topology(server: str, group_id: str) -> None:
     """Store a description of the group's topology, and ask for it once with and once without the description."""
     update = StreamsGroupTopologyDescriptionUpdateRequest(
-        group_id=group_id, member_id="member-1", topology_epoch=0, topology_description=TopologyDescription()
+        group_id=group_id, member_id="member-1", topology_epoch=0, topology_description=DescribedTopology()
     )
 
     async def work(client: RawClient) -> None:

@@ -8,7 +8,7 @@ from confluent_kafka import Producer
 
 from kafka_groups import ConsumerState, KafkaAdmin, KafkaShareConsumer, StreamsGroupMember
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.streams import MembershipState, TopologyBuilder
+from kafka_groups.streams import GroupTopologyBuilder, MembershipState
 from kafka_groups.testing import KafkaProcess
 from tests.support.conditions import wait_until
 
@@ -63,7 +63,7 @@ def test_a_consumer_continues_after_a_real_outage(caplog: pytest.LogCaptureFixtu
 @pytest.mark.real_kafka
 @pytest.mark.slow
 def test_clients_close_in_time_while_the_broker_is_away() -> None:
-    topology = TopologyBuilder().add_subtopology("0", sources=[TOPIC]).build()
+    topology = GroupTopologyBuilder().add_subtopology("0", sources=[TOPIC]).build()
     with KafkaProcess() as kafka:
         config = {"bootstrap.servers": kafka.bootstrap_servers}
         consumer = KafkaShareConsumer({**config, "group.id": "g"})

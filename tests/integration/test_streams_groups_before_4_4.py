@@ -9,12 +9,12 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.messages.streams_group import TaskIds, TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_STATIC_EPOCH, StreamsGroupHeartbeatRequest
-from kafka_groups.streams import TopologyBuilder
+from kafka_groups.streams import GroupTopologyBuilder
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.raw_client import RawClient
 
 PROFILE, RELEASE = "4.3", "4.3.1"
-TOPOLOGY = TopologyBuilder().add_subtopology("0", sources=["in"]).build().to_wire()
+TOPOLOGY = GroupTopologyBuilder().add_subtopology("0", sources=["in"]).build().to_wire()
 OFFSETS = (TaskOffset(subtopology_id="0", partition=0, offset=7),)
 TASKS = (TaskIds(subtopology_id="0", partitions=(0,)),)
 

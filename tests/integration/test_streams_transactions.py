@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import TopicPartition as Position
 
-from kafka_groups.streams import StreamsGroupMember, TasksRevoked, TopologyBuilder
+from kafka_groups.streams import GroupTopologyBuilder, StreamsGroupMember, TasksRevoked
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.real_kafka import unique
@@ -38,7 +38,7 @@ def test_offsets_are_part_of_a_transaction_and_a_member_that_left_is_refused(rea
         warm = Producer({"bootstrap.servers": real_kafka.bootstrap_servers})
         warm.produce(topic, b"first")
         assert warm.flush(20) == 0
-    topology = TopologyBuilder().add_subtopology("0", sources=[source]).build()
+    topology = GroupTopologyBuilder().add_subtopology("0", sources=[source]).build()
     producer, first = producer_of(real_kafka), TopicPartition(source, 0)
     with StreamsGroupMember(
         bootstrap_servers=real_kafka.bootstrap_servers, application_id=application, topology=topology

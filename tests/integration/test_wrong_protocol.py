@@ -25,7 +25,7 @@ from kafka_groups.broker.faults import DROP_CONNECTION
 from kafka_groups.errors import BootstrapError, ConfigurationError, KafkaGroupsError, TlsError, WrongProtocolError
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.streams import AsyncStreamsGroupMember, TopologyBuilder
+from kafka_groups.streams import AsyncStreamsGroupMember, GroupTopologyBuilder
 
 AUTHORITY = trustme.CA()
 
@@ -163,7 +163,7 @@ async def ask_as_consumer(**config: Any) -> None:
 
 
 async def ask_as_member(**config: Any) -> None:
-    topology = TopologyBuilder().add_subtopology("0", sources=["in"]).build()
+    topology = GroupTopologyBuilder().add_subtopology("0", sources=["in"]).build()
     async with AsyncStreamsGroupMember(application_id="app", topology=topology, **config) as member:
         await member.join()
         await member.poll()

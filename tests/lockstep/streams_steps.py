@@ -18,6 +18,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatTopology,
 )
+from kafka_groups.types import TaskId
 from tests.lockstep.classic_steps import STATIC
 from tests.lockstep.offset_steps import CommitOffsets, FetchOffsets
 from tests.lockstep.side import Side
@@ -27,7 +28,7 @@ from tests.lockstep.streams_topologies import MALFORMED, TOPOLOGIES
 
 REBALANCE_MS = 600_000
 _FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNRELEASED_INSTANCE_ID)
-_ALL: Tasks = frozenset((subtopology_id, number) for subtopology_id in ("0", "1") for number in (0, 1))
+_ALL: Tasks = frozenset(TaskId(subtopology_id, number) for subtopology_id in ("0", "1") for number in (0, 1))
 
 
 class Owns(enum.Enum):
@@ -61,7 +62,7 @@ _OWNED: Mapping[Owns, Callable[[StreamsState], Told]] = {
     Owns.NOTHING: lambda _state: Told(),
     Owns.EVERYTHING: lambda _state: Told(_ALL),
     Owns.SWAPPED: lambda state: Told(state.told.standby, state.told.active),
-    Owns.UNKNOWN: lambda state: Told(state.told.active | {("7", 0)}, state.told.standby),
+    Owns.UNKNOWN: lambda state: Told(state.told.active | {TaskId("7", 0)}, state.told.standby),
     Owns.ONLY_ACTIVE: lambda state: state.told,
 }
 
@@ -180,7 +181,7 @@ def _reported(offsets: tuple[tuple[str, int, int], ...] | None) -> tuple[TaskOff
     if offsets is None:
         return None
     if len({each[:2] for each in offsets}) == len(offsets):
-        return listed_offsets({(subtopology_id, number): offset for subtopology_id, number, offset in offsets})
+        return listed_offsets({TaskId(subtopology_id, number): offset for subtopology_id, number, offset in offsets})
     return tuple(TaskOffset(subtopology_id=each, partition=number, offset=offset) for each, number, offset in offsets)
 
 

@@ -13,6 +13,7 @@ from attrs import define, evolve, field
 
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState
 from kafka_groups.errors import FencedMemberEpochError, UnknownMemberIdError
+from kafka_groups.types import TaskId
 from tests.support.streams_groups import AT_ONCE, Streams, active, standby
 from tests.support.streams_topologies import internal, sent, subtopology
 
@@ -32,8 +33,8 @@ class Member:
     member_id: str
     process_id: str
     epoch: int = 0
-    active: set[tuple[str, int]] = field(factory=set)
-    standby: set[tuple[str, int]] = field(factory=set)
+    active: set[TaskId] = field(factory=set)
+    standby: set[TaskId] = field(factory=set)
 
 
 class Application:

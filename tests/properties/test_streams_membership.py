@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest
@@ -26,14 +26,15 @@ from kafka_groups.streams.membership import StreamsMembership
 from kafka_groups.streams.pace import HeartbeatPace
 from kafka_groups.streams.states import MembershipState
 from kafka_groups.streams.task_offsets import TaskOffsetReporter
-from kafka_groups.streams.tasks import NO_TASKS, TaskId
+from kafka_groups.streams.tasks import NO_TASKS
 from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic
-from kafka_groups.streams.topology_builder import TopologyBuilder
+from kafka_groups.streams.topology_builder import GroupTopologyBuilder
+from kafka_groups.types import TaskId
 from tests.support.former_life import former_life
 from tests.support.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, Streams
 
 TOPOLOGY = (
-    TopologyBuilder()
+    GroupTopologyBuilder()
     .add_subtopology("0", sources=["in"], sinks=["r"])
     .add_subtopology("1", repartition_sources=[RepartitionTopic("r")], changelogs=[ChangelogTopic("store")])
     .build()
@@ -48,7 +49,9 @@ class Program:
 
     def __init__(self, member_id: str, rng: random.Random, now_ms: int) -> None:
         self.errors = BackgroundErrors()
-        finder = CoordinatorManager(GROUP, Metadata(), self.errors, backoff=Backoff(100, 1_000, rng), timeout_ms=30_000)
+        finder = CoordinatorManager(
+            GROUP, Metadata(), self.errors, backoff=BackoffTimer(100, 1_000, rng), timeout_ms=30_000
+        )
         self.finder = finder
         self.to_close: list[TasksRevoked | TasksLost] = []
         self.held = NO_TASKS
@@ -63,7 +66,7 @@ class Program:
             ),
             coordinator=finder,
             errors=self.errors,
-            pace=HeartbeatPace(Backoff(100, 1_000, rng), former_life(rng), rng),
+            pace=HeartbeatPace(BackoffTimer(100, 1_000, rng), former_life(rng), rng),
             offsets=TaskOffsetReporter(dict),
             timeout_ms=30_000,
         )

@@ -20,6 +20,7 @@ from kafka_groups.assignment import (
     TopologyDescriber,
     check_assignment,
 )
+from kafka_groups.types import TaskId
 
 Task = tuple[str, int]
 
@@ -48,7 +49,9 @@ def groups(draw: st.DrawFn, least: int = 1) -> tuple[StreamsGroupSpec, TopologyD
             process_id,
             active_tasks=by_subtopology(active),
             standby_tasks=by_subtopology(standby),
-            task_offsets={id_: {p: stored[id_, p] for p in found} for id_, found in by_subtopology(stored).items()},
+            task_offsets={
+                id_: {p: stored[TaskId(id_, p)] for p in found} for id_, found in by_subtopology(stored).items()
+            },
         )
     return StreamsGroupSpec(members, AssignmentConfigs(draw(st.integers(0, 3)))), topology
 

@@ -9,12 +9,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kafka_groups.streams.member_events import StatusesChanged, TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.owned_tasks import TaskOwnership
-from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment, TaskId
+from kafka_groups.streams.tasks import NO_TASKS, MemberTasks
+from kafka_groups.types import TaskId
 
 TASKS = [TaskId("0", partition) for partition in range(4)]
 ROLES = st.sampled_from(["active", "standby", "warmup", "none"])
 TARGETS = st.lists(ROLES, min_size=len(TASKS), max_size=len(TASKS)).map(
-    lambda roles: TaskAssignment(
+    lambda roles: MemberTasks(
         **{
             name: [task for task, role in zip(TASKS, roles, strict=True) if role == name]
             for name in ("active", "standby", "warmup")
@@ -38,7 +39,7 @@ class ProgramAndOwnership(RuleBasedStateMachine):
 
     @precondition(lambda self: self.is_in)
     @rule(target_=TARGETS, rejoined=st.booleans())
-    def assign(self, target_: TaskAssignment, rejoined: bool) -> None:
+    def assign(self, target_: MemberTasks, rejoined: bool) -> None:
         self.ownership.target = target_
         self.ownership.advance(7, lost=rejoined)
 

@@ -2,7 +2,7 @@
 
 import random
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Events
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.metadata import Metadata
@@ -15,7 +15,7 @@ def configs_of(session_timeout_ms: int | None = None) -> GroupConfigsManager:
         GroupNumbers("app", (SESSION_TIMEOUT,), since="4.2"),
         metadata=Metadata(),
         events=Events(),
-        backoff=Backoff(100, 1_000, random.Random(0)),
+        backoff=BackoffTimer(100, 1_000, random.Random(0)),
         timeout_ms=30_000,
     )
     if session_timeout_ms is not None:
@@ -25,4 +25,4 @@ def configs_of(session_timeout_ms: int | None = None) -> GroupConfigsManager:
 
 def former_life(rng: random.Random, session_timeout_ms: int | None = None, longest_ms: int = 10_000) -> FormerLife:
     """Waits from one second on."""
-    return FormerLife(Backoff(1_000, longest_ms, rng), configs_of(session_timeout_ms))
+    return FormerLife(BackoffTimer(1_000, longest_ms, rng), configs_of(session_timeout_ms))

@@ -23,6 +23,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
 )
 from kafka_groups.testing.kafka_process import KafkaProcess
+from kafka_groups.types import TaskId
 from tests.support.conditions import wait_until
 from tests.support.golden_records import GoldenRecord, GoldenRecords, Tour, load_records, save_records
 from tests.support.real_kafka import RawConnection
@@ -79,7 +80,12 @@ class StreamsTourist:
         """A heartbeat."""
         values = {"member_epoch": self.epoch, **self._identity, **fields}
         if owned is not None:
-            values |= {"active_tasks": listed_tasks(frozenset(owned)), "standby_tasks": (), "warmup_tasks": ()}
+            owned_tasks = frozenset(TaskId(*each) for each in owned)
+            values |= {
+                "active_tasks": listed_tasks(owned_tasks),
+                "standby_tasks": (),
+                "warmup_tasks": (),
+            }
         response = self._connection.ask(StreamsGroupHeartbeatRequest(**values), _VERSION)
         if not response.error_code:
             self.epoch = response.member_epoch

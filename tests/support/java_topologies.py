@@ -13,7 +13,7 @@ from kafka_groups.protocol.messages.streams_group import (
     StreamsTopicInfo,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
-from kafka_groups.streams import ChangelogTopic, RepartitionTopic, Topology, TopologyBuilder
+from kafka_groups.streams import ChangelogTopic, GroupTopology, GroupTopologyBuilder, RepartitionTopic
 
 __all__ = ["BUILT", "captured", "read_topology"]
 
@@ -85,16 +85,16 @@ def _repartition(name: str, partitions: int | None = None) -> RepartitionTopic:
     return RepartitionTopic(f"app-{name}", partitions, _REPARTITION)
 
 
-def _through(name: str, partitions: int | None = None, **second: Any) -> Topology:
+def _through(name: str, partitions: int | None = None, **second: Any) -> GroupTopology:
     """A topology that reads a topic and sends it through a repartition topic."""
     sources = second.pop("reading", ["in"])
     topic = _repartition(f"{name}-repartition", partitions)
-    builder = TopologyBuilder().add_subtopology("0", sources=sources, sinks=[topic.name])
+    builder = GroupTopologyBuilder().add_subtopology("0", sources=sources, sinks=[topic.name])
     return builder.add_subtopology("1", repartition_sources=[topic], **second).build()
 
 
-def _one(**fields: Any) -> Topology:
-    return TopologyBuilder().add_subtopology("0", **fields).build()
+def _one(**fields: Any) -> GroupTopology:
+    return GroupTopologyBuilder().add_subtopology("0", **fields).build()
 
 
 def _pair(left: str, right: str, name: str) -> tuple[list[ChangelogTopic], list[str]]:
@@ -103,7 +103,7 @@ def _pair(left: str, right: str, name: str) -> tuple[list[ChangelogTopic], list[
     return stores, [left, right]
 
 
-def _pairs(*pairs: tuple[list[ChangelogTopic], list[str]]) -> Topology:
+def _pairs(*pairs: tuple[list[ChangelogTopic], list[str]]) -> GroupTopology:
     return _one(
         sources=[topic for _, topics in pairs for topic in topics],
         changelogs=[store for stores, _ in pairs for store in stores],
@@ -111,12 +111,12 @@ def _pairs(*pairs: tuple[list[ChangelogTopic], list[str]]) -> Topology:
     )
 
 
-def _foreign_key_join() -> Topology:
+def _foreign_key_join() -> GroupTopology:
     prefix = "KTABLE-FK-JOIN-SUBSCRIPTION"
     registration = _repartition(f"{prefix}-REGISTRATION-0000000004-topic")
     response = _repartition(f"{prefix}-RESPONSE-0000000012-topic")
     return (
-        TopologyBuilder()
+        GroupTopologyBuilder()
         .add_subtopology(
             "0",
             sources=["orders"],
@@ -137,20 +137,20 @@ def _foreign_key_join() -> Topology:
     )
 
 
-def _large_group() -> Topology:
+def _large_group() -> GroupTopology:
     names = [f"table-{number}" for number in range(14)]
     stores = [_store(f"{name}-store") for name in names]
     return _one(sources=names, changelogs=stores, copartition=[names])
 
 
-def _twelve() -> Topology:
-    builder = TopologyBuilder()
+def _twelve() -> GroupTopology:
+    builder = GroupTopologyBuilder()
     for number in range(12):
         builder.add_subtopology(str(number), sources=[f"in-{number}"])
     return builder.build()
 
 
-BUILT: Mapping[str, Topology] = MappingProxyType({
+BUILT: Mapping[str, GroupTopology] = MappingProxyType({
     "filter": _one(sources=["in"]),
     "repartition": _through("by-value", 3),
     "count": _through("values", changelogs=[_store("counts")]),

@@ -142,7 +142,7 @@ from kafka_groups.protocol.messages.streams_group_topology_description_update im
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from kafka_groups.protocol.messages.topology_description import (
     SOURCE_NODE,
-    TopologyDescription,
+    DescribedTopology,
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
 )
@@ -356,7 +356,7 @@ def _describe_topology(place: Place) -> StreamsGroupTopologyDescriptionUpdateReq
     part = TopologyDescriptionSubtopology(subtopology_id="0", nodes=(node,))
     return StreamsGroupTopologyDescriptionUpdateRequest(
         group_id=f"{place.group_id}-streams", member_id="new", topology_epoch=0,
-        topology_description=TopologyDescription(subtopologies=(part,)),
+        topology_description=DescribedTopology(subtopologies=(part,)),
     )  # fmt: skip
 
 

@@ -12,16 +12,16 @@ from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.streams import (
     ChangelogTopic,
+    GroupTopology,
+    GroupTopologyBuilder,
+    MemberTasks,
     RepartitionTopic,
     StreamsGroupMember,
     StreamsMembershipEvent,
-    TaskAssignment,
     TaskId,
     TasksAssigned,
     TasksLost,
     TasksRevoked,
-    Topology,
-    TopologyBuilder,
 )
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.confluent_reader import PATIENCE_S
@@ -31,13 +31,13 @@ __all__ = ["PythonWordCount", "word_count_topology"]
 SPLITTING, COUNTING = "0", "1"
 
 
-def word_count_topology(application_id: str, source: str) -> Topology:
+def word_count_topology(application_id: str, source: str) -> GroupTopology:
     """The topology of the Java application, as its members send it."""
     repartition, changelog = f"{application_id}-words-repartition", f"{application_id}-lines-changelog"
     time = {"message.timestamp.type": "CreateTime"}
     of_repartition = {"cleanup.policy": "delete", "retention.ms": "-1", "segment.bytes": "52428800", **time}
     return (
-        TopologyBuilder()
+        GroupTopologyBuilder()
         .add_subtopology(SPLITTING, sources=[source], sinks=[repartition])
         .add_subtopology(
             COUNTING,
@@ -143,7 +143,7 @@ class PythonWordCount:
     def _input_of(self, task: TaskId) -> TopicPartition:
         return TopicPartition(self._source if task.subtopology_id == SPLITTING else self._repartition, task.partition)
 
-    def _begin(self, tasks: TaskAssignment) -> None:
+    def _begin(self, tasks: MemberTasks) -> None:
         inputs = [self._input_of(task) for task in tasks.active]
         for place, offset in self.member.committed(inputs).items():
             self._positions[place] = self._first(place) if offset is None else offset.offset

@@ -11,7 +11,7 @@ from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.share_coordinator import StateRead
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
@@ -84,8 +84,8 @@ class ShareStates:
         """A state, or None."""
         return self.coordinators.share.state_now(key)
 
-    def _now(self, begin: Callable[[Outcome[Any]], None]) -> Any:
-        outcome: Outcome[Any] = Outcome()
+    def _now(self, begin: Callable[[PendingOutcome[Any]], None]) -> Any:
+        outcome: PendingOutcome[Any] = PendingOutcome()
         begin(outcome)
         self.cluster.turns.run()
         return outcome.now()

@@ -9,7 +9,7 @@ from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
-from kafka_groups.broker.coordinators.groups.streams.tasks import TaskId, listed_tasks, task_set
+from kafka_groups.broker.coordinators.groups.streams.tasks import listed_tasks, task_set
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.config.streams_group import StreamsGroupConfig
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
@@ -17,6 +17,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
     StreamsGroupHeartbeatTopology,
 )
+from kafka_groups.types import TaskId
 from tests.support.share_groups import Topics
 from tests.support.streams_topologies import sent, subtopology
 
@@ -72,8 +73,8 @@ class Streams:
         """A heartbeat, whose records are stored."""
         if owned is not None:
             fields |= {
-                "active_tasks": listed_tasks(frozenset(owned)),
-                "standby_tasks": listed_tasks(frozenset(standbys)),
+                "active_tasks": listed_tasks(_tasks(owned)),
+                "standby_tasks": listed_tasks(_tasks(standbys)),
                 "warmup_tasks": (),
             }
         request = StreamsGroupHeartbeatRequest(group_id=GROUP, member_id=member_id, member_epoch=epoch, **fields)
@@ -121,9 +122,13 @@ class Streams:
         return StreamsGroups(self.topics, rules)
 
 
+def _tasks(pairs: Iterable[tuple[str, int]]) -> frozenset[TaskId]:
+    return frozenset(TaskId(*pair) for pair in pairs)
+
+
 def task_ids(subtopology_id: str, *partitions: int) -> set[TaskId]:
     """Tasks of one sub-topology."""
-    return {(subtopology_id, partition) for partition in partitions}
+    return {TaskId(subtopology_id, partition) for partition in partitions}
 
 
 def active(response: StreamsGroupHeartbeatResponse) -> set[TaskId] | None:

@@ -11,6 +11,7 @@ from kafka_groups.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from kafka_groups.protocol.messages.streams_group import TaskIds
 from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponseGroup,
@@ -22,6 +23,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatTopology,
 )
+from kafka_groups.types import TaskId
 from tests.support.conditions import until
 from tests.support.raw_client import RawClient
 
@@ -72,8 +74,8 @@ class StreamsMember:
             "instance_id": self.instance,
         }
         if owned is not None:
-            standbys = frozenset(fields.pop("standbys", ()))
-            values |= {"active_tasks": listed_tasks(frozenset(owned)), "standby_tasks": listed_tasks(standbys)}
+            standbys = fields.pop("standbys", ())
+            values |= {"active_tasks": _listed(owned), "standby_tasks": _listed(standbys)}
             values["warmup_tasks"] = ()
         response = await self.client.ask(StreamsGroupHeartbeatRequest(**(values | fields)), version)
         error = response.error_code.name
@@ -130,3 +132,7 @@ async def described_streams(client: RawClient, group_id: str) -> StreamsGroupDes
     group: StreamsGroupDescribeResponseGroup
     [group] = (await client.ask(request, NEWEST)).groups
     return group
+
+
+def _listed(tasks: Iterable[tuple[str, int]]) -> tuple[TaskIds, ...]:
+    return listed_tasks(frozenset(TaskId(*task) for task in tasks))

@@ -8,12 +8,12 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.streams import (
     AsyncStreamsGroupMember,
+    GroupTopology,
     StreamsMembershipEvent,
     TaskId,
     TasksAssigned,
     TasksLost,
     TasksRevoked,
-    Topology,
 )
 from tests.support.conditions import until
 from tests.support.targets import Target
@@ -36,7 +36,7 @@ class StreamsProgram:
         error: What ended it, if anything did.
     """
 
-    def __init__(self, target: Target, topology: Topology, **keywords: Any) -> None:
+    def __init__(self, target: Target, topology: GroupTopology, **keywords: Any) -> None:
         keywords = {"bootstrap_servers": target.bootstrap_servers, "request_timeout_ms": 10_000, **keywords}
         self.member = AsyncStreamsGroupMember(
             topology=topology, environment=Environment(network=target.network), **keywords

@@ -26,7 +26,7 @@ from kafka_groups.broker.requests.share_sessions import (
     notify_changed,
     session_key,
 )
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.turns import CHEAP
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError
@@ -53,7 +53,7 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
         return ShareAcknowledgeResponse(error_code=code_of(error), error_message=str(error))
     errors = await _acknowledge(key, request, context)
     if request.share_session_epoch == FINAL_EPOCH:
-        closed: Outcome[None] = Outcome()
+        closed: PendingOutcome[None] = PendingOutcome()
         context.services.share.close_session(key, context.now_ms, closed)
         await closed.wait()
     notify_changed(context.services)

@@ -37,7 +37,7 @@ from kafka_groups.broker.requests.share_sessions import (
     partition_of,
     session_key,
 )
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.turns import CHEAP, Turns, at_once
 from kafka_groups.broker.share_partitions.fetching import (
     NOTHING_FETCHED,
@@ -90,7 +90,7 @@ async def _fetch(fetching: ShareFetching, request: ShareFetchRequest, context: R
     await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services, context.turns)
     planned = share.plan(fetching.key, acknowledgements, is_renew_ack=request.is_renew_ack, now_ms=context.now_ms)
     fetched = _collected_at_once(fetching, request.max_wait_ms, context)
-    settled: Outcome[dict[TopicIdPartition, BrokerError | None]] = Outcome()
+    settled: PendingOutcome[dict[TopicIdPartition, BrokerError | None]] = PendingOutcome()
     share.settle(planned, settled)
     if request.share_session_epoch == FINAL_EPOCH:
         await settled.wait()
@@ -125,7 +125,7 @@ async def _fetch_long(fetching: ShareFetching, request: ShareFetchRequest, conte
 
 
 async def _close(fetching: ShareFetching, context: RequestContext) -> None:
-    closed: Outcome[None] = Outcome()
+    closed: PendingOutcome[None] = PendingOutcome()
     context.services.share.close_session(fetching.key, context.now_ms, closed)
     await closed.wait()
 

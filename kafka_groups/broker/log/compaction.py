@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from kafka_groups.broker.log.batches import BatchInfo
-from kafka_groups.protocol.record_batch import Record, iter_batches, parse_header
+from kafka_groups.protocol.record_batch import DecodedRecord, iter_batches, parse_header
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 
 __all__ = ["CompactionPass", "StoredBatch"]
@@ -43,7 +43,7 @@ class CompactionPass:
         self._last_offset_of: dict[bytes | None, int] = {}
         self._is_noting = True
         self._kept: list[StoredBatch] = []
-        self._gathered: list[Record] = []
+        self._gathered: list[DecodedRecord] = []
         self._gathered_epoch = -1
 
     def __repr__(self) -> str:
@@ -82,11 +82,11 @@ class CompactionPass:
             if record.value is not None and self._last_offset_of[record.key] == record.offset:
                 self._gather(record, batch.info.leader_epoch)
 
-    def _records(self, batch: StoredBatch) -> Iterator[Record]:
+    def _records(self, batch: StoredBatch) -> Iterator[DecodedRecord]:
         for each in iter_batches(batch.data):
             yield from (record for record in each.records() if record.offset >= self._first_offset)
 
-    def _gather(self, record: Record, leader_epoch: int) -> None:
+    def _gather(self, record: DecodedRecord, leader_epoch: int) -> None:
         if leader_epoch != self._gathered_epoch or len(self._gathered) >= _RECORDS_OF_A_BATCH:
             self._close()
         self._gathered_epoch = leader_epoch

@@ -8,7 +8,7 @@ from uuid import UUID
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.broker.requests.leadership import current_leader
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.turns import CHEAP, Turns
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
@@ -111,9 +111,9 @@ async def acknowledged(
     Returns:
         The error of each partition, or None for success.
     """
-    outcomes: list[Outcome[dict[TopicIdPartition, BrokerError | None]]] = []
+    outcomes: list[PendingOutcome[dict[TopicIdPartition, BrokerError | None]]] = []
     async for partition, batches in turns.each(acknowledgements.items()):
-        outcome: Outcome[dict[TopicIdPartition, BrokerError | None]] = Outcome()
+        outcome: PendingOutcome[dict[TopicIdPartition, BrokerError | None]] = PendingOutcome()
         outcomes.append(outcome)
         now_ms = services.clock.now_ms()
         services.share.acknowledge(key, {partition: batches}, is_renew_ack=is_renew_ack, now_ms=now_ms, done=outcome)

@@ -6,14 +6,14 @@ from typing import Any, Generic, TypeVar
 
 from kafka_groups.errors import BrokerError
 
-__all__ = ["Outcome", "outcome_of"]
+__all__ = ["PendingOutcome", "outcome_of"]
 
 T = TypeVar("T")
 
 _MISSING: Any = object()
 
 
-class Outcome(Generic[T]):
+class PendingOutcome(Generic[T]):
     """Takes a response or an error, and gives it to one coroutine.
 
     Mostly the outcome is there before anyone waits. Then there is no future.
@@ -65,6 +65,6 @@ async def outcome_of(begin: Callable[[Callable[[T | BrokerError], None]], None])
     Raises:
         BrokerError: The outcome is an error.
     """
-    outcome: Outcome[T] = Outcome()
+    outcome: PendingOutcome[T] = PendingOutcome()
     begin(outcome)
     return await outcome.wait()

@@ -1,6 +1,6 @@
 """Decides when to heartbeat: at the coordinator's interval, and after a back-off if a heartbeat fails."""
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 
 __all__ = ["HeartbeatTimer"]
 
@@ -14,7 +14,7 @@ class HeartbeatTimer:
         backoff: Delays heartbeats after failures.
     """
 
-    def __init__(self, backoff: Backoff) -> None:
+    def __init__(self, backoff: BackoffTimer) -> None:
         self._backoff = backoff
         self._impatience_ms = _FIRST_IMPATIENCE_MS
         self._interval_ms = 0

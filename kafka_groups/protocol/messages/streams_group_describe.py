@@ -13,7 +13,7 @@ from kafka_groups.protocol.messages.streams_group import (
     TaskOffset,
     UserEndpoint,
 )
-from kafka_groups.protocol.messages.topology_description import TopologyDescription
+from kafka_groups.protocol.messages.topology_description import DescribedTopology
 
 
 class TopologyDescriptionStatus(enum.IntEnum):
@@ -99,7 +99,7 @@ class StreamsGroupDescribeResponseGroup:
     topology: StreamsGroupDescribeTopology | None = None
     members: tuple[StreamsGroupDescribeResponseMember, ...] = ()
     authorized_operations: int = NOT_ASKED
-    topology_description: TopologyDescription | None = None  # v1+
+    topology_description: DescribedTopology | None = None  # v1+
     topology_description_status: int = TopologyDescriptionStatus.NOT_REQUESTED  # v1+
     assignor_name: str | None = None  # v1+
 

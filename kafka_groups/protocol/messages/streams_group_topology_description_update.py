@@ -3,7 +3,7 @@
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.topology_description import TopologyDescription
+from kafka_groups.protocol.messages.topology_description import DescribedTopology
 
 
 @frozen(kw_only=True)
@@ -13,7 +13,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest:
     group_id: str
     member_id: str
     topology_epoch: int
-    topology_description: TopologyDescription
+    topology_description: DescribedTopology
 
 
 @frozen(kw_only=True)

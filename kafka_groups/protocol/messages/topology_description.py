@@ -8,7 +8,7 @@ __all__ = [
     "PROCESSOR_NODE",
     "SINK_NODE",
     "SOURCE_NODE",
-    "TopologyDescription",
+    "DescribedTopology",
     "TopologyDescriptionGlobalStore",
     "TopologyDescriptionNode",
     "TopologyDescriptionSubtopology",
@@ -49,7 +49,7 @@ class TopologyDescriptionGlobalStore:
 
 
 @frozen(kw_only=True)
-class TopologyDescription:
+class DescribedTopology:
     """What an application has said about its topology, for people to read (KIP-1331)."""
 
     subtopologies: tuple[TopologyDescriptionSubtopology, ...] = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Area, Events, counted, listed
 from kafka_groups.client.membership.share import ShareMembership
 from kafka_groups.client.membership.states import MemberState
@@ -26,7 +26,9 @@ class AssignedPartitions:
         by_leader: The partitions to fetch from each leader, by node id.
     """
 
-    def __init__(self, membership: ShareMembership, metadata: MetadataManager, events: Events, search: Backoff) -> None:
+    def __init__(
+        self, membership: ShareMembership, metadata: MetadataManager, events: Events, search: BackoffTimer
+    ) -> None:
         self._membership = membership
         self._metadata = metadata
         self._events = events

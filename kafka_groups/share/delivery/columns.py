@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from kafka_groups.protocol.record_batch import Record
+from kafka_groups.protocol.record_batch import DecodedRecord
 from kafka_groups.types import Header
 
 __all__ = ["BLOCK_RECORDS", "FIELDS", "RecordColumns"]
@@ -41,7 +41,7 @@ class RecordColumns:
     header_rows: list[int] = field(factory=list)
     headers: list[Header] = field(factory=list)
 
-    def add(self, raws: Iterable[Record], offsets: range | None) -> None:
+    def add(self, raws: Iterable[DecodedRecord], offsets: range | None) -> None:
         """Append the records of one batch; when reading them fails, the columns are as they were before.
 
         Args:
@@ -66,7 +66,7 @@ class RecordColumns:
         return self.keys, self.values, self.timestamps_ms, self.header_rows, self.headers
 
 
-def _noting_offsets(raws: Iterable[Record], offsets: list[int]) -> Iterator[Record]:
+def _noting_offsets(raws: Iterable[DecodedRecord], offsets: list[int]) -> Iterator[DecodedRecord]:
     for raw in raws:
         offsets.append(raw.offset)
         yield raw
@@ -77,20 +77,20 @@ def _noting_offsets(raws: Iterable[Record], offsets: list[int]) -> Iterator[Reco
 # loop for each set of columns that is often asked for, as asking for each record costs as much as reading.
 
 
-def _read_nothing(_: RecordColumns, raws: Iterable[Record]) -> int:
+def _read_nothing(_: RecordColumns, raws: Iterable[DecodedRecord]) -> int:
     count = 0
     for count, _raw in enumerate(raws, 1):  # noqa: B007 - the last number is how many there are
         pass
     return count
 
 
-def _read_values(columns: RecordColumns, raws: Iterable[Record]) -> int:
+def _read_values(columns: RecordColumns, raws: Iterable[DecodedRecord]) -> int:
     values = [raw.value for raw in raws]
     columns.values += values
     return len(values)
 
 
-def _read_payloads(columns: RecordColumns, raws: Iterable[Record]) -> int:
+def _read_payloads(columns: RecordColumns, raws: Iterable[DecodedRecord]) -> int:
     keys, values = columns.keys, columns.values
     before = len(values)
     for raw in raws:
@@ -99,7 +99,7 @@ def _read_payloads(columns: RecordColumns, raws: Iterable[Record]) -> int:
     return len(values) - before
 
 
-def _read_all(columns: RecordColumns, raws: Iterable[Record]) -> int:
+def _read_all(columns: RecordColumns, raws: Iterable[DecodedRecord]) -> int:
     keys, values, timestamps_ms = columns.keys, columns.values, columns.timestamps_ms
     before = len(values)
     for raw in raws:
@@ -112,7 +112,7 @@ def _read_all(columns: RecordColumns, raws: Iterable[Record]) -> int:
     return len(values) - before
 
 
-_READERS: Final[Sequence[tuple[frozenset[str], Callable[[RecordColumns, Iterable[Record]], int]]]] = (
+_READERS: Final[Sequence[tuple[frozenset[str], Callable[[RecordColumns, Iterable[DecodedRecord]], int]]]] = (
     (frozenset(), _read_nothing),
     (frozenset({"value"}), _read_values),
     (frozenset({"key", "value"}), _read_payloads),
@@ -120,5 +120,5 @@ _READERS: Final[Sequence[tuple[frozenset[str], Callable[[RecordColumns, Iterable
 )
 
 
-def _reader_of(wanted: frozenset[str]) -> Callable[[RecordColumns, Iterable[Record]], int]:
+def _reader_of(wanted: frozenset[str]) -> Callable[[RecordColumns, Iterable[DecodedRecord]], int]:
     return next(reader for fields, reader in _READERS if wanted <= fields)

@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RecordDeserializationError
-from kafka_groups.protocol.record_batch import Record, RecordBatch, foreign_errors, iter_batches
+from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, foreign_errors, iter_batches
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.deserializers import DeserializationContext, takes_context
@@ -123,7 +123,7 @@ class Decoder:
     # ------------------------------------------------------------------------------- deserialisers
 
     def _deserialize(
-        self, acquired: DeliveredRecords, raws: Iterable[Record]
+        self, acquired: DeliveredRecords, raws: Iterable[DecodedRecord]
     ) -> Iterator[DeliveredRecords | KafkaGroupsError]:
         current, records = acquired, list[DeserializedRecord]()
         for raw in raws:
@@ -156,7 +156,7 @@ class Decoder:
             text = f"Could not decode {failed}; the first: {errors[0]}. They are released unless you acknowledge them."
             self.events.warn(Area.RECORDS, f"undecodable {errors[0].topic}", text)
 
-    def _deserialize_one(self, raw: Record, acquired: DeliveredRecords) -> DeserializedRecord:
+    def _deserialize_one(self, raw: DecodedRecord, acquired: DeliveredRecords) -> DeserializedRecord:
         key, value = raw.key, raw.value
         error: RecordDeserializationError | None = None
         if key is not None and self.key_deserializer is not None:
@@ -198,7 +198,7 @@ def _pieces(acquired: DeliveredRecords, batches: Sequence[RecordBatch], records:
 
 
 def _deserialization_error(
-    what: str, raw: Record, acquired: DeliveredRecords, cause: Exception
+    what: str, raw: DecodedRecord, acquired: DeliveredRecords, cause: Exception
 ) -> RecordDeserializationError:
     error = RecordDeserializationError(
         f"the {what} of the record {acquired.topic_partition}@{raw.offset} cannot be deserialised: {cause!r}",

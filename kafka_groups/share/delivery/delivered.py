@@ -7,7 +7,7 @@ from attrs import evolve
 
 from kafka_groups.errors import CorruptRecordError
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
-from kafka_groups.protocol.record_batch import Record, RecordBatch, foreign_errors
+from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, foreign_errors
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.columns import BLOCK_RECORDS, FIELDS, RecordColumns
 from kafka_groups.share.delivery.delivery import NOT_CHANGEABLE, Delivery, SessionId
@@ -112,15 +112,15 @@ class DeliveredRecords(Delivery):
         if place is not None:
             place.is_over = True
 
-    def _raw_records_of(self, batch: RecordBatch, after: int | None) -> Iterable[Record]:
-        raws: Iterable[Record] = batch.compiled()
+    def _raw_records_of(self, batch: RecordBatch, after: int | None) -> Iterable[DecodedRecord]:
+        raws: Iterable[DecodedRecord] = batch.compiled()
         if after is not None and batch.header.base_offset <= after:
             raws = (raw for raw in raws if raw.offset > after)
         if self._delivered is not None or not self.covers(batch):
             raws = filter(self._is_delivered, raws)
         return raws
 
-    def _is_delivered(self, raw: Record) -> bool:
+    def _is_delivered(self, raw: DecodedRecord) -> bool:
         position = raw.offset - self.first_offset
         if not 0 <= position < len(self.marks):
             return False
@@ -178,7 +178,7 @@ class DeliveredRecords(Delivery):
 
     def _add_batch(self, block: RecordColumns, batch: RecordBatch) -> None:
         header, whole = batch.header, self.delivers_all_of(batch)
-        raws: Iterable[Record] = batch.compiled()
+        raws: Iterable[DecodedRecord] = batch.compiled()
         dense = range(header.base_offset, header.next_offset) if whole and header.is_dense else None
         block.add(raws if whole else filter(self._is_delivered, raws), dense)
 

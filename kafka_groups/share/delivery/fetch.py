@@ -12,7 +12,7 @@ from uuid import UUID
 from attrs import define
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.membership.share import ShareMembership
 from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
@@ -231,8 +231,8 @@ class ShareFetchManager:
             leader = self._leaders[node_id] = Leader(node_id, self._backoff(), size)
         return leader
 
-    def _backoff(self) -> Backoff:
-        return Backoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._around.rng)
+    def _backoff(self) -> BackoffTimer:
+        return BackoffTimer(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._around.rng)
 
     def _in_turn(self) -> Sequence[Leader]:
         leaders = list(self._leaders.values())

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.protocol.messages.share_acknowledge import (
     AcknowledgementBatch,
     AcknowledgePartition,
@@ -89,7 +89,7 @@ class Leader:
         gathers_until_ms: Until when acknowledgements wait for the next fetch instead of going alone.
     """
 
-    def __init__(self, node_id: int, backoff: Backoff, size: FetchSize) -> None:
+    def __init__(self, node_id: int, backoff: BackoffTimer, size: FetchSize) -> None:
         self.session = ShareSessionHandler(node_id)
         self.backoff = backoff
         self.pending: deque[PendingAcknowledgement] = deque()

@@ -8,7 +8,7 @@ from typing_extensions import TypeVar
 
 from kafka_groups.errors import RecordDeserializationError
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
-from kafka_groups.protocol.record_batch import Record
+from kafka_groups.protocol.record_batch import DecodedRecord
 from kafka_groups.share.delivery.delivery import Delivery, SessionId
 from kafka_groups.types import Header, TopicIdPartition
 
@@ -51,7 +51,7 @@ class ShareRecord(Generic[K, V]):
     # it is asked for.
     __slots__ = ("_delivery", "_raw", "offset", "value")
 
-    def __init__(self, raw: Record, delivery: Delivery) -> None:
+    def __init__(self, raw: DecodedRecord, delivery: Delivery) -> None:
         self._raw = raw
         self._delivery = delivery
         self.offset = raw.offset
@@ -138,7 +138,7 @@ class DeserializedRecord(ShareRecord[Any, Any]):
     __slots__ = ("_error", "_key")
 
     def __init__(
-        self, raw: Record, delivery: Delivery, key: Any, value: Any, error: RecordDeserializationError | None
+        self, raw: DecodedRecord, delivery: Delivery, key: Any, value: Any, error: RecordDeserializationError | None
     ) -> None:
         super().__init__(raw, delivery)
         self.value = value

@@ -16,7 +16,7 @@ from kafka_groups.errors import IllegalStateError
 from kafka_groups.spark.source.caution import Caution
 from kafka_groups.spark.source.offsets import SourceOffset
 
-__all__ = ["Batch", "BatchLimits", "Piece", "Sealing"]
+__all__ = ["BatchLimits", "Piece", "SealedBatch", "Sealing"]
 
 
 class Piece(Protocol):
@@ -68,7 +68,7 @@ class BatchLimits:
 
 
 @frozen(eq=False)
-class Batch(Generic[P]):
+class SealedBatch(Generic[P]):
     """Records that were given to Spark as one batch.
 
     Attributes:
@@ -108,7 +108,7 @@ class Sealing(Generic[P]):
 
     run: str
     caution: Caution
-    sealed: Batch[P] | None = None
+    sealed: SealedBatch[P] | None = None
     failures: int = 0
     deliveries: int = 0
     is_proven: bool = False
@@ -157,7 +157,7 @@ class Sealing(Generic[P]):
 
     # --------------------------------------------------------------------------------- Spark's questions
 
-    def finished(self, start: SourceOffset) -> Batch[P] | None:
+    def finished(self, start: SourceOffset) -> SealedBatch[P] | None:
         """The batch that this start says Spark is done with, to be acknowledged now; told once."""
         sealed = self.sealed
         if sealed is None or start.run != self.run or start.seq < sealed.end.seq:
@@ -187,11 +187,11 @@ class Sealing(Generic[P]):
         self.failing_since_ms = end.failing_since_ms
         self._has_followed_failure = True
 
-    def probe(self, start: SourceOffset, piece: P) -> Batch[P]:
+    def probe(self, start: SourceOffset, piece: P) -> SealedBatch[P]:
         """Seal a batch of a record that nobody holds, which shows whether the sink works."""
         return self._sealed(start, (piece,))
 
-    def mark(self, start: SourceOffset) -> Batch[P] | None:
+    def mark(self, start: SourceOffset) -> SealedBatch[P] | None:
         """Seal an empty batch that keeps in the checkpoint what a failed run left; once. None if there is none.
 
         Spark has just finished the empty batch in place of the failed one. A run that is stopped while it waits would
@@ -202,7 +202,7 @@ class Sealing(Generic[P]):
         self._is_to_mark = False
         return self._sealed(start, (), is_mark=True)
 
-    def _sealed(self, start: SourceOffset, pieces: tuple[P, ...], *, is_mark: bool = False) -> Batch[P]:
+    def _sealed(self, start: SourceOffset, pieces: tuple[P, ...], *, is_mark: bool = False) -> SealedBatch[P]:
         self._last_seq = max(self._last_seq, start.seq) + 1
         often = max((piece.delivery_count for piece in (*self._held, *pieces)), default=0)
         end = SourceOffset(
@@ -214,10 +214,10 @@ class Sealing(Generic[P]):
             is_proven=self.is_proven if is_mark else self.has_finished and self._has_followed_failure,
             is_mark=is_mark,
         )
-        self.sealed = Batch(end, pieces)
+        self.sealed = SealedBatch(end, pieces)
         return self.sealed
 
-    def seal(self, start: SourceOffset, limits: BatchLimits, now_ms: int) -> Batch[P] | None:
+    def seal(self, start: SourceOffset, limits: BatchLimits, now_ms: int) -> SealedBatch[P] | None:
         """The next batch; the sealed one while there is one, None when nothing may go now."""
         if self.sealed is None:
             pieces = self._take(limits, now_ms)

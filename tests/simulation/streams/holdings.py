@@ -10,7 +10,8 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-from kafka_groups.streams.tasks import TaskId, tasks_from_wire
+from kafka_groups.streams.tasks import tasks_from_wire
+from kafka_groups.types import TaskId
 from tests.simulation.streams.member import REBALANCE_S, SESSION_S
 from tests.simulation.streams.topics import Tasks
 

@@ -14,9 +14,9 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-from kafka_groups.streams.tasks import TaskId
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.ledger import SentRequest
+from kafka_groups.types import TaskId
 from tests.simulation.groups.offsets import OffsetLedger
 from tests.simulation.streams.commits import error_of_commit
 from tests.simulation.streams.holdings import Holding, TaskRoles

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest
@@ -79,7 +79,7 @@ class Member:
 
     def __attrs_post_init__(self) -> None:
         self._link = link_to(self.world, GROUP, f"client {self.seat.name}")
-        backoff = Backoff(100, 1_000, self.rng)
+        backoff = BackoffTimer(100, 1_000, self.rng)
         self._finder = CoordinatorManager(GROUP, Metadata(), self._errors, backoff=backoff, timeout_ms=6_000)
         self.membership = StreamsMembership(
             MemberDescription(
@@ -92,7 +92,9 @@ class Member:
             ),
             coordinator=self._finder,
             errors=self._errors,
-            pace=HeartbeatPace(Backoff(100, 1_000, self.rng), former_life(self.rng, SESSION_S * 2000, 5_000), self.rng),
+            pace=HeartbeatPace(
+                BackoffTimer(100, 1_000, self.rng), former_life(self.rng, SESSION_S * 2000, 5_000), self.rng
+            ),
             offsets=TaskOffsetReporter(dict),
             timeout_ms=6_000,
         )

@@ -3,10 +3,10 @@
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from kafka_groups.streams.tasks import TaskId
 from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic
-from kafka_groups.streams.topology_builder import TopologyBuilder
+from kafka_groups.streams.topology_builder import GroupTopologyBuilder
 from kafka_groups.testing.simulation import SimulatedWorld
+from kafka_groups.types import TaskId
 from tests.simulation.groups.coordination import link_to
 
 __all__ = [
@@ -29,7 +29,7 @@ GROWING = "news"
 REPARTITION, CHANGELOG = "app-words-repartition", "app-counts-changelog"
 STATEFUL = "1"
 TOPOLOGY = (
-    TopologyBuilder()
+    GroupTopologyBuilder()
     .add_subtopology("0", sources=["lines"], sinks=[REPARTITION])
     .add_subtopology(
         STATEFUL, repartition_sources=[RepartitionTopic(REPARTITION)], changelogs=[ChangelogTopic(CHANGELOG)]

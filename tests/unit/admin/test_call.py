@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.admin.call import Call, CallSettings
 from kafka_groups.admin.questions import COORDINATORS, LEADERS, Answer, Lookup, Question, Unfinished
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.metadata import Metadata, Node
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest
 from kafka_groups.errors import (
@@ -61,7 +61,7 @@ class Script:
         question: Question[Any, str] = Question(
             "ask", ASK, keys, lambda keys, _version: tuple(keys), read, lookup, places or {}
         )
-        backoff = Backoff(100, 1_000, random.Random(1))
+        backoff = BackoffTimer(100, 1_000, random.Random(1))
         self.ended = 0
         self.call = Call(question, self.metadata, backoff, CallSettings(TIMEOUT_MS, TIMEOUT_MS, 500), self.end)
         self.requests: list[OutgoingRequest] = []

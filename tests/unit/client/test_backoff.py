@@ -5,13 +5,13 @@ import random
 import pytest
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.errors import GroupAuthorizationFailedError, TopicAuthorizationFailedError
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_each_wait_is_within_a_fifth_of_its_term_and_doubles_up_to_the_longest(seed: int) -> None:
-    backoff = Backoff(100, 1000, random.Random(seed))
+    backoff = BackoffTimer(100, 1000, random.Random(seed))
     now_ms = 5_000
 
     for term_ms in (100, 200, 400, 800, 1000, 1000, 1000):
@@ -25,14 +25,14 @@ def test_each_wait_is_within_a_fifth_of_its_term_and_doubles_up_to_the_longest(s
 def test_jitter_spreads_the_waits() -> None:
     waits = set()
     for seed in range(50):
-        backoff = Backoff(1000, 1000, random.Random(seed))
+        backoff = BackoffTimer(1000, 1000, random.Random(seed))
         backoff.failed(0)
         waits.add(backoff.remaining_ms(0))
     assert len(waits) > 30
 
 
 def test_a_thousand_failures_do_not_overflow() -> None:
-    backoff = Backoff(100, 1000, random.Random(1))
+    backoff = BackoffTimer(100, 1000, random.Random(1))
     for _ in range(1000):
         backoff.failed(0)
     assert backoff.failures == 1000
@@ -40,7 +40,7 @@ def test_a_thousand_failures_do_not_overflow() -> None:
 
 
 def test_success_starts_over() -> None:
-    backoff = Backoff(100, 1000, random.Random(1))
+    backoff = BackoffTimer(100, 1000, random.Random(1))
     for _ in range(5):
         backoff.failed(0)
     backoff.succeeded()
@@ -50,7 +50,7 @@ def test_success_starts_over() -> None:
 
 
 def test_a_throttle_time_waits_without_counting_as_a_failure_and_the_longer_wait_wins() -> None:
-    backoff = Backoff(100, 1000, random.Random(1))
+    backoff = BackoffTimer(100, 1000, random.Random(1))
     backoff.wait(500, 1_000)
     backoff.wait(50, 1_000)
     assert backoff.remaining_ms(1_200) == 300

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.metadata import Metadata, Node
 from kafka_groups.client.requests import ClientResponse
@@ -18,7 +18,7 @@ from kafka_groups.protocol.messages.find_coordinator import Coordinator, FindCoo
 class LookUp:
     def __init__(self) -> None:
         self.errors, self.metadata = BackgroundErrors(), Metadata()
-        backoff = Backoff(100, 1000, random.Random(1))
+        backoff = BackoffTimer(100, 1000, random.Random(1))
         self.manager = CoordinatorManager("group", self.metadata, self.errors, backoff=backoff, timeout_ms=30_000)
         self.manager.wanted = True
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Events
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.metadata import Metadata, Node
@@ -25,7 +25,7 @@ NAMES = ("share.delivery.count.limit", "share.partition.max.record.locks")
 def manager(events: Events, brokers: Iterable[int] = ()) -> GroupConfigsManager:
     metadata = Metadata()
     metadata.nodes.update({node_id: Node(node_id, "b", 9) for node_id in brokers})
-    backoff = Backoff(100, 1_000, random.Random(1))
+    backoff = BackoffTimer(100, 1_000, random.Random(1))
     numbers = GroupNumbers("g", NAMES, since="4.3")
     return GroupConfigsManager(numbers, metadata=metadata, events=events, backoff=backoff, timeout_ms=30_000)
 

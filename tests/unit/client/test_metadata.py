@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.metadata import Metadata, MetadataManager, Node
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest
 from kafka_groups.errors import DisconnectedError, TopicAuthorizationFailedError
@@ -116,7 +116,7 @@ class Managed:
             self.errors,
             max_age_ms=300_000,
             timeout_ms=30_000,
-            backoff=Backoff(100, 1000, random.Random(3)),
+            backoff=BackoffTimer(100, 1000, random.Random(3)),
             allow_auto_create=allow_auto_create,
         )
 
@@ -265,7 +265,7 @@ def test_a_broker_that_has_the_client_rebootstrap_makes_it_forget_all_brokers() 
         BackgroundErrors(),
         max_age_ms=300_000,
         timeout_ms=1_000,
-        backoff=Backoff(100, 1_000, random.Random(1)),
+        backoff=BackoffTimer(100, 1_000, random.Random(1)),
         allow_auto_create=True,
     )
     manager.set_topics(["t"])

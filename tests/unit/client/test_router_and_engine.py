@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.engine import Engine
+from kafka_groups.client.engine import ClientEngine
 from kafka_groups.client.metadata import Node
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, Lane, OutgoingRequest, PollResult
 from kafka_groups.client.router import ConnectionSettings, Router
@@ -298,8 +298,8 @@ class Scripted:
         self.outcomes.append(error)
 
 
-def engine_of(way: Way, manager: Scripted, errors: BackgroundErrors, turns: list[int]) -> Engine:
-    return Engine([manager], way.router, way.clock, errors=errors, on_turn=lambda: turns.append(1))
+def engine_of(way: Way, manager: Scripted, errors: BackgroundErrors, turns: list[int]) -> ClientEngine:
+    return ClientEngine([manager], way.router, way.clock, errors=errors, on_turn=lambda: turns.append(1))
 
 
 class TestEngine:

@@ -8,9 +8,9 @@ from kafka_groups.admin import AsyncKafkaAdmin, KafkaAdmin
 from kafka_groups.config.admin import admin_config
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share import AsyncKafkaShareConsumer, KafkaShareConsumer
-from kafka_groups.streams import AsyncStreamsGroupMember, StreamsGroupMember, TopologyBuilder
+from kafka_groups.streams import AsyncStreamsGroupMember, GroupTopologyBuilder, StreamsGroupMember
 
-TOPOLOGY = TopologyBuilder().add_subtopology("0", sources=["in"]).build()
+TOPOLOGY = GroupTopologyBuilder().add_subtopology("0", sources=["in"]).build()
 
 
 def made(client: Any, *given: Any) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
@@ -67,18 +67,18 @@ class Bench:
             self.errors,
             max_age_ms=300_000,
             timeout_ms=1,
-            backoff=Backoff(1, 1, rng),
+            backoff=BackoffTimer(1, 1, rng),
             allow_auto_create=True,
         )
         self.metadata.set_topics(["orders"])
         coordinator = CoordinatorManager(
-            "g", self.metadata.metadata, self.errors, backoff=Backoff(1, 1, rng), timeout_ms=1
+            "g", self.metadata.metadata, self.errors, backoff=BackoffTimer(1, 1, rng), timeout_ms=1
         )
         self.membership = ShareMembership(
             MemberIdentity("g", "me"),
             coordinator=coordinator,
             errors=self.errors,
-            timer=HeartbeatTimer(Backoff(1, 1, rng)),
+            timer=HeartbeatTimer(BackoffTimer(1, 1, rng)),
             timeout_ms=1,
             max_poll_interval_ms=self.config.max_poll_interval_ms,
         )

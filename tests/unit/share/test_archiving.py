@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse
@@ -36,7 +36,7 @@ class Watched(Bench):
     def __init__(self, *ranges: tuple[int, int, int], limit: int | None = None) -> None:
         super().__init__(acknowledgement_mode="explicit", prefetch_batches=0)
         numbers = GroupNumbers("g", (DELIVERY_LIMIT,), since="4.3")
-        backoff = Backoff(100, 1_000, random.Random(1))
+        backoff = BackoffTimer(100, 1_000, random.Random(1))
         events = self.inbox.events
         self.limits = GroupConfigsManager(numbers, metadata=Metadata(), events=events, backoff=backoff, timeout_ms=1)
         self.archives = ArchiveWatch(self.inbox, self.limits, events)

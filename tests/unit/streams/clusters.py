@@ -5,7 +5,7 @@ from typing import Any
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.client.assembly import Environment
 from kafka_groups.net.memory import MemoryNetwork
-from kafka_groups.streams import AsyncStreamsGroupMember, Topology, TopologyBuilder
+from kafka_groups.streams import AsyncStreamsGroupMember, GroupTopology, GroupTopologyBuilder
 from kafka_groups.testing.simulation import Simulation
 
 __all__ = ["SETTINGS", "TOPIC", "TOPOLOGY", "World"]
@@ -17,7 +17,7 @@ SETTINGS: dict[str, object] = {
     "group.streams.heartbeat.interval.ms": 200,
 }
 TOPIC = "flights"
-TOPOLOGY: Topology = TopologyBuilder().add_subtopology("0", sources=[TOPIC]).build()
+TOPOLOGY: GroupTopology = GroupTopologyBuilder().add_subtopology("0", sources=[TOPIC]).build()
 
 
 class World:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest
@@ -29,24 +29,25 @@ from kafka_groups.streams.membership import StreamsMembership
 from kafka_groups.streams.pace import HeartbeatPace
 from kafka_groups.streams.states import MembershipState
 from kafka_groups.streams.task_offsets import TaskOffsetReporter, TaskPosition
-from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment, TaskId, tasks_to_wire
-from kafka_groups.streams.topology import Subtopology, Topology
+from kafka_groups.streams.tasks import NO_TASKS, MemberTasks, tasks_to_wire
+from kafka_groups.streams.topology import GroupTopology, Subtopology
+from kafka_groups.types import TaskId
 from tests.support.former_life import former_life
 
 INTERVAL_MS = 5_000
 REBALANCE_MS = 300_000
 SESSION_MS = 45_000
-TOPOLOGY = Topology((Subtopology(subtopology_id="0", source_topics=("in",)),))
+TOPOLOGY = GroupTopology((Subtopology(subtopology_id="0", source_topics=("in",)),))
 ENDPOINT = UserEndpoint(host="h", port=80)
 A, B, C = TaskId("0", 0), TaskId("0", 1), TaskId("0", 2)
 DELAYED = StreamsGroupHeartbeatStatus(status_code=StreamsStatus.ASSIGNMENT_DELAYED)
 
 
-def tasks(*active: TaskId, standby: tuple[TaskId, ...] = (), warmup: tuple[TaskId, ...] = ()) -> TaskAssignment:
-    return TaskAssignment(active=active, standby=standby, warmup=warmup)
+def tasks(*active: TaskId, standby: tuple[TaskId, ...] = (), warmup: tuple[TaskId, ...] = ()) -> MemberTasks:
+    return MemberTasks(active=active, standby=standby, warmup=warmup)
 
 
-def lists(owned: TaskAssignment) -> dict[str, Any]:
+def lists(owned: MemberTasks) -> dict[str, Any]:
     """The fields of a heartbeat that list these tasks."""
     return {
         "active_tasks": tasks_to_wire(owned.active),
@@ -61,7 +62,7 @@ class Member:
     def __init__(self, instance_id: str | None = None) -> None:
         self.now_ms = 10_000
         self.errors = BackgroundErrors()
-        backoff = Backoff(100, 1000, random.Random(1))
+        backoff = BackoffTimer(100, 1000, random.Random(1))
         self.coordinator = CoordinatorManager("app", Metadata(), self.errors, backoff=backoff, timeout_ms=30_000)
         self.coordinator.node_id = 2
         self.positions: Mapping[TaskId, TaskPosition] = {}
@@ -79,7 +80,7 @@ class Member:
             coordinator=self.coordinator,
             errors=self.errors,
             pace=HeartbeatPace(
-                Backoff(100, 1000, random.Random(2)), former_life(random.Random(3), SESSION_MS), random.Random(4)
+                BackoffTimer(100, 1000, random.Random(2)), former_life(random.Random(3), SESSION_MS), random.Random(4)
             ),
             offsets=TaskOffsetReporter(lambda: self.positions),
             timeout_ms=30_000,
@@ -98,7 +99,7 @@ class Member:
         return result.wait_ms
 
     def answer(
-        self, request: OutgoingRequest, assigned: TaskAssignment | None = None, *, version: int = 1, **values: Any
+        self, request: OutgoingRequest, assigned: MemberTasks | None = None, *, version: int = 1, **values: Any
     ) -> None:
         given: dict[str, Any] = {"member_id": "me", "member_epoch": 2, "heartbeat_interval_ms": INTERVAL_MS}
         given |= {"status": ()} | ({} if assigned is None else lists(assigned)) | values

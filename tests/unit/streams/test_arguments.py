@@ -47,7 +47,7 @@ def test_members_are_counted_from_one(number: Any) -> None:
 
 def test_a_topology_is_built() -> None:
     topology: Any = ["flights"]
-    with pytest.raises(ConfigurationError, match="Make one with a TopologyBuilder"):
+    with pytest.raises(ConfigurationError, match="Make one with a GroupTopologyBuilder"):
         described(config(), topology, None, 1, random.Random(1))
 
 

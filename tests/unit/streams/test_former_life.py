@@ -2,7 +2,7 @@
 
 import random
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.streams.former_life import SESSION_TIMEOUT, FormerLife
 from tests.support.former_life import configs_of, former_life
 
@@ -25,7 +25,7 @@ def test_the_waits_grow_and_end_exactly_with_the_session() -> None:
 
 def test_the_sessions_of_a_group_may_be_longer_than_kafkas_default() -> None:
     configs = configs_of()
-    life = FormerLife(Backoff(1_000, 10_000, random.Random(2)), configs)
+    life = FormerLife(BackoffTimer(1_000, 10_000, random.Random(2)), configs)
     asked_before = configs.wanted
     first = life.refused(0)
     assert (asked_before, configs.wanted) == (False, True)

@@ -6,7 +6,7 @@ from kafka_groups.protocol.messages.streams_group import TaskIds, TaskOffset
 from kafka_groups.streams.member_events import TasksAssigned
 from kafka_groups.streams.states import MembershipState
 from kafka_groups.streams.task_offsets import TaskPosition
-from kafka_groups.streams.tasks import TaskAssignment
+from kafka_groups.streams.tasks import MemberTasks
 from tests.unit.streams.driven import A, B, Member, lists, tasks, wire
 
 LAG: dict[str, Any] = {"acceptable_recovery_lag": 100, "task_offset_interval_ms": 60_000}
@@ -31,7 +31,7 @@ def test_a_warm_up_is_assigned_and_acknowledged_like_other_tasks() -> None:
     member = warming()
     (event,) = member.membership.take_events()
     assert isinstance(event, TasksAssigned)
-    assert event.tasks == TaskAssignment(active=[A], warmup=[B])
+    assert event.tasks == MemberTasks(active=[A], warmup=[B])
     request = wire(member.send())
     assert request.warmup_tasks == (TaskIds(subtopology_id="0", partitions=(1,)),)
     assert lists(member.membership.owned)["warmup_tasks"] == request.warmup_tasks
@@ -56,7 +56,7 @@ def test_a_warm_up_that_becomes_active_changes_its_role_when_the_program_agrees(
     member.membership.take_events()
     member.answer(member.heartbeat(), tasks(A, B), member_epoch=3, **LAG)
     revoked = member.revoked()
-    assert (revoked.tasks, revoked.then) == (TaskAssignment(warmup=[B]), tasks(B))
+    assert (revoked.tasks, revoked.then) == (MemberTasks(warmup=[B]), tasks(B))
     member.confirm(revoked)
     (assigned,) = member.membership.take_events()
     assert isinstance(assigned, TasksAssigned)

@@ -2,7 +2,7 @@
 
 import random
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.streams.pace import HeartbeatPace
 from tests.support.former_life import former_life
 
@@ -11,7 +11,9 @@ INTERVAL_MS = 5_000
 
 def answered(now_ms: int = 0) -> HeartbeatPace:
     """A pace after its first heartbeat."""
-    pace = HeartbeatPace(Backoff(100, 1000, random.Random(1)), former_life(random.Random(2), 20_000), random.Random(3))
+    pace = HeartbeatPace(
+        BackoffTimer(100, 1000, random.Random(1)), former_life(random.Random(2), 20_000), random.Random(3)
+    )
     assert pace.remaining_ms(now_ms) == 0
     pace.sent(now_ms)
     pace.answered(INTERVAL_MS, 0, now_ms)

@@ -5,10 +5,11 @@ import pytest
 from kafka_groups.protocol.messages.streams_group import TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
 from kafka_groups.streams.task_offsets import NO_REPORT, OffsetReport, TaskOffsetReporter, TaskPosition
-from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment, TaskId
+from kafka_groups.streams.tasks import NO_TASKS, MemberTasks
+from kafka_groups.types import TaskId
 
 A, B = TaskId("0", 0), TaskId("0", 1)
-OWNED = TaskAssignment(active=[A], warmup=[B])
+OWNED = MemberTasks(active=[A], warmup=[B])
 RESPONSE = StreamsGroupHeartbeatResponse(task_offset_interval_ms=60_000, acceptable_recovery_lag=100)
 
 
@@ -19,7 +20,7 @@ class Reporting:
         self.positions = {A: TaskPosition(10, 20), B: TaskPosition(0, 1_000)}
         self.reporter = TaskOffsetReporter(lambda: self.positions)
 
-    def beat(self, now_ms: int, owned: TaskAssignment = OWNED) -> OffsetReport:
+    def beat(self, now_ms: int, owned: MemberTasks = OWNED) -> OffsetReport:
         report = self.reporter.report(owned, now_ms)
         self.reporter.accepted(report, owned, RESPONSE, now_ms)
         return report
@@ -60,7 +61,7 @@ def test_other_tasks_are_a_reason_to_report() -> None:
     reporting = Reporting()
     reporting.beat(0)
     reporting.positions[A] = TaskPosition(11, 21)
-    report = reporting.beat(1, TaskAssignment(active=[A, B]))
+    report = reporting.beat(1, MemberTasks(active=[A, B]))
     assert report == OffsetReport((offset(A, 11), offset(B, 0)), (offset(A, 21), offset(B, 1_000)))
 
 

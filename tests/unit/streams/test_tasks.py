@@ -3,7 +3,8 @@
 import pytest
 
 from kafka_groups.protocol.messages.streams_group import TaskIds
-from kafka_groups.streams.tasks import NO_TASKS, TaskAssignment, TaskId, tasks_from_wire, tasks_to_wire
+from kafka_groups.streams.tasks import NO_TASKS, MemberTasks, tasks_from_wire, tasks_to_wire
+from kafka_groups.types import TaskId
 
 A, B, C = TaskId("0", 0), TaskId("0", 11), TaskId("1", 2)
 
@@ -28,14 +29,14 @@ def test_on_the_wire_tasks_are_sorted_and_grouped_by_subtopology() -> None:
 
 
 def test_a_task_in_another_role_is_another_task() -> None:
-    before = TaskAssignment(active=[A, B], standby=[C])
-    after = TaskAssignment(active=[A, C], warmup=[B])
-    assert before - after == TaskAssignment(active=[B], standby=[C])
+    before = MemberTasks(active=[A, B], standby=[C])
+    after = MemberTasks(active=[A, C], warmup=[B])
+    assert before - after == MemberTasks(active=[B], standby=[C])
     assert before.ids == {A, B, C}
-    assert after.only(before.ids - {A}) == TaskAssignment(active=[C], warmup=[B])
+    assert after.only(before.ids - {A}) == MemberTasks(active=[C], warmup=[B])
 
 
 def test_an_assignment_shows_its_tasks() -> None:
-    assert str(TaskAssignment(active=[B, A], warmup=[C])) == "active 0_0, 0_11; warm-up 1_2"
+    assert str(MemberTasks(active=[B, A], warmup=[C])) == "active 0_0, 0_11; warm-up 1_2"
     assert str(NO_TASKS) == "no tasks"
     assert not NO_TASKS

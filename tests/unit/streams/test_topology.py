@@ -6,7 +6,7 @@ from kafka_groups.protocol.messages.streams_group import (
     StreamsSubtopology,
     StreamsTopicInfo,
 )
-from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic, Subtopology, Topology
+from kafka_groups.streams.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
 
 JOIN = Subtopology(
     subtopology_id="1",
@@ -53,7 +53,7 @@ def test_a_subtopology_is_sorted_and_its_groups_are_positions_in_the_sorted_list
 
 def test_subtopologies_are_sorted_by_their_ids_as_text() -> None:
     ids = ["2", "10", "0"]
-    topology = Topology(tuple(Subtopology(subtopology_id=each, source_topics=("in",)) for each in ids))
+    topology = GroupTopology(tuple(Subtopology(subtopology_id=each, source_topics=("in",)) for each in ids))
     wire = topology.to_wire()
     assert [each.subtopology_id for each in wire.subtopologies] == ["0", "10", "2"]
     assert wire.epoch == 0
@@ -72,7 +72,7 @@ def test_the_order_in_which_things_are_given_does_not_matter() -> None:
 
 
 def test_what_must_exist_is_what_nobody_creates() -> None:
-    assert Topology((JOIN,)).source_topics == {"accounts", "rates"}
+    assert GroupTopology((JOIN,)).source_topics == {"accounts", "rates"}
     assert JOIN.read_topics == {"accounts", "rates", "app-a-repartition", "app-b-repartition"}
 
 
@@ -85,7 +85,7 @@ COUNTS = Subtopology(
 
 
 def test_a_topology_prints_itself_as_text() -> None:
-    assert str(Topology((COUNTS, WORDS))).splitlines() == [
+    assert str(GroupTopology((COUNTS, WORDS))).splitlines() == [
         "Sub-topology 0",
         "  reads lines",
         "  writes repartition topic app-words-repartition",
@@ -112,7 +112,7 @@ def test_text_has_everything_of_a_subtopology() -> None:
 
 
 def test_a_topology_prints_itself_as_a_mermaid_diagram() -> None:
-    assert Topology((COUNTS, WORDS)).to_mermaid().splitlines() == [
+    assert GroupTopology((COUNTS, WORDS)).to_mermaid().splitlines() == [
         "flowchart LR",
         '  topic0[("lines")]',
         '  topic1[("app-words-repartition")]',
@@ -131,7 +131,7 @@ def test_a_topic_is_drawn_once_and_quotes_do_not_end_a_label() -> None:
         Subtopology(subtopology_id=name, source_topics=("in",), changelogs=(ChangelogTopic("in"),))
         for name in ('a"b', "c")
     ]
-    assert Topology(tuple(both)).to_mermaid().splitlines() == [
+    assert GroupTopology(tuple(both)).to_mermaid().splitlines() == [
         "flowchart LR",
         '  topic0[("in")]',
         '  subtopology0["sub-topology a#quot;b"]',

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic, Subtopology
-from kafka_groups.streams.topology_builder import TopologyBuilder, TopologyError
+from kafka_groups.streams.topology_builder import GroupTopologyBuilder, TopologyError
 
 THROUGH = RepartitionTopic("app-through-repartition")
 
 
 def test_two_subtopologies_with_a_repartition_topic_between_them() -> None:
     topology = (
-        TopologyBuilder()
+        GroupTopologyBuilder()
         .add_subtopology("0", sources=["in"], sinks=[THROUGH.name])
         .add_subtopology("1", repartition_sources=[THROUGH], changelogs=[ChangelogTopic("app-counts-changelog")])
         .build()
@@ -27,13 +27,13 @@ def test_two_subtopologies_with_a_repartition_topic_between_them() -> None:
 
 
 def test_the_changelog_of_an_optimised_table_is_its_source() -> None:
-    builder = TopologyBuilder().add_subtopology("0", sources=["table"], changelogs=[ChangelogTopic("table")])
+    builder = GroupTopologyBuilder().add_subtopology("0", sources=["table"], changelogs=[ChangelogTopic("table")])
     assert builder.build().subtopologies[0].changelogs == (ChangelogTopic("table"),)
 
 
 def test_copartition_groups_that_share_a_topic_become_one() -> None:
     groups = [["a", "b"], ["c", "d"], ["e"], ["d", "b"]]
-    topology = TopologyBuilder().add_subtopology("0", sources=list("abcde"), copartition=groups).build()
+    topology = GroupTopologyBuilder().add_subtopology("0", sources=list("abcde"), copartition=groups).build()
     assert topology.subtopologies[0].copartition_groups == (frozenset("abcd"), frozenset("e"))
 
 
@@ -41,7 +41,7 @@ def any_(value: Any) -> Any:
     return value
 
 
-ALONE: dict[str, tuple[Callable[[TopologyBuilder], object], str]] = {
+ALONE: dict[str, tuple[Callable[[GroupTopologyBuilder], object], str]] = {
     "no id": (lambda b: b.add_subtopology("", sources=["a"]), "id of a sub-topology must not be empty"),
     "the same id": (
         lambda b: b.add_subtopology("0", sources=["a"]).add_subtopology("0", sources=["b"]),
@@ -101,37 +101,37 @@ ALONE: dict[str, tuple[Callable[[TopologyBuilder], object], str]] = {
 def test_a_mistake_within_a_subtopology(mistake: str) -> None:
     make, message = ALONE[mistake]
     with pytest.raises(TopologyError, match=message):
-        make(TopologyBuilder())
+        make(GroupTopologyBuilder())
 
 
-BETWEEN: dict[str, tuple[TopologyBuilder, str]] = {
-    "nothing": (TopologyBuilder(), "The topology is empty"),
+BETWEEN: dict[str, tuple[GroupTopologyBuilder, str]] = {
+    "nothing": (GroupTopologyBuilder(), "The topology is empty"),
     "two readers": (
-        TopologyBuilder().add_subtopology("0", sources=["a"]).add_subtopology("1", sources=["a"]),
+        GroupTopologyBuilder().add_subtopology("0", sources=["a"]).add_subtopology("1", sources=["a"]),
         "Topic a is read by the sub-topologies '0' and '1'",
     ),
     "nobody writes": (
-        TopologyBuilder().add_subtopology("0", repartition_sources=[THROUGH]),
+        GroupTopologyBuilder().add_subtopology("0", repartition_sources=[THROUGH]),
         f"'0' reads the repartition topic {THROUGH.name}, but none writes to it",
     ),
     "nobody reads": (
-        TopologyBuilder().add_subtopology("0", sources=["a"], sinks=["out"]),
+        GroupTopologyBuilder().add_subtopology("0", sources=["a"], sinks=["out"]),
         "'0' has the sink out, which is not a repartition source",
     ),
     "a shared changelog": (
-        TopologyBuilder()
+        GroupTopologyBuilder()
         .add_subtopology("0", sources=["a"], changelogs=[ChangelogTopic("c")])
         .add_subtopology("1", sources=["b"], changelogs=[ChangelogTopic("c")]),
         "Changelog c of sub-topology '1' is also used by sub-topology '0'",
     ),
     "a changelog that another reads": (
-        TopologyBuilder()
+        GroupTopologyBuilder()
         .add_subtopology("0", sources=["a"], changelogs=[ChangelogTopic("b")])
         .add_subtopology("1", sources=["b"]),
         "Changelog b of sub-topology '0' is also used by sub-topology '1'",
     ),
     "a changelog that is a sink": (
-        TopologyBuilder()
+        GroupTopologyBuilder()
         .add_subtopology("0", sources=["a"], sinks=[THROUGH.name], changelogs=[ChangelogTopic(THROUGH.name)])
         .add_subtopology("1", repartition_sources=[THROUGH]),
         "is also used by sub-topology '1'",

@@ -18,6 +18,8 @@ from kafka_groups.cli.demo.streams.counts import CHANGELOG_SUFFIX, CLAIM, OwnedT
 from kafka_groups.errors import TasksLostError
 from kafka_groups.streams import (
     ChangelogTopic,
+    GroupTopology,
+    GroupTopologyBuilder,
     StreamsGroupMember,
     StreamsMembershipEvent,
     TaskId,
@@ -25,8 +27,6 @@ from kafka_groups.streams import (
     TasksAssigned,
     TasksLost,
     TasksRevoked,
-    Topology,
-    TopologyBuilder,
 )
 from kafka_groups.types import TopicPartition
 
@@ -59,14 +59,16 @@ class CountingApplication:
         return f"{self.name}-{CHANGELOG_SUFFIX}"
 
     @property
-    def topology(self) -> Topology:
+    def topology(self) -> GroupTopology:
         """The topology: one sub-topology that reads the flights and has a store with a changelog.
 
         Without transactions the changelog is not compacted: a record that readers ignore could replace one that counts.
         """
         kept = {"cleanup.policy": "compact"} if self.transactions else {"retention.ms": "-1"}
         changelog = ChangelogTopic(self.changelog, kept)
-        return TopologyBuilder().add_subtopology(_SUBTOPOLOGY, sources=[self.topic], changelogs=[changelog]).build()
+        return (
+            GroupTopologyBuilder().add_subtopology(_SUBTOPOLOGY, sources=[self.topic], changelogs=[changelog]).build()
+        )
 
 
 class CountingWorker:

@@ -8,12 +8,12 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.streams_group_topology_description_update import (
     StreamsGroupTopologyDescriptionUpdateRequest,
 )
-from kafka_groups.protocol.messages.topology_description import TopologyDescription
+from kafka_groups.protocol.messages.topology_description import DescribedTopology
 from kafka_groups.protocol.messages.update_features import SAFE_DOWNGRADE, FeatureUpdateKey, UpdateFeaturesRequest
 from tests.support.broker_services import HandlerBroker
 
 UPDATE = StreamsGroupTopologyDescriptionUpdateRequest(
-    group_id="g", member_id="m", topology_epoch=0, topology_description=TopologyDescription()
+    group_id="g", member_id="m", topology_epoch=0, topology_description=DescribedTopology()
 )
 NO_STREAMS = FeatureUpdateKey(feature="streams.version", max_version_level=0, upgrade_type=SAFE_DOWNGRADE)
 KEEPING = {"group.streams.topology.description.plugin.class": IN_MEMORY_DESCRIPTIONS}

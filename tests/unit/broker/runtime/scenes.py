@@ -15,7 +15,7 @@ from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, RuntimeParts
 from kafka_groups.broker.runtime.led_shard import ShardAddress
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorNotAvailableError,
@@ -165,15 +165,17 @@ class Brokers:
     def move(self, index: int, node_id: int) -> None:
         self.metadata.move_leader(TopicPartition(TOPIC, index), node_id)
 
-    def run(self, operation: Callable[[Numbers], Result[Any, Number]], node_id: int = 0, **rest: Any) -> Outcome[Any]:
-        outcome: Outcome[Any] = Outcome()
+    def run(
+        self, operation: Callable[[Numbers], Result[Any, Number]], node_id: int = 0, **rest: Any
+    ) -> PendingOutcome[Any]:
+        outcome: PendingOutcome[Any] = PendingOutcome()
         self.runtimes[node_id].run(0, operation, outcome, **rest)
         return outcome
 
-    def put(self, name: str, value: int, node_id: int = 0) -> Outcome[Any]:
+    def put(self, name: str, value: int, node_id: int = 0) -> PendingOutcome[Any]:
         return self.run(lambda shard: shard.put(name, value), node_id)
 
-    def get(self, name: str, node_id: int = 0) -> Outcome[Any]:
+    def get(self, name: str, node_id: int = 0) -> PendingOutcome[Any]:
         return self.run(lambda shard: shard.get(name), node_id)
 
 
@@ -181,13 +183,13 @@ def _follow(runtime: CoordinatorRuntime[Numbers], image: MetadataImage, _delta: 
     runtime.follow(image)
 
 
-def error_of(outcome: Outcome[Any]) -> type[BrokerError]:
+def error_of(outcome: PendingOutcome[Any]) -> type[BrokerError]:
     with pytest.raises(BrokerError) as raised:
         outcome.now()
     return raised.type
 
 
-def is_pending(outcome: Outcome[Any]) -> bool:
+def is_pending(outcome: PendingOutcome[Any]) -> bool:
     try:
         outcome.now()
     except RuntimeError:
@@ -197,7 +199,7 @@ def is_pending(outcome: Outcome[Any]) -> bool:
     return False
 
 
-def error_of_or_none(outcome: Outcome[Any]) -> type[BrokerError] | None:
+def error_of_or_none(outcome: PendingOutcome[Any]) -> type[BrokerError] | None:
     try:
         outcome.now()
     except BrokerError as error:

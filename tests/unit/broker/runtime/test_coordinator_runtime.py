@@ -15,7 +15,7 @@ from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
 from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.config.broker import broker_settings
 from kafka_groups.errors import (
     CoordinatorLoadInProgressError,
@@ -107,7 +107,7 @@ class TestLoading:
     def test_other_shards_answer_meanwhile(self) -> None:
         brokers = self.brokers_with(2_000)
         brokers.move(1, 1)
-        outcome: Outcome[Any] = Outcome()
+        outcome: PendingOutcome[Any] = PendingOutcome()
         brokers.runtimes[1].run(1, lambda shard: shard.put("other", 1), outcome)
         assert outcome.now() is None
         assert error_of(brokers.get("n0", 1)) is CoordinatorLoadInProgressError

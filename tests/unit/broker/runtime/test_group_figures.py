@@ -6,7 +6,7 @@ from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, Sh
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.runtime.group_figures import GroupFigures
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
-from kafka_groups.protocol.messages.topology_description import TopologyDescription
+from kafka_groups.protocol.messages.topology_description import DescribedTopology
 
 OFFSETS = Result(None, tuple(OffsetCommitted("g", "t", number, None) for number in range(3)))
 
@@ -25,9 +25,7 @@ def test_descriptions_of_topologies_count_when_they_are_stored_and_shown() -> No
     figures = GroupFigures()
     figures.stored(Result(None))
     figures.described(Result(StreamsGroupDescribeResponseGroup(group_id="g")))
-    figures.described(
-        Result(StreamsGroupDescribeResponseGroup(group_id="g", topology_description=TopologyDescription()))
-    )
+    figures.described(Result(StreamsGroupDescribeResponseGroup(group_id="g", topology_description=DescribedTopology())))
     assert figures == GroupFigures(descriptions_stored=1, descriptions_shown=1)
 
 

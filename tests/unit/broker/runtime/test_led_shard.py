@@ -13,7 +13,7 @@ from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMeta
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
 from kafka_groups.broker.log.entries import LogEntry, Producer, TransactionEnd
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
 from kafka_groups.config.streams_group import StreamsGroupConfig
 from kafka_groups.errors import CoordinatorNotAvailableError, IllegalStateError, NotCoordinatorError
@@ -36,8 +36,8 @@ def put(brokers: Brokers, name: str, producer: Producer | None, node_id: int = 0
     brokers.run(lambda _shard: result, node_id).now()
 
 
-def end(brokers: Brokers, producer: Producer, *, committed: bool, node_id: int = 0) -> Outcome[None]:
-    outcome: Outcome[None] = Outcome()
+def end(brokers: Brokers, producer: Producer, *, committed: bool, node_id: int = 0) -> PendingOutcome[None]:
+    outcome: PendingOutcome[None] = PendingOutcome()
     brokers.runtimes[node_id].end_transaction(0, producer, outcome, committed=committed)
     return outcome
 

@@ -11,7 +11,7 @@ from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.faults import LOSE_RESPONSE
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, coordinator_of, share_state_key
 from kafka_groups.broker.runtime.coordinators import Coordinators
-from kafka_groups.broker.runtime.outcome import Outcome, outcome_of
+from kafka_groups.broker.runtime.outcome import PendingOutcome, outcome_of
 from kafka_groups.broker.runtime.share_coordinator import StateRead
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
@@ -52,22 +52,22 @@ class Bench:
         return [node.peer_connections for node in self.cluster._core.nodes.values()]
 
     async def create(self, offset: int = 0) -> None:
-        outcome: Outcome[None] = Outcome()
+        outcome: PendingOutcome[None] = PendingOutcome()
         self.persister.create(self.key, 2, offset, outcome)
         await outcome.wait()
 
     async def read(self, epoch: int) -> PersistedState:
-        outcome: Outcome[PersistedState] = Outcome()
+        outcome: PendingOutcome[PersistedState] = PendingOutcome()
         self.persister.read(*self.key, epoch, outcome)
         return await outcome.wait()
 
     async def write(self, update: StateUpdate = ACCEPTED) -> None:
-        outcome: Outcome[None] = Outcome()
+        outcome: PendingOutcome[None] = PendingOutcome()
         self.persister.write(*self.key, update, outcome)
         await outcome.wait()
 
     async def delete(self) -> None:
-        outcome: Outcome[None] = Outcome()
+        outcome: PendingOutcome[None] = PendingOutcome()
         self.persister.delete(self.key, outcome)
         await outcome.wait()
 

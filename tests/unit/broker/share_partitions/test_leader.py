@@ -8,7 +8,7 @@ import pytest
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
-from kafka_groups.broker.runtime.outcome import Outcome
+from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.turns import at_once
 from kafka_groups.broker.share_partitions.fetching import (
     FetchedPartition,
@@ -136,12 +136,12 @@ class Cluster:
         *,
         renew: bool = False,
     ) -> dict[TopicIdPartition, BrokerError | None]:
-        outcome: Outcome[dict[TopicIdPartition, BrokerError | None]] = Outcome()
+        outcome: PendingOutcome[dict[TopicIdPartition, BrokerError | None]] = PendingOutcome()
         self.leaders[node_id].acknowledge(key, acks, is_renew_ack=renew, now_ms=self.now_ms, done=outcome)
         return outcome.now()
 
     def close(self, key: ShareSessionKey) -> None:
-        outcome: Outcome[None] = Outcome()
+        outcome: PendingOutcome[None] = PendingOutcome()
         self.leader.close_session(key, self.now_ms, outcome)
         outcome.now()
 

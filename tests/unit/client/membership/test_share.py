@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
@@ -44,10 +44,10 @@ class Member:
     def __init__(self, rack: str | None = "r1") -> None:
         self.now_ms = 10_000
         self.errors = BackgroundErrors()
-        backoff = Backoff(100, 1000, random.Random(1))
+        backoff = BackoffTimer(100, 1000, random.Random(1))
         self.coordinator = CoordinatorManager("g", Metadata(), self.errors, backoff=backoff, timeout_ms=30_000)
         self.coordinator.node_id = 2
-        self.timer = HeartbeatTimer(Backoff(100, 1000, random.Random(2)))
+        self.timer = HeartbeatTimer(BackoffTimer(100, 1000, random.Random(2)))
         self.membership = ShareMembership(
             MemberIdentity("g", "me", rack),
             coordinator=self.coordinator,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords, ShareFetchRequest
 from kafka_groups.share.delivery import marks as m
@@ -21,7 +21,7 @@ from tests.unit.share.deliveries import types_of
 
 def leader_in(message: Any) -> tuple[Leader, list[TopicIdPartition]]:
     """A leader whose session is where it was when the message was sent."""
-    leader = Leader(1, Backoff(1, 1, random.Random(1)), FetchSize(500))
+    leader = Leader(1, BackoffTimer(1, 1, random.Random(1)), FetchSize(500))
     listed = [TopicIdPartition(t.topic_id, p.partition_index) for t in message.topics for p in t.partitions]
     if message.share_session_epoch != 0:
         leader.session.change_to(listed)

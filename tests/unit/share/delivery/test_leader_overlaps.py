@@ -3,7 +3,7 @@
 import random
 from uuid import UUID
 
-from kafka_groups.client.backoff import Backoff
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
@@ -27,7 +27,7 @@ def test_what_was_acknowledged_while_its_renewal_waited_is_named_once() -> None:
     taken = delivery.take_acknowledged()
     accepted = PendingAcknowledgement(delivery, encode_batches(taken, delivery.first_offset), taken, 10_000)
 
-    leader = Leader(1, Backoff(1, 1, random.Random(0)), FetchSize(500))
+    leader = Leader(1, BackoffTimer(1, 1, random.Random(0)), FetchSize(500))
     request = leader.acknowledge_request("g", "m", [renewal, accepted], closing=False)
 
     batches = request.topics[0].partitions[0].acknowledgement_batches

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.spark.source.caution import Caution
 from kafka_groups.spark.source.offsets import SourceOffset
-from kafka_groups.spark.source.sealing import Batch, BatchLimits, Sealing
+from kafka_groups.spark.source.sealing import BatchLimits, SealedBatch, Sealing
 from tests.unit.spark.source.numbered import NumberedPiece, numbers_of
 
 LIMITS = BatchLimits(rows=50, size_bytes=10_000)
@@ -84,7 +84,7 @@ class SparkQuery:
             self.committed, self.logged = batch.end, None
             yield True
 
-    def _next(self, source: Sealing[NumberedPiece]) -> Batch[NumberedPiece] | None:
+    def _next(self, source: Sealing[NumberedPiece]) -> SealedBatch[NumberedPiece] | None:
         finished = source.finished(self.committed)
         if finished is not None:
             self.broker.accept(numbers_of(finished.pieces))

@@ -19,7 +19,7 @@ from kafka_groups.protocol.messages.topology_description import (
     PROCESSOR_NODE,
     SINK_NODE,
     SOURCE_NODE,
-    TopologyDescription,
+    DescribedTopology,
     TopologyDescriptionGlobalStore,
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
@@ -45,7 +45,7 @@ class _Asked:
 @frozen
 class _Stored:
     topology_epoch: int
-    description: TopologyDescription
+    description: DescribedTopology
 
 
 class TopologyDescriptions:
@@ -94,7 +94,7 @@ class TopologyDescriptions:
         self._asked[group_id] = _Asked(epoch, backoff_ms, now_ms + backoff_ms)
         return True
 
-    def store(self, group_id: str, topology_epoch: int, description: TopologyDescription) -> None:
+    def store(self, group_id: str, topology_epoch: int, description: DescribedTopology) -> None:
         """Keep a description."""
         self._stored[group_id] = _Stored(topology_epoch, description)
         self._asked.pop(group_id, None)
@@ -125,13 +125,13 @@ def _stored_epoch(group: StreamsGroup) -> int | None:
 # ------------------------------------------------------------------------------------------------- checks
 
 
-def checked_description(sent: TopologyDescription) -> TopologyDescription:
+def checked_description(sent: DescribedTopology) -> DescribedTopology:
     """Return a description as it is stored: nodes have what their type has, and names only once.
 
     Raises:
         InvalidRequestError: A node's type is unknown, or a global store has a node of the wrong type.
     """
-    return TopologyDescription(
+    return DescribedTopology(
         subtopologies=tuple(
             TopologyDescriptionSubtopology(
                 subtopology_id=each.subtopology_id, nodes=tuple(_node(node) for node in each.nodes)

@@ -7,13 +7,14 @@ from kafka_groups.broker.coordinators.groups.streams.configured_topology import 
     ConfiguredTopology,
 )
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
-from kafka_groups.broker.coordinators.groups.streams.tasks import TaskId, by_subtopology
+from kafka_groups.broker.coordinators.groups.streams.tasks import by_subtopology
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.errors import UnknownServerError
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     EndpointToPartitions,
     StreamsGroupHeartbeatTopicPartition,
 )
+from kafka_groups.types import TaskId
 
 __all__ = ["partitions_by_endpoint"]
 

@@ -24,8 +24,8 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsTargetEpoch,
 )
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState, StreamsMemberState
-from kafka_groups.broker.coordinators.groups.streams.tasks import TaskId
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.types import TaskId
 
 __all__ = ["StreamsDraft", "StreamsGroup"]
 

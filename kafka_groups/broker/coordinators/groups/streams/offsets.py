@@ -6,7 +6,7 @@ from kafka_groups.broker.coordinators.groups.members import known_member
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsAssignment
 from kafka_groups.errors import StaleMemberEpochError, UnsupportedVersionError
-from kafka_groups.types import TopicPartition
+from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = ["check_commit", "check_fetch"]
 
@@ -61,12 +61,11 @@ def _check_task(group: StreamsGroup, current: StreamsAssignment, partition: Topi
     subtopology_id = readers.get(partition.topic)
     if subtopology_id is None:
         raise StaleMemberEpochError(f"The topology does not read topic {partition.topic}.")
-    task = (subtopology_id, partition.partition)
+    task = TaskId(subtopology_id, partition.partition)
     since = current.active.get(task, current.revoking_active.get(task))
-    name = f"{subtopology_id}_{partition.partition}"
     if since is None:
-        raise StaleMemberEpochError(f"The member does not have the task {name}.")
+        raise StaleMemberEpochError(f"The member does not have the task {task}.")
     if epoch < since:
         raise StaleMemberEpochError(
-            f"The member epoch {epoch} is older than {since}, in which the member got the task {name}."
+            f"The member epoch {epoch} is older than {since}, in which the member got the task {task}."
         )

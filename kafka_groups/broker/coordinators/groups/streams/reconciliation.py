@@ -19,8 +19,9 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsTarget,
 )
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
-from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, TaskId, Tasks
+from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, Tasks
 from kafka_groups.errors import FencedMemberEpochError
+from kafka_groups.types import TaskId
 
 __all__ = ["reconcile"]
 

@@ -10,9 +10,10 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
-from kafka_groups.broker.coordinators.groups.streams.tasks import TaskId, Tasks
+from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
 from kafka_groups.protocol.messages.streams_group import UserEndpoint
+from kafka_groups.types import TaskId
 
 __all__ = [
     "IS_STORING",

@@ -12,6 +12,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     LEAVE_STATIC_EPOCH,
     StreamsGroupHeartbeatRequest,
 )
+from kafka_groups.types import TaskId
 
 __all__ = ["check_owned", "owned_tasks", "reported_offsets", "validate"]
 
@@ -85,11 +86,11 @@ def reported_offsets(listed: Iterable[TaskOffset]) -> TaskOffsets:
     Raises:
         InvalidRequestError: A task is listed twice.
     """
-    offsets: dict[tuple[str, int], int] = {}
+    offsets: dict[TaskId, int] = {}
     for each in listed:
-        task = (each.subtopology_id, each.partition)
+        task = TaskId(each.subtopology_id, each.partition)
         if task in offsets:
-            raise InvalidRequestError(f"The offset of task {each.subtopology_id}_{each.partition} is given twice.")
+            raise InvalidRequestError(f"The offset of task {task} is given twice.")
         offsets[task] = each.offset
     return offsets
 

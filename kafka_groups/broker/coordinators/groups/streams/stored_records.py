@@ -18,17 +18,12 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsTargetEpoch,
 )
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
-from kafka_groups.broker.coordinators.groups.streams.tasks import (
-    TaskId,
-    Tasks,
-    by_subtopology,
-    listed_tasks,
-    task_set,
-)
+from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks, by_subtopology, listed_tasks, task_set
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
 from kafka_groups.protocol.coordinator_records import streams_group as stored
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.messages.streams_group import KeyValue
+from kafka_groups.types import TaskId
 
 __all__ = ["from_stored", "to_stored"]
 
@@ -129,7 +124,7 @@ def _stored_active(tasks: Mapping[TaskId, int]) -> tuple[stored.CurrentTaskIds, 
         stored.CurrentTaskIds(
             subtopology_id=subtopology_id,
             partitions=tuple(partitions),
-            assignment_epochs=tuple(tasks[subtopology_id, partition] for partition in partitions),
+            assignment_epochs=tuple(tasks[TaskId(subtopology_id, partition)] for partition in partitions),
         )
         for subtopology_id, partitions in by_subtopology(tasks).items()
     )
@@ -211,7 +206,7 @@ def _current(value: stored.StreamsGroupCurrentMemberAssignmentValue) -> StreamsA
 
 def _with_epochs(listed: Iterable[stored.CurrentTaskIds]) -> Mapping[TaskId, int]:
     return {
-        (each.subtopology_id, partition): epoch
+        TaskId(each.subtopology_id, partition): epoch
         for each in listed
         for partition, epoch in zip(each.partitions, _epochs(each), strict=True)
     }
@@ -223,7 +218,7 @@ def _epochs(listed: stored.CurrentTaskIds) -> tuple[int, ...]:
 
 
 def _without_epochs(listed: Iterable[stored.CurrentTaskIds]) -> Tasks:
-    return frozenset((each.subtopology_id, partition) for each in listed for partition in each.partitions)
+    return frozenset(TaskId(each.subtopology_id, partition) for each in listed for partition in each.partitions)
 
 
 def _values(pairs: Iterable[KeyValue]) -> Mapping[str, str]:

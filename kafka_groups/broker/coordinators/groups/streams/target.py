@@ -28,6 +28,7 @@ from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedO
 from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets, Tasks, by_subtopology
 from kafka_groups.config.streams_group import StreamsGroupConfig
 from kafka_groups.errors import UnknownServerError
+from kafka_groups.types import TaskId
 
 __all__ = ["assignor_for", "may_compute_target", "update_target"]
 
@@ -120,15 +121,15 @@ def _as_target(assignment: MemberAssignment) -> StreamsTarget:
 
 
 def _tasks(tasks: TasksBySubtopology) -> Tasks:
-    return frozenset((subtopology_id, partition) for subtopology_id, each in tasks.items() for partition in each)
+    return frozenset(TaskId(subtopology_id, partition) for subtopology_id, each in tasks.items() for partition in each)
 
 
-def _sets(tasks: Iterable[tuple[str, int]]) -> TasksBySubtopology:
+def _sets(tasks: Iterable[TaskId]) -> TasksBySubtopology:
     return {subtopology_id: frozenset(partitions) for subtopology_id, partitions in by_subtopology(tasks).items()}
 
 
 def _offsets(offsets: TaskOffsets) -> Mapping[str, Mapping[int, int]]:
     return {
-        subtopology_id: {partition: offsets[subtopology_id, partition] for partition in partitions}
+        subtopology_id: {partition: offsets[TaskId(subtopology_id, partition)] for partition in partitions}
         for subtopology_id, partitions in by_subtopology(offsets).items()
     }

@@ -7,10 +7,10 @@ from operator import itemgetter
 from attrs import frozen
 
 from kafka_groups.protocol.messages.streams_group import TaskIds, TaskOffset
+from kafka_groups.types import TaskId
 
 __all__ = [
     "OwnedTasks",
-    "TaskId",
     "TaskOffsets",
     "Tasks",
     "by_subtopology",
@@ -19,8 +19,6 @@ __all__ = [
     "task_set",
 ]
 
-TaskId = tuple[str, int]
-"""A task: the id of its sub-topology, and the number of its partition."""
 Tasks = frozenset[TaskId]
 TaskOffsets = Mapping[TaskId, int]
 
@@ -36,7 +34,7 @@ class OwnedTasks:
 
 def task_set(listed: Iterable[TaskIds]) -> Tasks:
     """Return listed tasks as a set."""
-    return frozenset((each.subtopology_id, partition) for each in listed for partition in each.partitions)
+    return frozenset(TaskId(each.subtopology_id, partition) for each in listed for partition in each.partitions)
 
 
 def by_subtopology(tasks: Iterable[TaskId]) -> dict[str, list[int]]:

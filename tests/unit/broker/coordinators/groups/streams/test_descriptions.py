@@ -13,7 +13,7 @@ from kafka_groups.protocol.messages.streams_group_topology_description_update im
 )
 from kafka_groups.protocol.messages.topology_description import (
     SOURCE_NODE,
-    TopologyDescription,
+    DescribedTopology,
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
 )
@@ -23,7 +23,7 @@ UPDATE = StreamsGroupTopologyDescriptionUpdateRequest(
     group_id=GROUP,
     member_id="a",
     topology_epoch=0,
-    topology_description=TopologyDescription(
+    topology_description=DescribedTopology(
         subtopologies=(TopologyDescriptionSubtopology(subtopology_id="0"),),
     ),
 )
@@ -125,4 +125,4 @@ def test_an_unknown_type_of_node_is_named() -> None:
     for kind in (0, 4, -1):
         part = TopologyDescriptionSubtopology(subtopology_id="0", nodes=(evolve(node, node_type=kind),))
         with pytest.raises(InvalidRequestError, match=f"Node 'n' has the unknown type {kind}. Use 1 for a source"):
-            checked_description(TopologyDescription(subtopologies=(part,)))
+            checked_description(DescribedTopology(subtopologies=(part,)))

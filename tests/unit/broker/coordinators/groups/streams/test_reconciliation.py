@@ -12,11 +12,12 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsTarget,
 )
 from kafka_groups.broker.coordinators.groups.streams.states import STREAMS_MEMBER_TRANSITIONS, StreamsMemberState
-from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, TaskId
+from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks
 from kafka_groups.errors import FencedMemberEpochError
+from kafka_groups.types import TaskId
 
 GROUP = "g"
-T0, T1, T2 = ("0", 0), ("0", 1), ("0", 2)
+T0, T1, T2 = TaskId("0", 0), TaskId("0", 1), TaskId("0", 2)
 STABLE, UNREVOKED = StreamsMemberState.STABLE, StreamsMemberState.UNREVOKED_TASKS
 UNRELEASED, UNKNOWN = StreamsMemberState.UNRELEASED_TASKS, StreamsMemberState.UNKNOWN
 
