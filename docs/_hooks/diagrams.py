@@ -15,7 +15,7 @@ from attrs import frozen
 from kafka_groups.broker.coordinators.groups.classic.states import CLASSIC_GROUP_TRANSITIONS, ClassicGroupState
 from kafka_groups.broker.coordinators.groups.consumer.states import CONSUMER_GROUP_TRANSITIONS, ConsumerGroupState
 from kafka_groups.broker.coordinators.groups.streams.states import STREAMS_GROUP_TRANSITIONS, StreamsGroupState
-from kafka_groups.streams.states import IN_GROUP, TRANSITIONS
+from kafka_groups.streams.member.rules.states import IN_GROUP, TRANSITIONS
 
 __all__ = ["DIAGRAMS", "on_page_markdown"]
 

@@ -11,8 +11,7 @@ from kafka_groups.lazy_exports import import_on_first_use
 if TYPE_CHECKING:
     from kafka_groups.admin.admin import KafkaAdmin
     from kafka_groups.admin.aio import AsyncKafkaAdmin
-    from kafka_groups.admin.results import Results
-    from kafka_groups.admin.streams_values import (
+    from kafka_groups.admin.rules.streams_values import (
         ListedStreamsGroup,
         StreamsGroupDescription,
         StreamsGroupList,
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
         StreamsSubtopologyDescription,
         StreamsTopologyDescription,
     )
-    from kafka_groups.admin.values import (
+    from kafka_groups.admin.rules.values import (
         GroupConfigValue,
         ListedShareGroup,
         RemovedMember,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
         ShareGroupMember,
         ShareOffset,
     )
+    from kafka_groups.client.calls.results import Results
 
 __all__ = [
     "AsyncKafkaAdmin",
@@ -57,24 +57,24 @@ __all__ = [
 
 _MODULES = MappingProxyType({
     "AsyncKafkaAdmin": "aio",
-    "GroupConfigValue": "values",
+    "GroupConfigValue": "rules.values",
     "KafkaAdmin": "admin",
-    "ListedShareGroup": "values",
-    "ListedStreamsGroup": "streams_values",
-    "RemovedMember": "values",
-    "Results": "results",
-    "ShareGroupDescription": "values",
-    "ShareGroupList": "values",
-    "ShareGroupMember": "values",
-    "ShareOffset": "values",
-    "StreamsGroupDescription": "streams_values",
-    "StreamsGroupList": "streams_values",
-    "StreamsGroupMemberDescription": "streams_values",
-    "StreamsGroupOffset": "streams_values",
-    "StreamsGroupTasks": "streams_values",
-    "StreamsInternalTopic": "streams_values",
-    "StreamsSubtopologyDescription": "streams_values",
-    "StreamsTopologyDescription": "streams_values",
+    "ListedShareGroup": "rules.values",
+    "ListedStreamsGroup": "rules.streams_values",
+    "RemovedMember": "rules.values",
+    "Results": ".client.calls.results",
+    "ShareGroupDescription": "rules.values",
+    "ShareGroupList": "rules.values",
+    "ShareGroupMember": "rules.values",
+    "ShareOffset": "rules.values",
+    "StreamsGroupDescription": "rules.streams_values",
+    "StreamsGroupList": "rules.streams_values",
+    "StreamsGroupMemberDescription": "rules.streams_values",
+    "StreamsGroupOffset": "rules.streams_values",
+    "StreamsGroupTasks": "rules.streams_values",
+    "StreamsInternalTopic": "rules.streams_values",
+    "StreamsSubtopologyDescription": "rules.streams_values",
+    "StreamsTopologyDescription": "rules.streams_values",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

@@ -10,12 +10,12 @@ from typing import Any, Literal, Self, TypeVar, Unpack
 
 from kafka_groups.admin.admin_streams import StreamsGroupCalls
 from kafka_groups.admin.aio import AsyncKafkaAdmin
-from kafka_groups.admin.group_configs import ConfigChanges, GroupConfigValues
-from kafka_groups.admin.results import Results
-from kafka_groups.admin.values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
+from kafka_groups.admin.rules.group_configs import ConfigChanges, GroupConfigValues
+from kafka_groups.admin.rules.values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
 from kafka_groups.client.assembly import Environment
-from kafka_groups.config.admin import AdminConfig
-from kafka_groups.config.keywords import AdminKeywords
+from kafka_groups.client.calls.results import Results
+from kafka_groups.config.clients.admin import AdminConfig
+from kafka_groups.config.clients.keywords import AdminKeywords
 from kafka_groups.errors import ClosedError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.types import TopicPartition

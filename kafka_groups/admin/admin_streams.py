@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
-from kafka_groups.admin.results import Results
-from kafka_groups.admin.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
+from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
+from kafka_groups.client.calls.results import Results
 from kafka_groups.types import TopicPartition
 
 __all__ = ["StreamsGroupCalls"]

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Literal, Self, Unpack
 
 from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
-from kafka_groups.admin.arguments import (
+from kafka_groups.admin.rules.arguments import (
     EVERYONE,
     check_reason,
     checked_changes,
@@ -20,20 +20,20 @@ from kafka_groups.admin.arguments import (
     checked_wanted,
     split_topics,
 )
-from kafka_groups.admin.client import AdminClient, admin_client
-from kafka_groups.admin.group_configs import ConfigChanges, GroupConfigValues, alter_configs, describe_configs
-from kafka_groups.admin.members import remove_everyone, remove_instances
-from kafka_groups.admin.questions import Asking
-from kafka_groups.admin.results import Results
-from kafka_groups.admin.share_groups import check_empty, delete_groups, describe_groups, list_groups
-from kafka_groups.admin.share_offsets import alter_offsets, delete_offsets, describe_offsets, reset_offsets
-from kafka_groups.admin.topics import partitions_of_topics
-from kafka_groups.admin.values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
+from kafka_groups.admin.rules.group_configs import ConfigChanges, GroupConfigValues, alter_configs, describe_configs
+from kafka_groups.admin.rules.members import remove_everyone, remove_instances
+from kafka_groups.admin.rules.share_groups import check_empty, delete_groups, describe_groups, list_groups
+from kafka_groups.admin.rules.share_offsets import alter_offsets, delete_offsets, describe_offsets, reset_offsets
+from kafka_groups.admin.rules.topics import partitions_of_topics
+from kafka_groups.admin.rules.values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
 from kafka_groups.client.assembly import Environment
-from kafka_groups.config.admin import AdminConfig, admin_config
-from kafka_groups.config.connection import config_of
-from kafka_groups.config.keywords import AdminKeywords
-from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, checked_timeout
+from kafka_groups.client.calls.client import AdminClient, admin_client
+from kafka_groups.client.calls.questions import Asking
+from kafka_groups.client.calls.results import Results
+from kafka_groups.config.clients.admin import AdminConfig, admin_config
+from kafka_groups.config.clients.connection import config_of
+from kafka_groups.config.clients.keywords import AdminKeywords
+from kafka_groups.config.clients.timeouts import NONE_IS_API_TIMEOUT, checked_timeout
 from kafka_groups.types import TopicPartition
 
 __all__ = ["AsyncKafkaAdmin"]

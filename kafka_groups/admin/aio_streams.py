@@ -5,25 +5,25 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Literal
 
-from kafka_groups.admin.arguments import (
+from kafka_groups.admin.rules.arguments import (
     checked_names,
     checked_offsets,
     checked_states,
     checked_wanted,
     split_topics,
 )
-from kafka_groups.admin.questions import Asking
-from kafka_groups.admin.reset_targets import checked_target
-from kafka_groups.admin.results import Results
-from kafka_groups.admin.streams_groups import delete_streams_groups, describe_streams_groups, list_streams_groups
-from kafka_groups.admin.streams_offsets import (
+from kafka_groups.admin.rules.reset_targets import checked_target
+from kafka_groups.admin.rules.streams_groups import delete_streams_groups, describe_streams_groups, list_streams_groups
+from kafka_groups.admin.rules.streams_offsets import (
     alter_streams_offsets,
     delete_streams_offsets,
     describe_streams_offsets,
 )
-from kafka_groups.admin.streams_resets import delete_internal_topics, reset_streams_offsets
-from kafka_groups.admin.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
-from kafka_groups.admin.topics import partitions_of_topics
+from kafka_groups.admin.rules.streams_resets import delete_internal_topics, reset_streams_offsets
+from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
+from kafka_groups.admin.rules.topics import partitions_of_topics
+from kafka_groups.client.calls.questions import Asking
+from kafka_groups.client.calls.results import Results
 from kafka_groups.types import TopicPartition
 
 __all__ = ["AsyncStreamsGroupCalls"]

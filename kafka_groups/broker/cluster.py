@@ -17,7 +17,7 @@ from kafka_groups.broker.produced import ProducedRecord
 from kafka_groups.broker.producing import Payload, Records, TopicPartitionOffset
 from kafka_groups.broker.profile import DEFAULT_PROFILE, profile_named
 from kafka_groups.broker.security import BrokerSecurity
-from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.loop_thread import LoopThread

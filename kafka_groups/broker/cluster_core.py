@@ -25,14 +25,14 @@ from kafka_groups.broker.runtime.directory import CoordinatorDirectory, LeaderDi
 from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.config.broker import BrokerSettings
-from kafka_groups.config.groups import (
+from kafka_groups.config.cluster.broker import BrokerSettings
+from kafka_groups.config.cluster.groups import (
     check_group_config,
     consumer_group_config,
     share_group_config,
     streams_group_config,
 )
-from kafka_groups.config.sasl import Password, SaslSettings
+from kafka_groups.config.security.sasl import Password, SaslSettings
 from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.login import Login, login_with

@@ -32,7 +32,7 @@ from kafka_groups.broker.server import BrokerServer
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
+from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.network import Network
 from kafka_groups.protocol.apis import ApiKey

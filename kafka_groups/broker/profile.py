@@ -2,7 +2,7 @@
 
 A profile has what the release says. What the embedded broker can't do yet is in `unbuilt`, and is left out of what it
 offers: the methods here return what it offers. A test compares both with what the release was captured to answer
-(`python -m tests.support.profile_capture`).
+(`python -m tests.recording.profile_capture`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 
 from kafka_groups.assignment import TaskAssignors
 from kafka_groups.broker.unbuilt import LEVELS_BUILT, LOWEST_VERSIONS_BUILT
-from kafka_groups.config.broker import BrokerSettings, broker_settings
+from kafka_groups.config.cluster.broker import BrokerSettings, broker_settings
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import InvalidConfigError
 from kafka_groups.protocol.apis import APIS, ApiKey, VersionRange

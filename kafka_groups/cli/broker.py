@@ -11,7 +11,7 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, profile_named
 from kafka_groups.cli.broker_security import SecurityOptions, security_options
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX, say
-from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import ConfigurationError, InvalidConfigError, NetworkError
 
 __all__ = ["broker"]

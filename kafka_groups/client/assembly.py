@@ -17,8 +17,8 @@ from kafka_groups.client.metadata import Metadata, MetadataManager
 from kafka_groups.client.reachability import Reachability
 from kafka_groups.client.requests import RequestManager
 from kafka_groups.client.router import ConnectionSettings, Router
-from kafka_groups.config.connection import ClientConfig
-from kafka_groups.config.sasl import sasl_settings
+from kafka_groups.config.clients.connection import ClientConfig
+from kafka_groups.config.security.sasl import sasl_settings
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.login import Login, login_with
 from kafka_groups.net.network import Network

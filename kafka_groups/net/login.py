@@ -4,7 +4,7 @@ import random
 import secrets
 from typing import TYPE_CHECKING, Protocol
 
-from kafka_groups.config.sasl import Password, SaslSettings
+from kafka_groups.config.security.sasl import Password, SaslSettings
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.sasl.exchange import ClientExchange
 from kafka_groups.protocol.sasl.oauthbearer import OAuthClient

@@ -11,7 +11,7 @@ from urllib.parse import quote_plus, urlencode
 
 from attrs import field, frozen
 
-from kafka_groups.config.sasl import OidcSettings
+from kafka_groups.config.security.sasl import OidcSettings
 from kafka_groups.errors import ConfigurationError, TokenError, TokenUnavailableError
 
 __all__ = ["Grant", "request_token"]

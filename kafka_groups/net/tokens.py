@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from kafka_groups.config.sasl import OidcSettings, TokenCallback, UnsecuredToken
+from kafka_groups.config.security.sasl import OidcSettings, TokenCallback, UnsecuredToken
 from kafka_groups.errors import TokenError, TokenUnavailableError
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.oidc import request_token

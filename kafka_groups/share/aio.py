@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any, Generic, Self, Unpack
 
 from kafka_groups.client.event_loop import check_loop
-from kafka_groups.config.keywords import ShareConsumerKeywords
-from kafka_groups.config.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_API_TIMEOUT, checked_timeout
+from kafka_groups.config.clients.keywords import ShareConsumerKeywords
+from kafka_groups.config.clients.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_API_TIMEOUT, checked_timeout
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords

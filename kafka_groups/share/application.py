@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import (
     IllegalStateError,
     WakeupError,

@@ -9,15 +9,15 @@ from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
-from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
-from kafka_groups.client.membership.states import MemberState
-from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import BrokerError, ClientFailureError
 from kafka_groups.share.archiving import DELIVERY_LIMIT, ArchiveWatch
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.fetch import Collaborators, ShareFetchManager
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.metrics import ShareMetrics
+from kafka_groups.share.membership.membership import MemberIdentity, ShareMembership
+from kafka_groups.share.membership.states import MemberState
 from kafka_groups.share.metrics import Figures, read_metrics
 from kafka_groups.types import ConsumerState, member_id_of, random_uuid
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, Unpack
 
-from kafka_groups.config.keywords import ShareConsumerKeywords
-from kafka_groups.config.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_API_TIMEOUT, checked_timeout
+from kafka_groups.config.clients.keywords import ShareConsumerKeywords
+from kafka_groups.config.clients.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_API_TIMEOUT, checked_timeout
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.wake_up import WakeUp

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from kafka_groups.admin.client import AdminClient
-from kafka_groups.admin.group_configs import describe_configs
-from kafka_groups.admin.questions import Asking
-from kafka_groups.admin.share_offsets import describe_offsets
-from kafka_groups.admin.topics import partitions_of_topics
+from kafka_groups.admin.rules.group_configs import describe_configs
+from kafka_groups.admin.rules.share_offsets import describe_offsets
+from kafka_groups.admin.rules.topics import partitions_of_topics
+from kafka_groups.client.calls.client import AdminClient
+from kafka_groups.client.calls.questions import Asking
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupConfig", "GroupLag", "ShareGroupInfo", "config_of", "lag_of"]

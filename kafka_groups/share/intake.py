@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 
-from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords

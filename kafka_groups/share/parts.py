@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
-from kafka_groups.admin.client import AdminClient
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.config.connection import config_of
-from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
+from kafka_groups.client.calls.client import AdminClient
+from kafka_groups.config.clients.connection import config_of
+from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.application import Application
 from kafka_groups.share.client import ShareClient

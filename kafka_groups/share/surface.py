@@ -2,8 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
+from kafka_groups.config.clients.timeouts import (
+    NONE_IS_API_TIMEOUT,
+    NONE_IS_CLOSE_TIMEOUT,
+    checked_seconds,
+    checked_timeout,
+)
 from kafka_groups.config.places import checked_partition
-from kafka_groups.config.timeouts import NONE_IS_API_TIMEOUT, NONE_IS_CLOSE_TIMEOUT, checked_seconds, checked_timeout
 from kafka_groups.share.application import AcknowledgementCallback
 from kafka_groups.share.archiving import ArchiveCallback
 from kafka_groups.share.arguments import (

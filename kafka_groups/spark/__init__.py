@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
-    from kafka_groups.spark.arrow import to_table
-    from kafka_groups.spark.batch import ShareBatch
     from kafka_groups.spark.deduplicate import Compaction, compact, read_deduplicated
-    from kafka_groups.spark.draining import DrainedBatch, LockLostError, drain
-    from kafka_groups.spark.holding import HeldRecords
+    from kafka_groups.spark.draining.draining import DrainedBatch, LockLostError, drain
+    from kafka_groups.spark.failures.holding import HeldRecords
+    from kafka_groups.spark.records.arrow import to_table
+    from kafka_groups.spark.records.batch import ShareBatch
+    from kafka_groups.spark.records.schema import RECORD_DDL, RECORD_SCHEMA
     from kafka_groups.spark.result import ShareRunResult, WorkerMetrics
-    from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
     from kafka_groups.spark.sinks.kafka import KafkaSink
     from kafka_groups.spark.sinks.parquet import ParquetSink
     from kafka_groups.spark.sinks.sql import SqlSink
     from kafka_groups.spark.source.registration import register
-    from kafka_groups.spark.ticks import worker_ticks
-    from kafka_groups.spark.workers import ShareWorkers, ShareWorkersError
+    from kafka_groups.spark.workers.ticks import worker_ticks
+    from kafka_groups.spark.workers.workers import ShareWorkers, ShareWorkersError
 
 __all__ = [
     "RECORD_DDL",
@@ -51,26 +51,26 @@ __all__ = [
 ]
 
 _MODULES = MappingProxyType({
-    "RECORD_DDL": "schema",
-    "RECORD_SCHEMA": "schema",
+    "RECORD_DDL": "records.schema",
+    "RECORD_SCHEMA": "records.schema",
     "Compaction": "deduplicate",
-    "DrainedBatch": "draining",
-    "HeldRecords": "holding",
+    "DrainedBatch": "draining.draining",
+    "HeldRecords": "failures.holding",
     "KafkaSink": "sinks.kafka",
-    "LockLostError": "draining",
+    "LockLostError": "draining.draining",
     "ParquetSink": "sinks.parquet",
-    "ShareBatch": "batch",
+    "ShareBatch": "records.batch",
     "ShareRunResult": "result",
-    "ShareWorkers": "workers",
-    "ShareWorkersError": "workers",
+    "ShareWorkers": "workers.workers",
+    "ShareWorkersError": "workers.workers",
     "SqlSink": "sinks.sql",
     "WorkerMetrics": "result",
     "compact": "deduplicate",
-    "drain": "draining",
+    "drain": "draining.draining",
     "read_deduplicated": "deduplicate",
     "register": "source.registration",
-    "to_table": "arrow",
-    "worker_ticks": "ticks",
+    "to_table": "records.arrow",
+    "worker_ticks": "workers.ticks",
 })  # fmt: skip
 """The module that defines each public name. A new name goes here, under TYPE_CHECKING and into __all__."""
 

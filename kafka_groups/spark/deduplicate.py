@@ -25,8 +25,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 from attrs import frozen
 
-from kafka_groups.spark.interpreter import choose_python, explained, use_driver_python
-from kafka_groups.spark.schema import RECORD_KEY
+from kafka_groups.spark.processes.interpreter import choose_python, explained, use_driver_python
+from kafka_groups.spark.records.schema import RECORD_KEY
 from kafka_groups.spark.sinks.replacement import Replacement, path_of_uri, replace_files
 
 if TYPE_CHECKING:

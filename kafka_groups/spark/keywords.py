@@ -1,12 +1,13 @@
 """The keyword arguments of workers and drains, so that editors complete them and type checkers check them.
 
-Made by `python -m tests.support.keywords` from kafka_groups/spark/worker_options.py and drain_options.py.
+Made by `python -m tests.generating.keywords` from
+workers/worker_options.py and draining/drain_options.py.
 Edit those and run it again; do not edit this module.
 """
 
 from collections.abc import Callable
 
-from kafka_groups.config.keywords import ShareConsumerKeywords
+from kafka_groups.config.clients.keywords import ShareConsumerKeywords
 
 __all__ = ["DrainKeywords", "WorkersKeywords"]
 

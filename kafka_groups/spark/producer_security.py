@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from kafka_groups.config.sasl import OidcSettings, Password, TokenCallback, UnsecuredToken, sasl_settings
+from kafka_groups.config.security.sasl import OidcSettings, Password, TokenCallback, UnsecuredToken, sasl_settings
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.sasl.oauthbearer import unsecured_token

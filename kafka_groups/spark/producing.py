@@ -14,9 +14,9 @@ from functools import partial
 from attrs import define, field, frozen
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from kafka_groups.config.security import from_java
+from kafka_groups.config.clients.share import ShareConsumerConfig
+from kafka_groups.config.security.security import from_java
 from kafka_groups.config.settings import KeyTable
-from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
 from kafka_groups.spark.producer_security import SECURITY_ATTRIBUTES, producer_sasl
 from kafka_groups.types import Header

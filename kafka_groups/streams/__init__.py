@@ -8,10 +8,10 @@ from kafka_groups.lazy_exports import import_on_first_use
 if TYPE_CHECKING:
     from kafka_groups.protocol.messages.streams_group import UserEndpoint
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
-    from kafka_groups.streams.aio import AsyncStreamsGroupMember
-    from kafka_groups.streams.endpoints import EndpointPartitions
-    from kafka_groups.streams.member import StreamsGroupMember
-    from kafka_groups.streams.member_events import (
+    from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
+    from kafka_groups.streams.member.member import StreamsGroupMember
+    from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
+    from kafka_groups.streams.member.rules.member_events import (
         GroupMembershipOperation,
         StatusesChanged,
         StreamsMembershipEvent,
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
         TasksLost,
         TasksRevoked,
     )
-    from kafka_groups.streams.states import MembershipState
-    from kafka_groups.streams.task_offsets import TaskPosition
-    from kafka_groups.streams.tasks import MemberTasks
-    from kafka_groups.streams.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
-    from kafka_groups.streams.topology_builder import GroupTopologyBuilder, TopologyError
+    from kafka_groups.streams.member.rules.states import MembershipState
+    from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+    from kafka_groups.streams.member.rules.tasks import MemberTasks
+    from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
+    from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder, TopologyError
     from kafka_groups.types import TaskId
 
 __all__ = [
@@ -52,27 +52,27 @@ __all__ = [
 ]
 
 _MODULES = MappingProxyType({
-    "AsyncStreamsGroupMember": "aio",
-    "ChangelogTopic": "topology",
-    "EndpointPartitions": "endpoints",
-    "GroupMembershipOperation": "member_events",
-    "MembershipState": "states",
-    "RepartitionTopic": "topology",
-    "StatusesChanged": "member_events",
+    "AsyncStreamsGroupMember": "member.aio",
+    "ChangelogTopic": "member.rules.topology",
+    "EndpointPartitions": "member.rules.endpoints",
+    "GroupMembershipOperation": "member.rules.member_events",
+    "MembershipState": "member.rules.states",
+    "RepartitionTopic": "member.rules.topology",
+    "StatusesChanged": "member.rules.member_events",
     "StreamsGroupHeartbeatStatus": ".protocol.messages.streams_group_heartbeat",
-    "StreamsGroupMember": "member",
-    "StreamsMembershipEvent": "member_events",
+    "StreamsGroupMember": "member.member",
+    "StreamsMembershipEvent": "member.rules.member_events",
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
-    "Subtopology": "topology",
-    "MemberTasks": "tasks",
+    "Subtopology": "member.rules.topology",
+    "MemberTasks": "member.rules.tasks",
     "TaskId": ".types",
-    "TaskPosition": "task_offsets",
-    "TasksAssigned": "member_events",
-    "TasksLost": "member_events",
-    "TasksRevoked": "member_events",
-    "GroupTopology": "topology",
-    "GroupTopologyBuilder": "topology_builder",
-    "TopologyError": "topology_builder",
+    "TaskPosition": "member.rules.task_offsets",
+    "TasksAssigned": "member.rules.member_events",
+    "TasksLost": "member.rules.member_events",
+    "TasksRevoked": "member.rules.member_events",
+    "GroupTopology": "member.rules.topology",
+    "GroupTopologyBuilder": "member.rules.topology_builder",
+    "TopologyError": "member.rules.topology_builder",
     "UserEndpoint": ".protocol.messages.streams_group",
 })  # fmt: skip
 

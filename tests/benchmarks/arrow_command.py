@@ -18,7 +18,7 @@ from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.delivery import SessionId
-from kafka_groups.spark.arrow import to_table
+from kafka_groups.spark.records.arrow import to_table
 from kafka_groups.types import TopicIdPartition
 from tests.benchmarks.output import console, finish, say
 

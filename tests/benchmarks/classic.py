@@ -11,8 +11,8 @@ from kafka_groups.broker.metadata.placement import GROUP_TOPIC
 from tests.benchmarks.consumers import resident_bytes
 from tests.benchmarks.coordination import Bench, a_bench, logs_of
 from tests.benchmarks.measures import Say
-from tests.support.classic_member import NONE, ClassicMember
 from tests.support.cluster_client import Topic
+from tests.support.members.classic_member import NONE, ClassicMember
 
 SETTINGS: Mapping[str, object] = MappingProxyType({"group.initial.rebalance.delay.ms": 0})
 _PER_CENT = 100

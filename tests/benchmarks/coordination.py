@@ -27,9 +27,9 @@ from tests.benchmarks.measures import Say
 from tests.benchmarks.topics import PARTITIONS
 from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.conditions import until
-from tests.support.consumer_member import ConsumerMember, described
-from tests.support.raw_client import RawClient
-from tests.support.raw_member import Acknowledgement, Limits, RawMember, Run
+from tests.support.members.consumer_member import ConsumerMember, described
+from tests.support.members.raw_member import Acknowledgement, Limits, RawMember, Run
+from tests.support.requests.raw_client import RawClient
 
 T = TypeVar("T")
 

@@ -23,9 +23,9 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
 from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
-from tests.support.large_requests import Peer, large_requests
-from tests.support.number_requests import Place, newest_version
-from tests.support.raw_client import RawClient
+from tests.support.requests.large_requests import Peer, large_requests
+from tests.support.requests.number_requests import Place, newest_version
+from tests.support.requests.raw_client import RawClient
 from tests.support.topic_patterns import HEAVY
 
 __all__ = ["Pause", "measured"]

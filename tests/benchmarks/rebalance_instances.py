@@ -10,8 +10,8 @@ from typing import Final, Self
 from attrs import frozen
 
 from tests.benchmarks.rebalances import Instance
-from tests.support.java_program import LineProgram, java_command, pairs
-from tests.support.kafka_classpath import streams_classpath
+from tests.support.kafka.java_program import LineProgram, java_command, pairs
+from tests.support.kafka.kafka_classpath import streams_classpath
 
 __all__ = ["JAVA", "OURS", "ProcessInstances", "RebalanceProgram", "java_program", "our_program"]
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from attrs import field, frozen
 
 from tests.benchmarks.measures import Say
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 
 __all__ = ["JOIN", "LEAVE", "MEASURES", "TASKS", "Instance", "InstanceRunner", "Rhythm", "RunTimes", "measured"]
 

@@ -15,8 +15,8 @@ from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.messages.streams_group import KeyValue
 from tests.benchmarks.coordination import Bench, a_bench, logs_of
 from tests.benchmarks.measures import Say
-from tests.support.streams_member import StreamsMember, described_streams
-from tests.support.streams_topologies import sent, subtopology
+from tests.support.members.streams_member import StreamsMember, described_streams
+from tests.support.members.streams_topologies import sent, subtopology
 
 __all__ = ["heartbeats"]
 

@@ -25,7 +25,7 @@ from kafka_groups.testing import EmbeddedCluster, KafkaProcess
 from tests.chaos.plan import Act, Plan, Strike
 from tests.chaos.process import SLOW_S
 from tests.support.conditions import wait_until
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
 ROOT: Final = Path(__file__).parents[2]

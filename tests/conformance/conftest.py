@@ -16,8 +16,8 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.cluster_client import ClusterClient
-from tests.support.kafka_trio import TrioNode, kafka_trio
-from tests.support.raw_member import accept
+from tests.support.kafka.kafka_trio import TrioNode, kafka_trio
+from tests.support.members.raw_member import accept
 from tests.support.targets import (
     CONTAINER,
     EMBEDDED_MEMORY,

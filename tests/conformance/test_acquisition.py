@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.support.consuming import consume, delivery_counts, values
-from tests.support.raw_member import AT_ONCE, Limits, RawMember, Run, accept, release
+from tests.support.members.consuming import consume, delivery_counts, values
+from tests.support.members.raw_member import AT_ONCE, Limits, RawMember, Run, accept, release
 from tests.support.targets import Target, everywhere
 
 KILOBYTE = b"x" * 1000

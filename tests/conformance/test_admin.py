@@ -13,11 +13,11 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.types import TopicPartition
-from tests.support.classic_member import ClassicMember
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.consuming import consume, values
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.classic_member import ClassicMember
+from tests.support.members.consuming import consume, values
 from tests.support.targets import EXPLICIT, Target, everywhere
 
 RECORDS = 10

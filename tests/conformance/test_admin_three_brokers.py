@@ -4,10 +4,10 @@ from kafka_groups.admin import AsyncKafkaAdmin
 from kafka_groups.types import TopicPartition
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.consuming import values
-from tests.support.real_kafka import unique
-from tests.support.streams_member import StreamsMember
-from tests.support.streams_topologies import sent, subtopology
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.consuming import values
+from tests.support.members.streams_member import StreamsMember
+from tests.support.members.streams_topologies import sent, subtopology
 from tests.support.three_brokers import Trio
 
 RECORDS = 5

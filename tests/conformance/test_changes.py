@@ -8,7 +8,7 @@ from kafka_groups.errors import IllegalStateError
 from kafka_groups.share.delivery.commits import Acknowledged
 from kafka_groups.types import AcknowledgeType
 from tests.support.conditions import until
-from tests.support.consuming import consume, delivery_counts, offsets, values
+from tests.support.members.consuming import consume, delivery_counts, offsets, values
 from tests.support.targets import Target, everywhere, everywhere_and_in_a_container
 
 QUICK_METADATA: dict[str, Any] = {"metadata_max_age_ms": 300}

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequestMember
-from tests.support.classic_group import BOTH, Group, generations
-from tests.support.classic_member import MEMBER_ID_REQUIRED, NONE, ClassicMember, subscription
-from tests.support.listed_groups import listed_groups
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.classic_group import BOTH, Group, generations
+from tests.support.members.classic_member import MEMBER_ID_REQUIRED, NONE, ClassicMember, subscription
+from tests.support.members.listed_groups import listed_groups
 from tests.support.targets import Target, everywhere, everywhere_with
 
 FENCED, UNKNOWN, REBALANCING = "FENCED_INSTANCE_ID", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS"

@@ -31,9 +31,9 @@ from kafka_groups.protocol.messages.offset_fetch import (
 from kafka_groups.protocol.record_batch import iter_batches
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.listed_groups import listed_groups
-from tests.support.raw_client import RawClient
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.listed_groups import listed_groups
+from tests.support.requests.raw_client import RawClient
 from tests.support.targets import Target, everywhere
 
 NEWEST_WITH_NAMES, WITH_IDS = 9, 10

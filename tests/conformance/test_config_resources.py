@@ -22,8 +22,8 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
 )
 from kafka_groups.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from tests.support.conditions import until
-from tests.support.raw_client import RawClient
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.requests.raw_client import RawClient
 from tests.support.targets import Target, everywhere
 
 DEFAULTS = {"interval.ms": ("300000", 5), "match": ("", 5), "metrics": ("", 5)}

@@ -11,9 +11,9 @@ from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.types import AcknowledgeType
 from tests.support.cluster_client import GROUP_RESOURCE
 from tests.support.conditions import until
-from tests.support.consuming import Record, consume, consume_as, delivery_counts, values
-from tests.support.raw_member import AT_ONCE, Limits, acknowledge, acknowledged
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.consuming import Record, consume, consume_as, delivery_counts, values
+from tests.support.members.raw_member import AT_ONCE, Limits, acknowledge, acknowledged
 from tests.support.targets import EXPLICIT, Target, everywhere, everywhere_and_in_a_container
 
 HOUR_MS = 3_600_000

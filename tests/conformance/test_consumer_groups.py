@@ -15,9 +15,9 @@ from kafka_groups.protocol.messages.offset_delete import (
 )
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.consumer_member import Beat, ConsumerMember, Numbers, described, partitions_in
-from tests.support.listed_groups import listed_groups
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.consumer_member import Beat, ConsumerMember, Numbers, described, partitions_in
+from tests.support.members.listed_groups import listed_groups
 from tests.support.targets import REAL_KAFKA, Target, everywhere, everywhere_with
 
 NONE, UNKNOWN, STALE = "NONE", "UNKNOWN_MEMBER_ID", "STALE_MEMBER_EPOCH"

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
 from kafka_groups.protocol.schemas.plain import Schema, is_nullable_structure, without_none
 from kafka_groups.types import member_id_of
-from tests.support.coordinator_records import VERSIONS, keys_of, values_of, written_in
-from tests.support.kafka_classpath import libs_or_skip, tools_or_skip
-from tests.support.kafka_records import KafkaRecords, KafkasView
+from tests.support.broker.coordinator_records import VERSIONS, keys_of, values_of, written_in
+from tests.support.kafka.kafka_classpath import libs_or_skip, tools_or_skip
+from tests.support.kafka.kafka_records import KafkaRecords, KafkasView
 
 SEED = 932
 RECORDS_OF_A_VERSION = 100

@@ -11,7 +11,7 @@ from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.types import AcknowledgeType
-from tests.support.consuming import (
+from tests.support.members.consuming import (
     Record,
     consume,
     consume_as,

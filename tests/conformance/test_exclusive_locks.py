@@ -8,8 +8,8 @@ import pytest
 from kafka_groups.types import AcknowledgeType, member_id_of, random_uuid
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.consuming import values
-from tests.support.raw_member import NOTHING, Acquired, Limits, RawMember, accept, acknowledge
+from tests.support.members.consuming import values
+from tests.support.members.raw_member import NOTHING, Acquired, Limits, RawMember, accept, acknowledge
 from tests.support.targets import Target, everywhere
 
 PARTITIONS = (0, 1)

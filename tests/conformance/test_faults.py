@@ -16,8 +16,8 @@ from kafka_groups.protocol.messages.share_fetch import ShareFetchResponse
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
 from tests.support.cluster_client import ClusterClient, Topic
-from tests.support.consuming import Countdown, consume, values, values_of
-from tests.support.rewriting_network import RewritingNetwork
+from tests.support.members.consuming import Countdown, consume, values, values_of
+from tests.support.requests.rewriting_network import RewritingNetwork
 from tests.support.targets import EMBEDDED_PROPERTIES, GROUP_DEFAULTS, Target, everywhere
 
 QUICK_RETRIES: dict[str, Any] = {"reconnect_backoff_ms": 10, "reconnect_backoff_max_ms": 50, "retry_backoff_ms": 10}

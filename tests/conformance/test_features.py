@@ -21,11 +21,11 @@ from kafka_groups.protocol.messages.update_features import (
 )
 from kafka_groups.streams import AsyncStreamsGroupMember, GroupTopologyBuilder
 from tests.support.conditions import until
-from tests.support.raw_client import RawClient
-from tests.support.raw_member import accept
-from tests.support.real_kafka import unique
-from tests.support.streams_member import StreamsMember, described_streams
-from tests.support.streams_topologies import sent, subtopology
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.raw_member import accept
+from tests.support.members.streams_member import StreamsMember, described_streams
+from tests.support.members.streams_topologies import sent, subtopology
+from tests.support.requests.raw_client import RawClient
 from tests.support.targets import Target, everywhere
 
 SHARE = "share.version"

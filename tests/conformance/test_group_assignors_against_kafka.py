@@ -13,9 +13,9 @@ from attrs import frozen
 from kafka_groups.broker.coordinators.groups.assignors import range as range_assignor
 from kafka_groups.broker.coordinators.groups.assignors import uniform
 from kafka_groups.broker.coordinators.groups.assignors.kafka_order import Partition, previous_partitions
-from tests.support.group_assignor_cases import Assignor, GroupAssignment, GroupCase, Member, Topic, chain
-from tests.support.kafka_classpath import libs_or_skip
-from tests.support.kafka_group_assignor import KafkaGroupAssignor
+from tests.support.assignors.group_assignor_cases import Assignor, GroupAssignment, GroupCase, Member, Topic, chain
+from tests.support.kafka.kafka_classpath import libs_or_skip
+from tests.support.kafka.kafka_group_assignor import KafkaGroupAssignor
 
 CHAINS = 100
 STEPS = 10

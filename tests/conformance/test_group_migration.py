@@ -6,9 +6,9 @@ import pytest
 
 from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRequest
 from tests.conformance.test_consumer_groups import A, B, Group, at_once, new_group, told
-from tests.support.classic_member import NONE, ClassicMember, subscription
 from tests.support.conditions import until
-from tests.support.consumer_member import described
+from tests.support.members.classic_member import NONE, ClassicMember, subscription
+from tests.support.members.consumer_member import described
 from tests.support.targets import Target, everywhere_with
 
 REBALANCING, ILLEGAL, UNKNOWN = "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"

@@ -4,8 +4,8 @@ import pytest
 
 from kafka_groups.errors import UnknownTopicOrPartitionError
 from kafka_groups.types import TopicPartition
-from tests.support.consuming import consume, values
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.consuming import consume, values
 from tests.support.targets import EXPLICIT, Target, everywhere
 
 

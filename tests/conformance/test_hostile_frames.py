@@ -12,7 +12,7 @@ from kafka_groups.protocol.codec import encode_request
 from kafka_groups.protocol.framing import frame
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_groups.protocol.messages.share_fetch import ShareFetchRequest
-from tests.support.consuming import consume, values
+from tests.support.members.consuming import consume, values
 from tests.support.targets import Target, everywhere, over_tcp
 
 PATIENCE_S = 10.0

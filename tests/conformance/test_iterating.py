@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.share import KafkaShareConsumer
-from tests.support.consuming import consume, offsets, values
+from tests.support.members.consuming import consume, offsets, values
 from tests.support.targets import Target, everywhere, over_tcp
 
 Program = Callable[[KafkaShareConsumer[Any, Any]], list[int]]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from tests.support.conditions import until
-from tests.support.kinds_of_groups import KINDS, REQUESTS, Subject, listed
+from tests.support.members.kinds_of_groups import KINDS, REQUESTS, Subject, listed
 from tests.support.targets import Target, everywhere
 
 Table = Mapping[str, Mapping[str, tuple[str, ...]]]

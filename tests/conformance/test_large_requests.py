@@ -10,7 +10,7 @@ from kafka_groups.protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 from tests.support.targets import Target, everywhere
 
 LARGEST = 2**31 - 1

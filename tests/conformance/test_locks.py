@@ -8,8 +8,8 @@ import pytest
 from kafka_groups.errors import InvalidRecordStateError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import AcknowledgeType
-from tests.support.consuming import consume, consume_as, delivery_counts, offsets, values
-from tests.support.raw_member import (
+from tests.support.members.consuming import consume, consume_as, delivery_counts, offsets, values
+from tests.support.members.raw_member import (
     AT_ONCE,
     NOTHING,
     Limits,

@@ -9,9 +9,9 @@ import pytest
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequestMember
 from tests.conformance.test_consumer_groups import A, B, C, Group, at_once, new_group, told
 from tests.conformance.test_group_migration import NO_PARTITIONS, assigned, classic, stable_classic
-from tests.support.classic_member import MEMBER_ID_REQUIRED, NONE, ClassicMember, subscription
 from tests.support.conditions import until
-from tests.support.consumer_member import described
+from tests.support.members.classic_member import MEMBER_ID_REQUIRED, NONE, ClassicMember, subscription
+from tests.support.members.consumer_member import described
 from tests.support.targets import Target, everywhere_with
 
 REBALANCING, ILLEGAL, UNKNOWN = "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"

@@ -6,8 +6,8 @@ import pytest
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.support.conditions import until
-from tests.support.consuming import values
-from tests.support.raw_member import AT_ONCE, Limits, Run, accept, assigned
+from tests.support.members.consuming import values
+from tests.support.members.raw_member import AT_ONCE, Limits, Run, accept, assigned
 from tests.support.targets import Target, everywhere, everywhere_and_in_a_container, everywhere_with
 
 TWO_MEMBERS = {"group.share.max.size": "2", "group.share.max.share.sessions": "2"}

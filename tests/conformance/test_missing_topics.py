@@ -6,8 +6,8 @@ import pytest
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.support.conditions import until
-from tests.support.consuming import consume
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.consuming import consume
 from tests.support.targets import Target, everywhere
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.coordinator_keys import kafkas_answers, load_keys
-from tests.support.kafka_classpath import libs_or_skip
+from tests.recording.coordinator_keys import kafkas_answers, load_keys
+from tests.support.kafka.kafka_classpath import libs_or_skip
 
 pytestmark = pytest.mark.real_kafka
 

@@ -13,9 +13,9 @@ from kafka_groups.protocol.record_batch import RecordBatch, iter_batches
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch, build_control_batch
 from kafka_groups.types import AcknowledgeType
 from tests.support.cluster_client import Topic
-from tests.support.consuming import Countdown, consume, consume_as, delivery_counts, offsets, values
-from tests.support.raw_member import ROOMY, Run, accept, acknowledge, release
-from tests.support.rewriting_network import RewritingNetwork, records_rewritten
+from tests.support.members.consuming import Countdown, consume, consume_as, delivery_counts, offsets, values
+from tests.support.members.raw_member import ROOMY, Run, accept, acknowledge, release
+from tests.support.requests.rewriting_network import RewritingNetwork, records_rewritten
 from tests.support.targets import EXPLICIT, Target, everywhere
 
 # ------------------------------------------------------------------------------------------------- gaps

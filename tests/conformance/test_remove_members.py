@@ -16,11 +16,11 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from tests.support.classic_group import Group
-from tests.support.classic_member import ClassicMember
-from tests.support.consumer_member import ConsumerMember
-from tests.support.kafka_classpath import kafka_classpath, libs_or_skip
-from tests.support.real_kafka import unique
+from tests.support.kafka.kafka_classpath import kafka_classpath, libs_or_skip
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.classic_group import Group
+from tests.support.members.classic_member import ClassicMember
+from tests.support.members.consumer_member import ConsumerMember
 from tests.support.targets import Target, everywhere, over_tcp
 
 UNKNOWN, REBALANCING = "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS"
@@ -112,7 +112,7 @@ async def test_members_of_a_consumer_group_are_removed(target: Target) -> None:
 def java(tmp_path_factory: pytest.TempPathFactory) -> Java:
     """Kafka's own admin client: takes groups and members, returns the names of errors."""
     classpath, directory = kafka_classpath(libs_or_skip()), tmp_path_factory.mktemp("classes")
-    source = Path(__file__).parents[1] / "support" / "java" / "MemberRemoval.java"
+    source = Path(__file__).parents[1] / "support" / "kafka" / "java" / "MemberRemoval.java"
     _run(["javac", "-cp", classpath, "-d", str(directory), str(source)])
 
     def run(bootstrap_servers: str, *wanted: tuple[str, str]) -> list[list[str]]:

@@ -26,7 +26,7 @@ from confluent_kafka.admin import (
 
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.config.groups import group_keys
+from kafka_groups.config.cluster.groups import group_keys
 from kafka_groups.errors import (
     AuthenticationError,
     GroupAuthorizationFailedError,
@@ -54,7 +54,7 @@ from kafka_groups.testing.kafka_jars import RealKafkaUnavailableError
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.testing.pytest_plugin import skip_unless_required
 from tests.support.certificates import Certificates
-from tests.support.real_kafka import RawConnection, unique
+from tests.support.kafka.real_kafka import RawConnection, unique
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.timeout(90)]
 

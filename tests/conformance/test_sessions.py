@@ -9,8 +9,8 @@ import pytest
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from tests.support.conditions import until
-from tests.support.consuming import values
-from tests.support.raw_member import AT_ONCE, CLOSE, NOTHING, Acquired, Limits, RawMember, Run, accept, fetched
+from tests.support.members.consuming import values
+from tests.support.members.raw_member import AT_ONCE, CLOSE, NOTHING, Acquired, Limits, RawMember, Run, accept, fetched
 from tests.support.targets import EMBEDDED_MEMORY, EMBEDDED_TCP, Target, everywhere, everywhere_with
 
 TWO_SESSIONS = {"group.share.max.size": "2", "group.share.max.share.sessions": "2"}

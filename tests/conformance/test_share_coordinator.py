@@ -17,7 +17,7 @@ from kafka_groups.protocol.messages.delete_share_group_state import (
 )
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT, StateBatch
 from tests.support.conditions import until
-from tests.support.share_coordinator import SharePartitionState, StateRecord
+from tests.support.requests.share_coordinator import SharePartitionState, StateRecord
 from tests.support.targets import Target, everywhere, on_kafka_with
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4

@@ -20,9 +20,9 @@ from attrs import frozen
 
 from kafka_groups.broker.coordinators.groups.assignors.simple import assign
 from kafka_groups.types import TopicIdPartition
-from tests.support.assignor_cases import Case, Measures, changed, measure, random_case
-from tests.support.kafka_assignor import KafkaAssignor
-from tests.support.kafka_classpath import libs_or_skip
+from tests.support.assignors.assignor_cases import Case, Measures, changed, measure, random_case
+from tests.support.kafka.kafka_assignor import KafkaAssignor
+from tests.support.kafka.kafka_classpath import libs_or_skip
 
 INPUTS = 1_000
 SEED = 932

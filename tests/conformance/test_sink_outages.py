@@ -8,7 +8,7 @@ from kafka_groups.share import AsyncKafkaShareConsumer
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.delivery.returned import ArchivedRecords
 from kafka_groups.types import AcknowledgeType
-from tests.support.consuming import Countdown, consume, values
+from tests.support.members.consuming import Countdown, consume, values
 from tests.support.targets import EXPLICIT, LOCK_MS, SHORT_LOCKS, Target, everywhere
 
 ACCEPT, RELEASE = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE

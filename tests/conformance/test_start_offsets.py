@@ -21,10 +21,10 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.consuming import consume, values
-from tests.support.listed_groups import listed_groups
-from tests.support.real_kafka import unique
-from tests.support.share_coordinator import SharePartitionState
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.consuming import consume, values
+from tests.support.members.listed_groups import listed_groups
+from tests.support.requests.share_coordinator import SharePartitionState
 from tests.support.targets import EXPLICIT, Target, everywhere
 
 RECORDS = 10

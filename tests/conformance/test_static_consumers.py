@@ -16,7 +16,7 @@ from tests.conformance.test_consumer_groups import (
     told,
 )
 from tests.support.conditions import until
-from tests.support.consumer_member import ConsumerMember
+from tests.support.members.consumer_member import ConsumerMember
 from tests.support.targets import Target
 
 D = "D" * 22

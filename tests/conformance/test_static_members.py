@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.support.classic_group import Group
-from tests.support.classic_member import NONE, ClassicMember
 from tests.support.conditions import until
-from tests.support.raw_client import RawClient
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.classic_group import Group
+from tests.support.members.classic_member import NONE, ClassicMember
+from tests.support.requests.raw_client import RawClient
 from tests.support.targets import Target, everywhere_with
 from tests.support.three_brokers import Trio
 

@@ -9,9 +9,9 @@ from attrs import evolve
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRequestMember
 from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
 from tests.support.conditions import until
-from tests.support.raw_streams_group import A, B, C, RawStreamsGroup, new_group, tasks
+from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, new_group, tasks
+from tests.support.members.streams_member import StreamsMember
 from tests.support.streams_brokers import everywhere_at_once
-from tests.support.streams_member import StreamsMember
 from tests.support.targets import Target
 
 NONE, UNKNOWN, FENCED, STALE = "NONE", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH"

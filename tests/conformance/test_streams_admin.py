@@ -21,13 +21,13 @@ from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, U
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.types import TopicPartition
-from tests.support.classic_member import ClassicMember
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.consuming import values
-from tests.support.real_kafka import unique
-from tests.support.streams_member import StreamsMember
-from tests.support.streams_topologies import internal, sent, subtopology
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.classic_member import ClassicMember
+from tests.support.members.consuming import values
+from tests.support.members.streams_member import StreamsMember
+from tests.support.members.streams_topologies import internal, sent, subtopology
 from tests.support.targets import Target, everywhere
 
 RECORDS = 6

@@ -20,10 +20,10 @@ from kafka_groups.assignment.interface import OffsetsBySubtopology, TasksBySubto
 from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import until
-from tests.support.kafka_classpath import kafka_classpath, libs_or_skip
-from tests.support.real_kafka import unique
-from tests.support.streams_member import StreamsMember
-from tests.support.streams_topologies import internal, sent, subtopology
+from tests.support.kafka.kafka_classpath import kafka_classpath, libs_or_skip
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.streams_member import StreamsMember
+from tests.support.members.streams_topologies import internal, sent, subtopology
 from tests.support.targets import Target, over_tcp
 
 PATIENCE_S = 120
@@ -41,7 +41,7 @@ pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 def java(tmp_path_factory: pytest.TempPathFactory) -> Java:
     """Kafka's own admin client: takes a group, returns its description."""
     classpath, directory = kafka_classpath(libs_or_skip()), tmp_path_factory.mktemp("classes")
-    source = Path(__file__).parents[1] / "support" / "java" / "StreamsGroupReading.java"
+    source = Path(__file__).parents[1] / "support" / "kafka" / "java" / "StreamsGroupReading.java"
     _run(["javac", "-cp", classpath, "-d", str(directory), str(source)])
 
     def describe(bootstrap_servers: str, group_id: str) -> dict[str, Any]:

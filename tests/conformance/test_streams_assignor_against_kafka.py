@@ -18,9 +18,9 @@ from kafka_groups.assignment import (
     TasksBySubtopology,
     check_assignment,
 )
-from tests.support.kafka_classpath import libs_or_skip
-from tests.support.kafka_streams_assignor import KafkaStreamsAssignor
-from tests.support.streams_assignor_cases import ChangingGroup, Task, random_group
+from tests.support.assignors.streams_assignor_cases import ChangingGroup, Task, random_group
+from tests.support.kafka.kafka_classpath import libs_or_skip
+from tests.support.kafka.kafka_streams_assignor import KafkaStreamsAssignor
 
 STEPS = 20
 SEED = 1071

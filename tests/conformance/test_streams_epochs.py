@@ -8,9 +8,9 @@ from attrs import evolve
 
 from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from tests.support.conditions import until
-from tests.support.raw_streams_group import A, B, C, RawStreamsGroup, new_group, tasks
+from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, new_group, tasks
+from tests.support.members.streams_member import StreamsBeat, StreamsMember
 from tests.support.streams_brokers import everywhere_at_once
-from tests.support.streams_member import StreamsBeat, StreamsMember
 from tests.support.targets import Target
 
 ALL = tasks(0, 1, 2, 3)

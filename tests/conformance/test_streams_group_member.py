@@ -37,11 +37,11 @@ from kafka_groups.streams import (
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.real_kafka import unique
-from tests.support.rewriting_network import RewritingNetwork
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.streams_member import StreamsMember, described_streams
+from tests.support.members.streams_program import StreamsProgram, tasks_of
+from tests.support.requests.rewriting_network import RewritingNetwork
 from tests.support.streams_brokers import everywhere_at_once
-from tests.support.streams_member import StreamsMember, described_streams
-from tests.support.streams_program import StreamsProgram, tasks_of
 from tests.support.targets import Target
 
 PARTITIONS = 4

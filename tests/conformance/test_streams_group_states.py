@@ -15,11 +15,11 @@ from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology, StreamsStatus
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.raw_streams_group import A, B, C, RawStreamsGroup, has_status, new_group
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, has_status, new_group
+from tests.support.members.streams_member import StreamsMember
+from tests.support.members.streams_topologies import sent, subtopology
 from tests.support.streams_brokers import everywhere_at_once
-from tests.support.streams_member import StreamsMember
-from tests.support.streams_topologies import sent, subtopology
 from tests.support.targets import Target
 
 DEAD_IS = "GROUP_ID_NOT_FOUND"

@@ -9,11 +9,11 @@ from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
 from tests.support.cluster_client import GROUP_RESOURCE
 from tests.support.conditions import until
-from tests.support.raw_streams_group import PARTITIONS, A, B, C, RawStreamsGroup, has_status, new_group, tasks
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.raw_streams_group import PARTITIONS, A, B, C, RawStreamsGroup, has_status, new_group, tasks
+from tests.support.members.streams_member import described_streams
+from tests.support.members.streams_topologies import internal, sent, subtopology, together
 from tests.support.streams_brokers import everywhere_at_once
-from tests.support.streams_member import described_streams
-from tests.support.streams_topologies import internal, sent, subtopology, together
 from tests.support.targets import Target, everywhere_with
 
 NONE, UNKNOWN, STALE = "NONE", "UNKNOWN_MEMBER_ID", "STALE_MEMBER_EPOCH"

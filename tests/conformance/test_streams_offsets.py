@@ -15,12 +15,12 @@ from kafka_groups.protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
 )
-from tests.support.classic_member import ClassicMember
 from tests.support.cluster_client import Topic
-from tests.support.listed_groups import listed_groups
-from tests.support.raw_streams_group import A, B, C, RawStreamsGroup, new_group, tasks
+from tests.support.members.classic_member import ClassicMember
+from tests.support.members.listed_groups import listed_groups
+from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, new_group, tasks
+from tests.support.members.streams_member import StreamsMember
 from tests.support.streams_brokers import everywhere_at_once
-from tests.support.streams_member import StreamsMember
 from tests.support.targets import Target
 
 NONE, UNKNOWN, STALE = "NONE", "UNKNOWN_MEMBER_ID", "STALE_MEMBER_EPOCH"

@@ -11,9 +11,9 @@ import pytest
 from kafka_groups.protocol.messages.streams_group import TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
 from tests.support.conditions import until
-from tests.support.raw_streams_group import A, B, C, RawStreamsGroup, has_status, new_group, tasks
+from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, has_status, new_group, tasks
+from tests.support.members.streams_member import StreamsBeat, StreamsMember
 from tests.support.streams_brokers import everywhere_at_once
-from tests.support.streams_member import StreamsBeat, StreamsMember
 from tests.support.targets import Target
 
 MISSING = StreamsStatus.MISSING_SOURCE_TOPICS

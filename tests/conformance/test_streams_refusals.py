@@ -9,10 +9,10 @@ import pytest
 from attrs import evolve, frozen
 
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology, TaskIds, TaskOffset
-from tests.support.raw_streams_group import PARTITIONS, A, B, C, RawStreamsGroup, new_group, tasks
+from tests.support.members.raw_streams_group import PARTITIONS, A, B, C, RawStreamsGroup, new_group, tasks
+from tests.support.members.streams_member import StreamsBeat, StreamsMember, described_streams
+from tests.support.members.streams_topologies import internal, sent, subtopology
 from tests.support.streams_brokers import everywhere_at_once
-from tests.support.streams_member import StreamsBeat, StreamsMember, described_streams
-from tests.support.streams_topologies import internal, sent, subtopology
 from tests.support.targets import Target
 
 INVALID, NOT_FOUND, INVALID_TOPOLOGY = "INVALID_REQUEST", "GROUP_ID_NOT_FOUND", "STREAMS_INVALID_TOPOLOGY"

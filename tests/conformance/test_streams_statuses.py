@@ -7,8 +7,8 @@ from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse, StreamsStatus
 from tests.support.conditions import until
-from tests.support.raw_streams_group import A, B, C, RawStreamsGroup, has_status, new_group
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, has_status, new_group
 from tests.support.streams_brokers import everywhere_at_once
 from tests.support.targets import Target
 

@@ -8,9 +8,9 @@ from kafka_groups.errors import NetworkError
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.real_kafka import unique
-from tests.support.streams_member import StreamsBeat, StreamsMember, described_streams
-from tests.support.streams_topologies import sent, subtopology
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.streams_member import StreamsBeat, StreamsMember, described_streams
+from tests.support.members.streams_topologies import sent, subtopology
 from tests.support.three_brokers import Trio
 
 A, B = "A" * 22, "B" * 22

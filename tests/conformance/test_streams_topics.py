@@ -9,11 +9,11 @@ from kafka_groups.protocol.messages.describe_configs import DescribeConfigsReque
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology, StreamsStatus
 from tests.support.conditions import until
-from tests.support.raw_streams_group import A, B, RawStreamsGroup, has_status, new_group, tasks
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.raw_streams_group import A, B, RawStreamsGroup, has_status, new_group, tasks
+from tests.support.members.streams_member import StreamsBeat, StreamsMember
+from tests.support.members.streams_topologies import internal, sent, subtopology, together
 from tests.support.streams_brokers import everywhere_at_once
-from tests.support.streams_member import StreamsBeat, StreamsMember
-from tests.support.streams_topologies import internal, sent, subtopology, together
 from tests.support.targets import Target
 
 MISSING, WRONG = StreamsStatus.MISSING_SOURCE_TOPICS, StreamsStatus.INCORRECTLY_PARTITIONED_TOPICS

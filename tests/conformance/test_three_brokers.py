@@ -13,8 +13,8 @@ from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.types import AcknowledgeType
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.consuming import PATIENCE_S, Countdown, consume, values, values_of
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.consuming import PATIENCE_S, Countdown, consume, values, values_of
 from tests.support.targets import EXPLICIT, GROUP_DEFAULTS
 from tests.support.three_brokers import TRIO_SETTINGS, EmbeddedTrio, Trio
 

@@ -22,12 +22,12 @@ from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import member_id_of, random_uuid
 from tests.support.cluster_client import ClusterClient
 from tests.support.conditions import until
-from tests.support.kafka_classpath import kafka_classpath, libs_or_skip
-from tests.support.real_kafka import unique
+from tests.support.kafka.kafka_classpath import kafka_classpath, libs_or_skip
+from tests.support.kafka.real_kafka import unique
 from tests.support.topic_patterns import INVALID, INVALID_WITH_OTHER_WORDS, NAMES, VALID, matching
 
 PREFIX = "SubscribedTopicRegex `{}` is not a valid regular expression: "
-SOURCE = Path(__file__).parents[1] / "support" / "java" / "TopicPatternDriver.java"
+SOURCE = Path(__file__).parents[1] / "support" / "kafka" / "java" / "TopicPatternDriver.java"
 
 pytestmark = pytest.mark.real_kafka
 

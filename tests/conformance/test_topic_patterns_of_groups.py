@@ -5,7 +5,7 @@ from functools import partial
 
 from tests.conformance.test_consumer_groups import NONE, UNKNOWN, A, B, Group, at_once, new_group, told
 from tests.support.conditions import until
-from tests.support.consumer_member import described
+from tests.support.members.consumer_member import described
 from tests.support.targets import Target
 
 INVALID_REGEX = "INVALID_REGULAR_EXPRESSION"

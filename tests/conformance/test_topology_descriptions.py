@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kafka_groups.config.streams_group import IN_MEMORY_DESCRIPTIONS
+from kafka_groups.config.cluster.streams_group import IN_MEMORY_DESCRIPTIONS
 from kafka_groups.protocol.coordinator_records.streams_group import StreamsGroupMetadataKey
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_groups.protocol.messages.streams_group_describe import (
@@ -30,11 +30,11 @@ from kafka_groups.protocol.messages.topology_description import (
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
 )
-from tests.support.internal_topics import InternalTopics
-from tests.support.kafka_classpath import kafka_classpath, libs_or_skip
-from tests.support.real_kafka import RawConnection, unique
-from tests.support.streams_member import StreamsMember
-from tests.support.streams_topologies import sent, subtopology
+from tests.support.kafka.internal_topics import InternalTopics
+from tests.support.kafka.kafka_classpath import kafka_classpath, libs_or_skip
+from tests.support.kafka.real_kafka import RawConnection, unique
+from tests.support.members.streams_member import StreamsMember
+from tests.support.members.streams_topologies import sent, subtopology
 from tests.support.targets import Target, everywhere, everywhere_with, over_tcp_with
 
 A, B = "A" * 22, "B" * 22
@@ -279,7 +279,7 @@ JavaAdmin = Callable[[str, str], list[str]]
 def java(tmp_path_factory: pytest.TempPathFactory) -> JavaAdmin:
     """Kafka's own admin client of 4.4.0: prints the description of a group's topology."""
     classpath, directory = kafka_classpath(libs_or_skip()), tmp_path_factory.mktemp("classes")
-    source = Path(__file__).parents[1] / "support" / "java" / "TopologyPrinter.java"
+    source = Path(__file__).parents[1] / "support" / "kafka" / "java" / "TopologyPrinter.java"
     _run("javac", "-cp", classpath, "-d", str(directory), str(source))
 
     def run(bootstrap_servers: str, group_id: str) -> list[str]:

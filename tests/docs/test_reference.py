@@ -15,23 +15,23 @@ from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unbuilt import UNBUILT
-from kafka_groups.client.membership import states as member_states
-from kafka_groups.config.admin import admin_keys
-from kafka_groups.config.broker import broker_keys
-from kafka_groups.config.foreign import FORBIDDEN, FOREIGN
-from kafka_groups.config.groups import group_keys
-from kafka_groups.config.share import share_consumer_keys
-from kafka_groups.config.streams import IGNORED_BY_KAFKA, streams_member_keys
-from kafka_groups.config.topic import topic_keys
+from kafka_groups.config.clients.admin import admin_keys
+from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN
+from kafka_groups.config.clients.share import share_consumer_keys
+from kafka_groups.config.clients.streams_member import IGNORED_BY_KAFKA, streams_member_keys
+from kafka_groups.config.cluster.broker import broker_keys
+from kafka_groups.config.cluster.groups import group_keys
+from kafka_groups.config.cluster.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS, ApiKey
+from kafka_groups.share.membership import states as member_states
 from kafka_groups.share.metrics import METRICS
-from kafka_groups.spark.schema import RECORD_SCHEMA
+from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
-from kafka_groups.spark.worker_options import WorkerOptions
-from kafka_groups.streams import states as streams_states
-from kafka_groups.streams.metrics import MEMBER_METRICS
+from kafka_groups.spark.workers.worker_options import WorkerOptions
+from kafka_groups.streams.member.rules import states as streams_states
+from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
 from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
 from kafka_groups.types import ConsumerState
 from tests.docs.blocks import ROOT

@@ -16,7 +16,7 @@ from kafka_groups import KafkaAdmin, TopicPartition
 from kafka_groups.testing import EmbeddedCluster, KafkaProcess
 from tests.docs.blocks import ROOT, programs
 from tests.support.conditions import wait_until
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
 TIMEOUT_S = 60.0

@@ -11,7 +11,7 @@ from kafka_groups.testing.pytest_plugin import REQUIRE_VARIABLE
 from tests.faults.drivers import Drivers, running_drivers
 from tests.faults.plan import BROKERS, DESIGNS, Kind
 from tests.faults.targets import Target, running_target
-from tests.support.spark import reason_to_skip
+from tests.support.spark.sessions import reason_to_skip
 
 Struck = dict[tuple[str, str], Counter[Kind]]
 

@@ -15,7 +15,7 @@ from typing import IO
 
 from tests.faults.handling import Job
 from tests.faults.pipelines import run_pipeline
-from tests.support.spark import spark_session
+from tests.support.spark.sessions import spark_session
 
 
 def main() -> None:

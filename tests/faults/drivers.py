@@ -24,7 +24,7 @@ from kafka_groups.types import random_uuid
 from tests.faults.board import pause
 from tests.faults.handling import Job
 from tests.faults.plan import CLUSTER
-from tests.support.spark import ROOT, spark_environment
+from tests.support.spark.sessions import ROOT, spark_environment
 
 _MARK = "KAFKA_GROUPS_FAULTS_DRIVER"
 """Environment variable by which all processes that a driver starts are known, whoever their parent is by now."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.kafka_classpath import tools_classpath_or_skip
-from tests.support.kafka_tools import KafkaTools
+from tests.support.kafka.kafka_classpath import tools_classpath_or_skip
+from tests.support.kafka.kafka_tools import KafkaTools
 
 
 @pytest.fixture(scope="session")

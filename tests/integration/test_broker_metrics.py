@@ -7,7 +7,7 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metrics import METRICS
-from kafka_groups.config.streams_group import IN_MEMORY_DESCRIPTIONS
+from kafka_groups.config.cluster.streams_group import IN_MEMORY_DESCRIPTIONS
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kafka_groups.protocol.messages.streams_group_topology_description_update import (
@@ -16,11 +16,11 @@ from kafka_groups.protocol.messages.streams_group_topology_description_update im
 from kafka_groups.protocol.messages.topology_description import DescribedTopology
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
-from tests.support.kafka_metrics import KafkaMetrics
-from tests.support.kafka_tools import KafkaTools
-from tests.support.raw_client import RawClient
+from tests.support.kafka.kafka_metrics import KafkaMetrics
+from tests.support.kafka.kafka_tools import KafkaTools
+from tests.support.kafka.tool_scenes import Stage, at_coordinator, consume, count, leave, produce, share
+from tests.support.requests.raw_client import RawClient
 from tests.support.targets import EMBEDDED_PROPERTIES
-from tests.support.tool_scenes import Stage, at_coordinator, consume, count, leave, produce, share
 
 SETTINGS = {
     "group.share.heartbeat.interval.ms": "500",

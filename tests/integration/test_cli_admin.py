@@ -19,11 +19,11 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
-from tests.support.classic_group import Group
 from tests.support.cluster_client import ClusterClient
 from tests.support.conditions import wait_until
-from tests.support.raw_client import RawClient
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.classic_group import Group
+from tests.support.requests.raw_client import RawClient
 
 RECORDS = 6
 OFFSETS_RESET = ("offsets", "reset", "invoices")

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from tests.support.certificates import Certificates
-from tests.support.real_kafka import RawConnection
+from tests.support.kafka.real_kafka import RawConnection
 
 COMMAND = [sys.executable, "-m", "kafka_groups.cli", "broker"]
 

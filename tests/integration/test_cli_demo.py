@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.testing.kafka_process import KafkaProcess
-from tests.support.spark import ROOT, reason_to_skip
+from tests.support.spark.sessions import ROOT, reason_to_skip
 
 COMMAND = [sys.executable, "-W", "error", "-m", "kafka_groups.cli", "demo"]
 FLIGHTS = 60_000

@@ -18,9 +18,9 @@ from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from tests.support.cluster_client import ClusterClient
 from tests.support.conditions import until
-from tests.support.raw_client import RawClient
-from tests.support.streams_member import StreamsMember
-from tests.support.streams_topologies import internal, sent, subtopology
+from tests.support.members.streams_member import StreamsMember
+from tests.support.members.streams_topologies import internal, sent, subtopology
+from tests.support.requests.raw_client import RawClient
 
 RECORDS = 6
 WORDS, COUNTS = "app-words-repartition", "app-counts-changelog"

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from tests.support.kafka_tools import KafkaTools
+from tests.support.kafka.kafka_tools import KafkaTools
 
 TOPIC, GROUP = "orders", "billing"
 

@@ -8,9 +8,9 @@ from kafka_groups import AcknowledgeType, ArchivedRecords, AsyncKafkaShareConsum
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.recording.profile_capture import RELEASES
 from tests.support.cluster_client import ClusterClient
-from tests.support.consuming import consume
-from tests.support.profile_capture import RELEASES
+from tests.support.members.consuming import consume
 
 SETTINGS = {"group.share.delivery.count.limit": "2"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.testing.kafka_process import KafkaProcess
-from tests.support.spark import reason_to_skip
+from tests.support.spark.sessions import reason_to_skip
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

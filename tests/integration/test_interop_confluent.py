@@ -17,7 +17,7 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.share.consumer import KafkaShareConsumer
-from tests.support.consuming import values
+from tests.support.members.consuming import values
 
 QUICK = {
     "group.share.min.heartbeat.interval.ms": 200,

@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from tests.integration.test_interop_confluent import PATIENCE_S, produce
-from tests.support.confluent_reader import PARTITIONS, TOPIC, Reader, poll_until, share_all
-from tests.support.consuming import values
+from tests.support.members.confluent_reader import PARTITIONS, TOPIC, Reader, poll_until, share_all
+from tests.support.members.consuming import values
 
 
 @pytest.fixture

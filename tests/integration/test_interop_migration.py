@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from tests.support.confluent_reader import PARTITIONS, PATIENCE_S, TOPIC, Reader, poll_until, share_all
+from tests.support.members.confluent_reader import PARTITIONS, PATIENCE_S, TOPIC, Reader, poll_until, share_all
 
 SETTINGS = {
     "group.consumer.assignment.interval.ms": 0,

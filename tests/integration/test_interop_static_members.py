@@ -10,9 +10,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC
-from tests.support.confluent_reader import PARTITIONS, PATIENCE_S, Reader, poll_until, share_all
-from tests.support.consuming import values
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.confluent_reader import PARTITIONS, PATIENCE_S, Reader, poll_until, share_all
+from tests.support.members.consuming import values
 
 QUICK = {"group.initial.rebalance.delay.ms": 100}
 INSTANCES = ("one", "two", "three")

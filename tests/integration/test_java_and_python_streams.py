@@ -11,9 +11,9 @@ import pytest
 
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
-from tests.support.confluent_reader import PATIENCE_S
-from tests.support.java_word_count import SETTINGS, TASKS, THREADS, WordCount
-from tests.support.python_word_count import PythonWordCount, word_count_topology
+from tests.support.kafka.java_word_count import SETTINGS, TASKS, THREADS, WordCount
+from tests.support.members.confluent_reader import PATIENCE_S
+from tests.support.members.python_word_count import PythonWordCount, word_count_topology
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 

@@ -7,10 +7,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from tests.support.conditions import wait_until
-from tests.support.confluent_reader import PATIENCE_S
-from tests.support.java_consumers import JavaConsumer, JavaConsumers
-from tests.support.kafka_classpath import libs_or_skip
-from tests.support.real_kafka import unique
+from tests.support.kafka.java_consumers import JavaConsumer, JavaConsumers
+from tests.support.kafka.kafka_classpath import libs_or_skip
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.confluent_reader import PATIENCE_S
 
 PARTITIONS = 7
 INSTANCES = ("one", "two", "three")

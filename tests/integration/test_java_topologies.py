@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.java_topologies import captured
-from tests.support.kafka_classpath import streams_classpath_or_skip
+from tests.recording.java_topologies import captured
+from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
 
-SOURCE = Path(__file__).parents[1] / "support" / "java" / "TopologyCapture.java"
+SOURCE = Path(__file__).parents[1] / "support" / "kafka" / "java" / "TopologyCapture.java"
 
 
 def output_of(*command: str) -> str:

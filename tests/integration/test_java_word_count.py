@@ -11,8 +11,8 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from tests.support.conditions import wait_until
-from tests.support.confluent_reader import PATIENCE_S
-from tests.support.java_word_count import SETTINGS, THREADS, WordCount
+from tests.support.kafka.java_word_count import SETTINGS, THREADS, WordCount
+from tests.support.members.confluent_reader import PATIENCE_S
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 

@@ -10,7 +10,7 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_groups.testing.kafka_container import KafkaContainer, environment_of, missing_engine
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 
 RECORDS = 20
 

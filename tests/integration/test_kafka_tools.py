@@ -11,14 +11,14 @@ from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.unbuilt import LEVELS_BUILT
-from kafka_groups.config.broker import broker_keys
-from kafka_groups.config.groups import group_keys
-from kafka_groups.config.topic import topic_keys
+from kafka_groups.config.cluster.broker import broker_keys
+from kafka_groups.config.cluster.groups import group_keys
+from kafka_groups.config.cluster.topic import topic_keys
 from kafka_groups.testing.kafka_process import KafkaProcess
-from tests.support.kafka_tools import KafkaTools, ToolRun
-from tests.support.reset_scenes import APPLICATION_RESET
+from tests.support.kafka.kafka_tools import KafkaTools, ToolRun
+from tests.support.kafka.reset_scenes import APPLICATION_RESET
+from tests.support.kafka.tool_scenes import SCENES, SERVER, Stage, Step
 from tests.support.targets import EMBEDDED_PROPERTIES
-from tests.support.tool_scenes import SCENES, SERVER, Stage, Step
 
 SETTINGS = {"group.share.heartbeat.interval.ms": "500", "group.share.assignment.interval.ms": "0"}
 ALL_SCENES = {**SCENES, "applications of Kafka Streams": APPLICATION_RESET}

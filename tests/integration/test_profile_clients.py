@@ -16,8 +16,8 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import AcknowledgeType
-from tests.support.consuming import values
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.consuming import values
 
 PATIENCE_S = 30.0
 RECORDS = 9

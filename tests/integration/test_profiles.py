@@ -8,11 +8,11 @@ import pytest
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import PROFILES
 from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt
-from kafka_groups.config.broker import broker_keys
+from kafka_groups.config.cluster.broker import broker_keys
 from kafka_groups.config.keys import Key
-from tests.support.profile_capture import BOUNDS, RELEASES, SETTINGS, captured, differences
-from tests.support.profile_questions import Answers, questions
-from tests.support.profile_unbuilt import without
+from tests.recording.profile_capture import BOUNDS, RELEASES, SETTINGS, captured, differences
+from tests.recording.profile_questions import Answers, questions
+from tests.recording.profile_unbuilt import without
 
 STRICTER = {
     "group.initial.rebalance.delay.ms": "[0,...]",

@@ -17,7 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from kafka_groups.testing.kafka_jars import RealKafkaUnavailableError, find_tool, kafka_jars, missing_tools
 from kafka_groups.testing.kafka_process import KafkaProcess, free_ports, kafka_answers
-from tests.support.real_kafka import finalized_features, unique
+from tests.support.kafka.real_kafka import finalized_features, unique
 
 pytestmark = pytest.mark.real_kafka
 

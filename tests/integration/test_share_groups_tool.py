@@ -6,8 +6,8 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.share import KafkaShareConsumer
-from tests.support.consuming import values
-from tests.support.kafka_tools import KafkaTools
+from tests.support.kafka.kafka_tools import KafkaTools
+from tests.support.members.consuming import values
 
 TOPIC, GROUP, RECORDS = "orders", "billing", 6
 PATIENCE_S = 60

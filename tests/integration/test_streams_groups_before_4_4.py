@@ -11,7 +11,7 @@ from kafka_groups.protocol.messages.streams_group import TaskIds, TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_STATIC_EPOCH, StreamsGroupHeartbeatRequest
 from kafka_groups.streams import GroupTopologyBuilder
 from kafka_groups.testing.kafka_process import KafkaProcess
-from tests.support.raw_client import RawClient
+from tests.support.requests.raw_client import RawClient
 
 PROFILE, RELEASE = "4.3", "4.3.1"
 TOPOLOGY = GroupTopologyBuilder().add_subtopology("0", sources=["in"]).build().to_wire()

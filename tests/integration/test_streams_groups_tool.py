@@ -14,11 +14,11 @@ from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.testing import FAST_SETTINGS
 from tests.support.cluster_client import ClusterClient
-from tests.support.kafka_tools import KafkaTools
-from tests.support.raw_client import RawClient
-from tests.support.streams_member import StreamsMember
-from tests.support.streams_topologies import sent, subtopology
-from tests.support.tool_scenes import at_coordinator
+from tests.support.kafka.kafka_tools import KafkaTools
+from tests.support.kafka.tool_scenes import at_coordinator
+from tests.support.members.streams_member import StreamsMember
+from tests.support.members.streams_topologies import sent, subtopology
+from tests.support.requests.raw_client import RawClient
 
 GROUP, TOPIC = "counting", "lines"
 HOUR_MS = 3_600_000

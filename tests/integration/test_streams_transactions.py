@@ -7,7 +7,7 @@ from confluent_kafka import TopicPartition as Position
 from kafka_groups.streams import GroupTopologyBuilder, StreamsGroupMember, TasksRevoked
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 

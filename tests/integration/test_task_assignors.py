@@ -16,9 +16,9 @@ from kafka_groups.assignment import (
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import InvalidConfigError
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
-from tests.support.raw_client import RawClient
-from tests.support.streams_member import StreamsBeat, StreamsMember, described_streams
-from tests.support.streams_topologies import sent, subtopology
+from tests.support.members.streams_member import StreamsBeat, StreamsMember, described_streams
+from tests.support.members.streams_topologies import sent, subtopology
+from tests.support.requests.raw_client import RawClient
 
 GROUP, TOPIC, PARTITIONS = "app", "in", 4
 TOPOLOGY = sent(subtopology("0", sources=(TOPIC,)))

@@ -29,7 +29,7 @@ from tests.lockstep.steps import (
     Produce,
     Step,
 )
-from tests.support.raw_member import Limits
+from tests.support.members.raw_member import Limits
 
 MEMBERS = ("m0", "m1", "m2")
 TOPICS: Mapping[str, int] = MappingProxyType({"t": 1, "u": 2})

@@ -11,7 +11,7 @@ from tests.lockstep.answers import fields_of
 from tests.lockstep.classic_steps import DescribeClassicGroup
 from tests.lockstep.side import Side
 from tests.lockstep.steps import Step
-from tests.support.raw_client import RawClient
+from tests.support.requests.raw_client import RawClient
 
 _PATIENCE_S = 600.0
 _OBSERVER = "observer"

@@ -17,7 +17,7 @@ from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGrou
 from tests.lockstep.classic_members import ClassicState
 from tests.lockstep.side import Side
 from tests.lockstep.steps import GROUP, Change, Question
-from tests.support.classic_member import subscription
+from tests.support.members.classic_member import subscription
 
 STATIC = ("one", "two", "three")
 CONSUMER = "consumer"

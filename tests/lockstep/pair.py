@@ -15,7 +15,7 @@ from tests.lockstep.preparing import prepare
 from tests.lockstep.running import Outcome, Run, Source
 from tests.lockstep.side import Side, Sides, closing
 from tests.lockstep.streams_running import StreamsRun
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
 

@@ -10,7 +10,7 @@ from tests.lockstep.side import Side, Sides
 from tests.lockstep.steps import GROUP, LEAVE, Fetch, Heartbeat
 from tests.lockstep.topic_ids import next_topic_id
 from tests.support.conditions import until
-from tests.support.raw_member import Limits
+from tests.support.members.raw_member import Limits
 from tests.support.targets import GROUP_DEFAULTS
 
 ANCHOR = "anchor"

@@ -8,7 +8,7 @@ from tests.lockstep.differences import Difference, differences
 from tests.lockstep.side import Side, Sides
 from tests.lockstep.steps import AddPartitions, AlterGroupConfig, CreateTopic, DeleteTopic, Heartbeat, Step
 from tests.support.conditions import until
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 
 _ROUNDS_ALIKE = 2
 _PATIENCE_S = 4.0

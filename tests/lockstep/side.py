@@ -17,7 +17,7 @@ from tests.lockstep.classic_members import ClassicState, Labels
 from tests.lockstep.consumer_members import ConsumerState
 from tests.lockstep.streams_members import StreamsState
 from tests.support.cluster_client import ClusterClient, Topic
-from tests.support.raw_client import RawClient
+from tests.support.requests.raw_client import RawClient
 
 UNKNOWN_TOPIC = UUID(int=77)
 """An id that no topic has."""

@@ -49,7 +49,7 @@ from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeart
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from tests.lockstep.side import Side
 from tests.support.cluster_client import GROUP_RESOURCE
-from tests.support.raw_member import AT_ONCE, Limits
+from tests.support.members.raw_member import AT_ONCE, Limits
 
 TIMEOUT_MS = 15_000
 GROUP = "g"

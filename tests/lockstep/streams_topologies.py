@@ -6,7 +6,7 @@ from types import MappingProxyType
 from attrs import evolve
 
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology, StreamsTopicInfo
-from tests.support.streams_topologies import internal, subtopology, together
+from tests.support.members.streams_topologies import internal, subtopology, together
 
 Name = Callable[[str], str]
 """Returns the name of a topic on the clusters, for its name in the run."""

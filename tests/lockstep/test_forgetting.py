@@ -17,7 +17,7 @@ from tests.lockstep.steps import (
     Produce,
     take,
 )
-from tests.support.raw_member import Limits
+from tests.support.members.raw_member import Limits
 
 PLACE: Place = ("t", 0)
 WAITING = Limits(max_wait_ms=3_000)

@@ -28,7 +28,7 @@ from tests.lockstep.steps import (
     Produce,
 )
 from tests.simulation.mutants import MUTANTS
-from tests.support.raw_member import Limits
+from tests.support.members.raw_member import Limits
 
 PLANTED = ("accepting_releases", "delivery_count_stands_still", "no_ownership_check")
 WAITING = Limits(max_wait_ms=500)

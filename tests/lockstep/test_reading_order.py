@@ -15,7 +15,7 @@ from tests.lockstep.pair import Pair
 from tests.lockstep.side import Side
 from tests.lockstep.steps import Acknowledge, Acknowledged, AddPartitions, Fetch, Heartbeat, Place, Produce, take
 from tests.support.conditions import until
-from tests.support.raw_member import Limits
+from tests.support.members.raw_member import Limits
 
 FETCHES = 12
 ONE = Limits(max_records=1, batch_size=1, record_limit=True)

@@ -21,7 +21,7 @@ from tests.lockstep.steps import (
     Step,
     take,
 )
-from tests.support.raw_member import AT_ONCE, Limits
+from tests.support.members.raw_member import AT_ONCE, Limits
 
 PLACE: Place = ("t", 0)
 RECORDS = 10

@@ -18,9 +18,9 @@ from kafka_groups.broker.coordinators.groups.consumer.states import (
     ConsumerGroupState,
     ConsumerMemberState,
 )
-from kafka_groups.config.consumer_group import ConsumerGroupConfig
+from kafka_groups.config.cluster.consumer_group import ConsumerGroupConfig
 from kafka_groups.errors import BrokerError, UnreleasedInstanceIdError
-from tests.support.consumer_groups import GROUP, REBALANCE_MS, Consumers, Owned, as_owned
+from tests.support.broker.consumer_groups import GROUP, REBALANCE_MS, Consumers, Owned, as_owned
 
 NAMES = ("a", "b", "c", "d", "e")
 STATIC = frozenset({"d", "e"})

@@ -13,7 +13,7 @@ from kio.serial import entity_writer
 from kafka_groups.errors import MalformedRecordError, UnknownRecordTypeError
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
 from kafka_groups.protocol.schemas.plain import is_nullable_structure
-from tests.support.coordinator_records import RECORD_TYPES, VERSIONS, keys_of, records_of, values_of, written_in
+from tests.support.broker.coordinator_records import RECORD_TYPES, VERSIONS, keys_of, records_of, values_of, written_in
 
 every_type = pytest.mark.parametrize(("table", "record_type"), RECORD_TYPES, ids=repr)
 

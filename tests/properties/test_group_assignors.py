@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka_groups.broker.coordinators.groups.assignors import range as range_assignor
 from kafka_groups.broker.coordinators.groups.assignors import uniform
 from kafka_groups.broker.coordinators.groups.assignors.group_spec import GroupSpec, PartitionsByTopic, SubscribedMember
-from tests.support.group_assignor_cases import Assignor, GroupAssignment
+from tests.support.assignors.group_assignor_cases import Assignor, GroupAssignment
 
 TOPIC_IDS = [UUID(int=number) for number in range(1, 5)]
 

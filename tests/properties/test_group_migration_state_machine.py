@@ -28,7 +28,7 @@ from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRequestMember
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from tests.support.classic_member import subscription
+from tests.support.members.classic_member import subscription
 from tests.unit.broker.coordinators.groups.scenes import Groups
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 4

@@ -9,7 +9,7 @@ from kafka_groups.errors import CorruptRecordError
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import RecordBatch, iter_batches, with_log_append_time
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
-from kafka_groups.spark.parsing import parse
+from kafka_groups.spark.records.parsing import parse
 
 Row = tuple[int, int | None, bytes | None, bytes | None]
 

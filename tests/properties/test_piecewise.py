@@ -18,7 +18,7 @@ from kafka_groups.protocol.codec import (
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartition, ShareFetchRequest, ShareFetchTopic
 from tests.support.generators import ended
-from tests.support.protocol_messages import SHAPES, Shape
+from tests.support.requests.protocol_messages import SHAPES, Shape
 
 
 def may_end_with_tags(shape: Shape) -> bool:

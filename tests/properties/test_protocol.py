@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.protocol.codec import correlation_id_of, decode_request, decode_request_header, decode_response
 from kafka_groups.protocol.error_codes import ErrorCode
-from tests.support.protocol_messages import CLIENT_ID, CORRELATION_ID, SHAPES, Shape
+from tests.support.requests.protocol_messages import CLIENT_ID, CORRELATION_ID, SHAPES, Shape
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

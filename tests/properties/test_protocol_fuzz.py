@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.protocol.codec import decode_request, decode_request_header
-from tests.support.protocol_messages import SHAPES
+from tests.support.requests.protocol_messages import SHAPES
 
 MEGABYTE = 1 << 20
 
@@ -19,7 +19,7 @@ MEGABYTE = 1 << 20
 def test_damaged_messages_of_all_apis_are_refused_in_bounded_memory() -> None:
     # A process of its own: a length that slipped through would abort it, and a peak of memory belongs to a process.
     child = subprocess.run(
-        [sys.executable, "-m", "tests.support.protocol_fuzz", "20261121", "2"],
+        [sys.executable, "-m", "tests.support.requests.protocol_fuzz", "20261121", "2"],
         capture_output=True, text=True, timeout=110, check=False,
     )  # fmt: skip
 

@@ -20,8 +20,8 @@ from kafka_groups.share.delivery.columns import BLOCK_RECORDS
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.spark.arrow import to_table
-from kafka_groups.spark.schema import RECORD_SCHEMA
+from kafka_groups.spark.records.arrow import to_table
+from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from tests.unit.share.deliveries import acquired, batch, decoded
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

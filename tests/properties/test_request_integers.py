@@ -29,7 +29,7 @@ from kafka_groups.protocol.messages.produce import NO_ACKS
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.testing.simulation.virtual_time import Simulation, run_simulated
-from tests.support.integer_requests import (
+from tests.support.requests.integer_requests import (
     Attempt,
     one_at_a_time,
     plain_request,
@@ -37,7 +37,7 @@ from tests.support.integer_requests import (
     served_versions,
     several_at_once,
 )
-from tests.support.number_requests import CASES, Place, error_codes, newest_version
+from tests.support.requests.number_requests import CASES, Place, error_codes, newest_version
 
 FOR_EVER_S = 1e15
 MOST_BYTES = 8 * 2**20

@@ -12,11 +12,11 @@ from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.config.broker import broker_settings
+from kafka_groups.config.cluster.broker import broker_settings
 from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, InvalidRequestError
 from kafka_groups.protocol.messages.share_state import StateBatch
-from tests.support.share_state import ShareStates as SharedStates
-from tests.support.share_state import cluster_of
+from tests.support.broker.share_state import ShareStates as SharedStates
+from tests.support.broker.share_state import cluster_of
 
 TOPIC = UUID(int=7)
 OFFSETS = 12

@@ -20,7 +20,7 @@ from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
 from kafka_groups.broker.log.internal_log import InternalLog
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorNotAvailableError,
@@ -30,8 +30,8 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from kafka_groups.types import TopicIdPartition
-from tests.support.group_journal import MemoryJournal, StoppedError
-from tests.support.share_groups import GROUP, Coordination, assigned
+from tests.support.broker.group_journal import MemoryJournal, StoppedError
+from tests.support.broker.share_groups import GROUP, Coordination, assigned
 
 MEMBERS = ("a", "b", "c", "d", "e")
 TOPICS = ("orders", "bills", "parcels")

@@ -18,11 +18,11 @@ from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordState
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
-from tests.support.share_state import persister
+from tests.support.broker.share_state import persister
 from tests.unit.broker.share_partitions.scenes import KEY, Batch
 
 MEMBERS = st.sampled_from(["ann", "bob", "cid"])

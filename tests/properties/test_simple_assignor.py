@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.broker.coordinators.groups.assignors.simple import MemberSpec, assign
 from kafka_groups.types import TopicIdPartition
-from tests.support.assignor_cases import Assignment, Case, measure, scopes
+from tests.support.assignors.assignor_cases import Assignment, Case, measure, scopes
 
 TOPIC_IDS = [UUID(int=number) for number in range(1, 4)]
 

@@ -14,8 +14,8 @@ from attrs import define, evolve, field
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState
 from kafka_groups.errors import FencedMemberEpochError, UnknownMemberIdError
 from kafka_groups.types import TaskId
-from tests.support.streams_groups import AT_ONCE, Streams, active, standby
-from tests.support.streams_topologies import internal, sent, subtopology
+from tests.support.broker.streams_groups import AT_ONCE, Streams, active, standby
+from tests.support.members.streams_topologies import internal, sent, subtopology
 
 TOPOLOGY = sent(
     subtopology("0", sources=("in",), sinks=("r",)),

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kafka_groups.streams.member_events import StatusesChanged, TasksAssigned, TasksLost, TasksRevoked
-from kafka_groups.streams.owned_tasks import TaskOwnership
-from kafka_groups.streams.tasks import NO_TASKS, MemberTasks
+from kafka_groups.streams.member.rules.member_events import StatusesChanged, TasksAssigned, TasksLost, TasksRevoked
+from kafka_groups.streams.member.rules.owned_tasks import TaskOwnership
+from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
 from kafka_groups.types import TaskId
 
 TASKS = [TaskId("0", partition) for partition in range(4)]

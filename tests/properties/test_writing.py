@@ -25,7 +25,7 @@ from kafka_groups.protocol.messages.share_fetch import (
 )
 from kafka_groups.protocol.schemas.loading import request_schema
 from kafka_groups.protocol.writing import writer
-from tests.support.protocol_messages import SHAPES, Shape
+from tests.support.requests.protocol_messages import SHAPES, Shape
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -15,7 +15,7 @@ from kafka_groups.broker.coordinators.groups.streams import states as group_stat
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
-from kafka_groups.streams import states as member_states
+from kafka_groups.streams.member.rules import states as member_states
 from tests.conformance.test_streams_refusals import REFUSED, REFUSED_BY_THE_GROUP
 
 TESTS = Path(__file__).parents[1]

@@ -31,8 +31,8 @@ from kafka_groups.protocol.messages.produce import PartitionProduceData, Produce
 from kafka_groups.protocol.messages.share_group_describe import DescribedGroup, ShareGroupDescribeRequest
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 from tests.support.conditions import until
-from tests.support.raw_client import RawClient
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.requests.raw_client import RawClient
 
 GROUP_RESOURCE = 32
 _SET, _DELETE = 0, 1

@@ -12,15 +12,15 @@ import pytest
 from attrs import field, frozen
 
 from kafka_groups.admin import AsyncKafkaAdmin
-from kafka_groups.config.broker import broker_keys
+from kafka_groups.config.cluster.broker import broker_keys
 from kafka_groups.net.network import Network
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.kafka_process import SINGLE_NODE_PROPERTIES
 from tests.support.cluster_client import ClusterClient, Topic
-from tests.support.raw_client import RawClient
-from tests.support.raw_member import RawMember
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.raw_member import RawMember
+from tests.support.requests.raw_client import RawClient
 
 EMBEDDED_MEMORY = "embedded-memory"
 EMBEDDED_TCP = "embedded-tcp"

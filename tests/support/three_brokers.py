@@ -17,8 +17,8 @@ from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
 from tests.support.cluster_client import ClusterClient, Topic
-from tests.support.kafka_trio import TrioNode
-from tests.support.raw_client import RawClient
+from tests.support.kafka.kafka_trio import TrioNode
+from tests.support.requests.raw_client import RawClient
 from tests.support.targets import EMBEDDED_PROPERTIES
 
 TRIO_SETTINGS: Mapping[str, object] = MappingProxyType({

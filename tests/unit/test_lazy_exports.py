@@ -61,7 +61,7 @@ def loaded_by(program: str) -> set[str]:
     [
         ("import kafka_groups", set()),
         ("from kafka_groups import AcknowledgeType, TopicPartition", set()),
-        ("import kafka_groups.errors, kafka_groups.config.share", set()),
+        ("import kafka_groups.errors, kafka_groups.config.clients.share", set()),
         ("import kafka_groups.spark", set()),
         ("import kafka_groups.cli.entry", set()),
         ("from kafka_groups import KafkaShareConsumer", set()),

@@ -24,9 +24,9 @@ def test_nothing_heavy_is_loaded_before_a_name_is_asked_for() -> None:
     done = run("""
         import sys
         import kafka_groups, kafka_groups.spark
-        print([m for m in ("pyspark", "pyarrow", "pandas", "kafka_groups.spark.arrow") if m in sys.modules])
+        print([m for m in ("pyspark", "pyarrow", "pandas", "kafka_groups.spark.records.arrow") if m in sys.modules])
         kafka_groups.spark.RECORD_SCHEMA
-        print([m for m in ("pyspark", "pandas", "kafka_groups.spark.arrow") if m in sys.modules])
+        print([m for m in ("pyspark", "pandas", "kafka_groups.spark.records.arrow") if m in sys.modules])
     """)
     assert done.stdout == "[]\n[]\n", done.stderr
 

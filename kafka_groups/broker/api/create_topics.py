@@ -25,7 +25,7 @@ from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_to
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.turns import CHEAP, COSTLY, USUAL
-from kafka_groups.config.topic import topic_config
+from kafka_groups.config.cluster.topic import topic_config
 from kafka_groups.errors import (
     BrokerError,
     InvalidConfigError,

@@ -24,11 +24,11 @@ from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.turns import CHEAP, COSTLY
-from kafka_groups.config.broker import broker_keys, validate_broker_config
-from kafka_groups.config.client_metrics import client_metrics_config
-from kafka_groups.config.groups import check_group_config, group_keys
+from kafka_groups.config.cluster.broker import broker_keys, validate_broker_config
+from kafka_groups.config.cluster.client_metrics import client_metrics_config
+from kafka_groups.config.cluster.groups import check_group_config, group_keys
+from kafka_groups.config.cluster.topic import topic_config, topic_keys
 from kafka_groups.config.keys import Key, KeyType
-from kafka_groups.config.topic import topic_config, topic_keys
 from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidRequestError
 from kafka_groups.protocol.messages.config_resources import (
     BROKER_RESOURCE,

@@ -7,7 +7,7 @@ from attrs import frozen
 from kafka_groups.broker.configs.dynamic import DynamicConfigs, DynamicConfigsOwner
 from kafka_groups.broker.log.batches import AppendRules
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
-from kafka_groups.config.broker import BrokerSettings, changed_settings
+from kafka_groups.config.cluster.broker import BrokerSettings, changed_settings
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, TOPIC_RESOURCE
 
 __all__ = ["ALL_BROKERS", "DYNAMIC_BROKER_KEYS", "BrokerConfigs", "append_rules", "group_defaults"]

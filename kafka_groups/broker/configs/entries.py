@@ -6,11 +6,11 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS, BrokerConfigs
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
-from kafka_groups.config.client_metrics import ClientMetricsConfig
+from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
+from kafka_groups.config.cluster.client_metrics import ClientMetricsConfig
+from kafka_groups.config.cluster.topic import TopicConfig
 from kafka_groups.config.keys import Key
 from kafka_groups.config.settings import KeyTable
-from kafka_groups.config.topic import TopicConfig
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.config_resources import (
     BROKER_RESOURCE,

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from kafka_groups.broker.configs.dynamic import DynamicConfigsOwner
 from kafka_groups.broker.configs.effective import group_defaults
-from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
 
 __all__ = ["GroupConfigs"]

@@ -7,7 +7,7 @@ from attrs import frozen
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC
 from kafka_groups.broker.metadata.topics import TopicMetadata
-from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import CoordinatorNotAvailableError
 
 __all__ = ["InternalTopic", "internal_topics"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kafka_groups.broker.runtime.persister import SharePersister
     from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
     from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
-    from kafka_groups.config.broker import BrokerSettings
+    from kafka_groups.config.cluster.broker import BrokerSettings
 
 __all__ = ["BrokerServices"]
 

@@ -33,7 +33,7 @@ from kafka_groups.broker.runtime.peers import PeerNetwork, Peers
 from kafka_groups.broker.runtime.persister import Later, SharePersister
 from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
+from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
 from kafka_groups.errors import BrokerError
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE

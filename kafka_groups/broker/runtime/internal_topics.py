@@ -7,8 +7,8 @@ from attrs import frozen
 
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.config.broker import BrokerSettings
-from kafka_groups.config.topic import topic_config
+from kafka_groups.config.cluster.broker import BrokerSettings
+from kafka_groups.config.cluster.topic import topic_config
 from kafka_groups.errors import KafkaGroupsError, TopicAlreadyExistsError
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.messages.streams_group import StreamsTopicInfo

@@ -14,7 +14,7 @@ from kafka_groups.broker.share_partitions.partition import SharePartition, Share
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch
 from kafka_groups.broker.share_partitions.persister import Persister
 from kafka_groups.broker.share_partitions.writing import EndedWrite, StateChange, StateWriter
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorLoadInProgressError,

@@ -23,7 +23,7 @@ from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightSta
 from kafka_groups.broker.share_partitions.logs import LogBatch
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordEvent, RecordState, next_state
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.types import TopicIdPartition
 

@@ -6,11 +6,11 @@ from typing import Self
 
 from attrs import frozen
 
-from kafka_groups.admin.client import admin_client
-from kafka_groups.admin.share_groups import describe_groups
+from kafka_groups.admin.rules.share_groups import describe_groups
 from kafka_groups.client.assembly import Environment
+from kafka_groups.client.calls.client import admin_client
 from kafka_groups.client.reachability import Address
-from kafka_groups.config.admin import admin_config
+from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.config.readers import read_host_ports
 from kafka_groups.errors import BrokerError, NetworkError, OperationTimeoutError
 from kafka_groups.net.network import Network

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Area, Events, counted, listed
-from kafka_groups.client.membership.share import ShareMembership
-from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
 from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.share.membership.membership import ShareMembership
+from kafka_groups.share.membership.states import MemberState
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["AssignedPartitions"]

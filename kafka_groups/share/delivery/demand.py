@@ -1,7 +1,7 @@
 """What the application wants fetched: whether anything now, how long a leader may wait for it, and how many records."""
 
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.config.readers import ADAPTIVE
-from kafka_groups.config.share import ShareConsumerConfig
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.share.delivery.fetch_size import Situation
 from kafka_groups.share.delivery.inbox import Inbox

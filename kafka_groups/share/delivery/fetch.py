@@ -13,11 +13,9 @@ from attrs import define
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
-from kafka_groups.client.membership.share import ShareMembership
-from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import MetadataManager
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, Lane, OutgoingRequest, PollResult
-from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import (
     DisconnectedError,
     InvalidRecordStateError,
@@ -38,6 +36,8 @@ from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.share.delivery.renewal import Renewer
 from kafka_groups.share.delivery.returned import returned_unseen
 from kafka_groups.share.delivery.settlement import Settlement
+from kafka_groups.share.membership.membership import ShareMembership
+from kafka_groups.share.membership.states import MemberState
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Collaborators", "ShareFetchManager"]

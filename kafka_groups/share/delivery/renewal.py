@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.requests import NEVER_MS
-from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError, RenewalUnsupportedError
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import PendingAcknowledgement

@@ -7,7 +7,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.events import Area, counted
 from kafka_groups.client.metadata import MetadataManager
 from kafka_groups.client.requests import NEVER_MS, ClientResponse
-from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import (
     BrokerError,
     DisconnectedError,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.schema import RECORD_KEY
+from kafka_groups.spark.records.schema import RECORD_KEY
 from kafka_groups.spark.sinks.batches import SinkBatch, Transform, check_conversion, with_record_key
 from kafka_groups.spark.sinks.storage import Storage, storage_of
 

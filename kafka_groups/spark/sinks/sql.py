@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.schema import RECORD_KEY
+from kafka_groups.spark.records.schema import RECORD_KEY
 from kafka_groups.spark.sinks.batches import SinkBatch, check_conversion, with_record_key
 
 __all__ = ["MYSQL", "POSTGRESQL", "SQLITE", "Connection", "Dialect", "SqlSink"]

@@ -6,7 +6,7 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.schema import RECORD_SCHEMA, ddl_of
+from kafka_groups.spark.records.schema import RECORD_SCHEMA, ddl_of
 from kafka_groups.spark.source.reader import ShareStreamReader
 
 __all__ = ["FORMAT", "KafkaShareDataSource"]

@@ -10,13 +10,13 @@ from typing import Any
 
 from attrs import field, frozen
 
+from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.config.keys import INT_MAX, Key, KeyType
 from kafka_groups.config.readers import UnfitError, read_list, read_not_empty, read_text, read_upper_case
 from kafka_groups.config.settings import KeyTable, read_keys, setting, shown_value
-from kafka_groups.config.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.outages import DEFAULT_BACKOFF_MS, LONGEST_BACKOFF_MS
-from kafka_groups.spark.process_logs import LEVELS
+from kafka_groups.spark.failures.outages import DEFAULT_BACKOFF_MS, LONGEST_BACKOFF_MS
+from kafka_groups.spark.processes.process_logs import LEVELS
 from kafka_groups.spark.source.payload import MAX_BATCH_BYTES
 from kafka_groups.spark.source.properties import read_properties
 

@@ -15,7 +15,7 @@ from confluent_kafka import TopicPartition as Place
 
 from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
 from kafka_groups.spark.producing import producer_config
-from kafka_groups.spark.schema import RECORD_SCHEMA
+from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.types import AcknowledgeType, TopicPartition
 

@@ -9,7 +9,7 @@ from attrs import define
 
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.spark.arrow import to_table
+from kafka_groups.spark.records.arrow import to_table
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 __all__ = ["TablePiece", "pieces_of"]

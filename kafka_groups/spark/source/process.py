@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from types import FrameType
 
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.spark.orphaned import exit_when_orphaned
-from kafka_groups.spark.process_logs import set_up_logging
+from kafka_groups.spark.processes.orphaned import exit_when_orphaned
+from kafka_groups.spark.processes.process_logs import set_up_logging
 from kafka_groups.spark.source.options import source_options
 from kafka_groups.spark.source.sharing import SharedReading
 from kafka_groups.spark.source.source import ShareSource

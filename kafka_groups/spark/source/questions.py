@@ -4,15 +4,15 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from kafka_groups.admin.questions import Asking
-from kafka_groups.admin.share_offsets import describe_offsets
-from kafka_groups.admin.topics import EARLIEST, LATEST, offsets_at, partitions_of_topics
-from kafka_groups.admin.values import total_lag
+from kafka_groups.admin.rules.share_offsets import describe_offsets
+from kafka_groups.admin.rules.topics import EARLIEST, LATEST, offsets_at, partitions_of_topics
+from kafka_groups.admin.rules.values import total_lag
 from kafka_groups.client.assembly import Environment
-from kafka_groups.config.share import ShareConsumerConfig
+from kafka_groups.client.calls.questions import Asking
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError, is_retriable
 from kafka_groups.net.loop_thread import LoopThread
-from kafka_groups.spark.group_queries import TIMEOUT_MS, impatient_client
+from kafka_groups.spark.groups.group_queries import TIMEOUT_MS, impatient_client
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupQuestions"]

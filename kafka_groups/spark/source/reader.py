@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.schema import RECORD_DDL, RECORD_SCHEMA
+from kafka_groups.spark.records.schema import RECORD_DDL, RECORD_SCHEMA
 from kafka_groups.spark.source.sealing import BatchLimits
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pyspark
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.interpreter import check_driver_python, choose_python
+from kafka_groups.spark.processes.interpreter import check_driver_python, choose_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,11 +10,11 @@ from attrs import asdict
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.parts import Environment
-from kafka_groups.spark.go_on import GoOn
-from kafka_groups.spark.group_configs import DEFAULT_DELIVERY_LIMIT
-from kafka_groups.spark.group_queries import TIMEOUT_MS
-from kafka_groups.spark.polling import no_fetch_answered
-from kafka_groups.spark.preflight import preflight
+from kafka_groups.spark.failures.go_on import GoOn
+from kafka_groups.spark.groups.group_configs import DEFAULT_DELIVERY_LIMIT
+from kafka_groups.spark.groups.group_queries import TIMEOUT_MS
+from kafka_groups.spark.groups.polling import no_fetch_answered
+from kafka_groups.spark.groups.preflight import preflight
 from kafka_groups.spark.source.acquiring import Acquirer
 from kafka_groups.spark.source.caution import Caution
 from kafka_groups.spark.source.filling import JOIN_TIMEOUT_MS, Filling, Saturation

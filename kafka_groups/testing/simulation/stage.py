@@ -11,7 +11,7 @@ from attrs import frozen
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.configs.groups import GroupConfigs
 from kafka_groups.broker.profile import DEFAULT_PROFILE
-from kafka_groups.config.groups import share_group_config
+from kafka_groups.config.cluster.groups import share_group_config
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.testing.simulation.late_storage import LateStorage
 from kafka_groups.testing.simulation.mischief import Mischief

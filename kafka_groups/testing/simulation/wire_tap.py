@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
-from kafka_groups.config.share_group import ShareGroupConfig
+from kafka_groups.config.cluster.share_group import ShareGroupConfig
 from kafka_groups.net.memory import FaultPlan, Link, Passage
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import (

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVarTuple, Unpack
 
 from kafka_groups.broker.producing import Payload, TopicPartitionOffset
-from kafka_groups.config.keywords import ShareConsumerKeywords
+from kafka_groups.config.clients.keywords import ShareConsumerKeywords
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.simulation.processes import SimulatedProcess

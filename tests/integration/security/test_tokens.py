@@ -14,7 +14,7 @@ import pytest
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.security import BrokerSecurity
-from kafka_groups.config.sasl import OidcSettings, TokenCallback
+from kafka_groups.config.security.sasl import OidcSettings, TokenCallback
 from kafka_groups.errors import TokenError, TokenUnavailableError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.tokens import Token, TokenSource, token_source

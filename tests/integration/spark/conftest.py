@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.spark import reason_to_skip, spark_session
+from tests.support.spark.sessions import reason_to_skip, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from tests.support.sink_batches import COMPACTED, compacted
-from tests.support.spark import topic_with_records
-from tests.support.spark_connect import Connect, Scenario, connect_server
-from tests.support.spark_scenarios import DRAINED, drained, sourced, worked
+from tests.support.spark.sessions import topic_with_records
+from tests.support.spark.sink_batches import COMPACTED, compacted
+from tests.support.spark.spark_connect import Connect, Scenario, connect_server
+from tests.support.spark.spark_scenarios import DRAINED, drained, sourced, worked
 
 pytestmark = [pytest.mark.spark, pytest.mark.spark_versions, pytest.mark.slow, pytest.mark.timeout(400)]
 

@@ -10,7 +10,7 @@ import pytest
 from kafka_groups.spark.deduplicate import Compaction, compact, read_deduplicated
 from kafka_groups.spark.sinks import replacement
 from kafka_groups.spark.sinks.parquet import ParquetSink
-from tests.support.sink_batches import Batch, record_table
+from tests.support.spark.sink_batches import Batch, record_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

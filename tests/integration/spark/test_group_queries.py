@@ -10,14 +10,14 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import answer
-from kafka_groups.config.share import share_consumer_config
+from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share.group import lag_of
-from kafka_groups.spark.group_configs import GroupSettings, group_settings, notes_on
-from kafka_groups.spark.group_queries import asked, group_lag
-from tests.support.real_kafka import unique
+from kafka_groups.spark.groups.group_configs import GroupSettings, group_settings, notes_on
+from kafka_groups.spark.groups.group_queries import asked, group_lag
+from tests.support.kafka.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.spark import ParquetSink
-from tests.support.spark import ROOT, topic_with_records
+from tests.support.spark.sessions import ROOT, topic_with_records
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

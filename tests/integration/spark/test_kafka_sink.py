@@ -11,7 +11,7 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
 from kafka_groups.spark import producing
 from kafka_groups.spark.sinks.kafka import SOURCE_OFFSET, SOURCE_PARTITION, SOURCE_TOPIC, KafkaSink
-from tests.support.sink_batches import Batch, record_table
+from tests.support.spark.sink_batches import Batch, record_table
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from confluent_kafka import Producer
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from tests.docs.blocks import ROOT, programs
-from tests.support.spark import spark_environment
+from tests.support.spark.sessions import spark_environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.spark_versions, pytest.mark.slow, pytest.mark.timeout(1800)]
 

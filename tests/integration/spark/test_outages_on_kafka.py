@@ -9,15 +9,15 @@ import pytest
 from attrs import frozen
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
-from kafka_groups.spark.draining import DrainedBatch
+from kafka_groups.spark.draining.draining import DrainedBatch
 from kafka_groups.testing import KafkaProcess
-from tests.support.real_kafka import unique
-from tests.unit.spark import test_draining
+from tests.support.kafka.real_kafka import unique
+from tests.unit.spark.draining import test_draining
+from tests.unit.spark.draining.test_draining import Topic
+from tests.unit.spark.draining.test_draining_outages import drain_of, until_empty
 from tests.unit.spark.source import sparks_calls
 from tests.unit.spark.source.sparks_calls import World
 from tests.unit.spark.source.test_caution_crash_loops import Supervised
-from tests.unit.spark.test_draining import Topic
-from tests.unit.spark.test_draining_outages import drain_of, until_empty
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 

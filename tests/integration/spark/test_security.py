@@ -8,8 +8,8 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.security import BrokerSecurity
-from tests.support.spark import topic_with_records
-from tests.support.spark_scenarios import DRAINED, drained, sourced, worked
+from tests.support.spark.sessions import topic_with_records
+from tests.support.spark.spark_scenarios import DRAINED, drained, sourced, worked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,7 +19,7 @@ from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.spark import register
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.cluster_client import ClusterClient
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 from tests.unit.spark.source.sparks_calls import SETTINGS, World
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from attrs import evolve
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.spark.batch import ShareBatch
-from kafka_groups.spark.consumers import close_idle
+from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.result import WorkerMetrics
-from kafka_groups.spark.worker import WorkerTask, run_worker
-from kafka_groups.spark.workers import ShareWorkers
+from kafka_groups.spark.workers.consumers import close_idle
+from kafka_groups.spark.workers.worker import WorkerTask, run_worker
+from kafka_groups.spark.workers.workers import ShareWorkers
 from tests.integration.spark.test_worker_tasks import LOCK_MS, QUICK, produce
 from tests.support.conditions import wait_until
 

@@ -14,11 +14,11 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.spark.batch import ShareBatch
-from kafka_groups.spark.consumers import close_idle
+from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.result import WorkerMetrics
-from kafka_groups.spark.worker import run_worker
-from kafka_groups.spark.workers import ShareWorkers
+from kafka_groups.spark.workers.consumers import close_idle
+from kafka_groups.spark.workers.worker import run_worker
+from kafka_groups.spark.workers.workers import ShareWorkers
 from tests.support.conditions import wait_until
 
 QUICK = {

@@ -19,9 +19,9 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.spark import ShareBatch, ShareRunResult, ShareWorkers, ShareWorkersError, worker_ticks
-from kafka_groups.spark.worker import run_worker
+from kafka_groups.spark.workers.worker import run_worker
 from tests.support.conditions import wait_until
-from tests.support.real_kafka import unique
+from tests.support.kafka.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGrou
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.groups.coordination import link_to
 from tests.simulation.groups.coordinator_link import CoordinatorLink, check
-from tests.support.classic_member import subscription
+from tests.support.members.classic_member import subscription
 
 __all__ = [
     "GROUP",

@@ -12,7 +12,7 @@ from kafka_groups.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from kafka_groups.streams.membership import StreamsMembership
+from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.groups.coordinator_link import CoordinatorLink
 from tests.simulation.streams.topics import GROUP, Tasks, partition_of

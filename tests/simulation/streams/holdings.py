@@ -10,7 +10,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-from kafka_groups.streams.tasks import tasks_from_wire
+from kafka_groups.streams.member.rules.tasks import tasks_from_wire
 from kafka_groups.types import TaskId
 from tests.simulation.streams.member import REBALANCE_S, SESSION_S
 from tests.simulation.streams.topics import Tasks

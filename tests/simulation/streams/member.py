@@ -12,19 +12,19 @@ from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest
 from kafka_groups.errors import FencedInstanceIdError, KafkaGroupsError, UnreleasedInstanceIdError
-from kafka_groups.streams.heartbeat import MemberDescription
-from kafka_groups.streams.member_events import TasksAssigned, TasksLost, TasksRevoked
-from kafka_groups.streams.membership import StreamsMembership
-from kafka_groups.streams.pace import HeartbeatPace
-from kafka_groups.streams.states import MembershipState
-from kafka_groups.streams.task_offsets import TaskOffsetReporter
+from kafka_groups.streams.member.rules.heartbeat import MemberDescription
+from kafka_groups.streams.member.rules.member_events import TasksAssigned, TasksLost, TasksRevoked
+from kafka_groups.streams.member.rules.membership import StreamsMembership
+from kafka_groups.streams.member.rules.pace import HeartbeatPace
+from kafka_groups.streams.member.rules.states import MembershipState
+from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import member_id_of, random_uuid
 from tests.simulation.groups.coordination import link_to
 from tests.simulation.groups.coordinator_link import CoordinatorLink
 from tests.simulation.streams.commits import Commits
 from tests.simulation.streams.topics import GROUP, TOPOLOGY, Tasks
-from tests.support.former_life import former_life
+from tests.support.members.former_life import former_life
 
 __all__ = ["REBALANCE_S", "SESSION_S", "Member", "Seat"]
 

@@ -3,8 +3,8 @@
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from kafka_groups.streams.topology import ChangelogTopic, RepartitionTopic
-from kafka_groups.streams.topology_builder import GroupTopologyBuilder
+from kafka_groups.streams.member.rules.topology import ChangelogTopic, RepartitionTopic
+from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import TaskId
 from tests.simulation.groups.coordination import link_to

@@ -10,7 +10,7 @@ import pytest
 from kafka_groups.admin import AsyncKafkaAdmin, RemovedMember
 from kafka_groups.broker.faults import LOSE_RESPONSE, answer, delay
 from kafka_groups.client.assembly import Environment
-from kafka_groups.config.admin import admin_config
+from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.errors import (
     BootstrapError,
     ClosedError,

@@ -13,8 +13,8 @@ from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicPartition
 from tests.support.cluster_client import ClusterClient
-from tests.support.raw_client import RawClient
-from tests.support.streams_member import StreamsMember
+from tests.support.members.streams_member import StreamsMember
+from tests.support.requests.raw_client import RawClient
 
 TOPIC = "orders"
 FIRST = TopicPartition(TOPIC, 0)

@@ -23,8 +23,8 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
-from tests.support.group_services import at_version, elsewhere, group_context
-from tests.support.streams_topologies import sent, subtopology
+from tests.support.broker.group_services import at_version, elsewhere, group_context
+from tests.support.members.streams_topologies import sent, subtopology
 
 
 @pytest.fixture

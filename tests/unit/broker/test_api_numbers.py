@@ -17,7 +17,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
-from tests.support.number_requests import (
+from tests.support.requests.number_requests import (
     CASES,
     Place,
     error_codes,
@@ -25,7 +25,7 @@ from tests.support.number_requests import (
     with_all_numbers_huge,
     with_huge_numbers,
 )
-from tests.support.raw_client import RawClient
+from tests.support.requests.raw_client import RawClient
 
 MOST_S, MOST_BYTES = 1.0, 4 * 2**20
 ALL = "all at once"

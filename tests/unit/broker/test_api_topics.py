@@ -20,7 +20,7 @@ from kafka_groups.protocol.messages.create_topics import (
 )
 from kafka_groups.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicState
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
-from tests.support.broker_services import HandlerBroker, all_versions
+from tests.support.broker.broker_services import HandlerBroker, all_versions
 
 
 def topic(

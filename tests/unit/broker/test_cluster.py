@@ -12,7 +12,7 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import DROP_CONNECTION
-from kafka_groups.config.broker import broker_settings
+from kafka_groups.config.cluster.broker import broker_settings
 from kafka_groups.errors import (
     DisconnectedError,
     IllegalStateError,

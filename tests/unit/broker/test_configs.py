@@ -24,7 +24,7 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
 )
-from tests.support.broker_services import HandlerBroker, all_versions
+from tests.support.broker.broker_services import HandlerBroker, all_versions
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 

@@ -10,9 +10,9 @@ from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
-from tests.support.raw_client import RawClient
-from tests.support.streams_member import StreamsMember
-from tests.support.streams_topologies import sent, subtopology
+from tests.support.members.streams_member import StreamsMember
+from tests.support.members.streams_topologies import sent, subtopology
+from tests.support.requests.raw_client import RawClient
 
 GROUPS = "kafka.server:type=group-coordinator-metrics"
 ACKNOWLEDGED = "kafka.server:type=ShareGroupMetrics,name=RecordAcknowledgementsPerSec"

@@ -7,8 +7,8 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, Profile, profile_named
-from kafka_groups.config.broker import BrokerSettings, broker_keys
-from kafka_groups.config.groups import group_keys
+from kafka_groups.config.cluster.broker import BrokerSettings, broker_keys
+from kafka_groups.config.cluster.groups import group_keys
 from kafka_groups.errors import InvalidConfigError
 from kafka_groups.protocol.apis import ApiKey, VersionRange
 from kafka_groups.testing import FAST_SETTINGS

@@ -23,7 +23,7 @@ from kafka_groups.protocol.messages.sasl_authenticate import SaslAuthenticateReq
 from kafka_groups.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
 from kafka_groups.protocol.sasl.scram import ScramClient
-from tests.support.broker_services import HandlerBroker
+from tests.support.broker.broker_services import HandlerBroker
 
 SECURITY = BrokerSecurity(mechanisms=("PLAIN", "SCRAM-SHA-256", "OAUTHBEARER"), users={"ann": "pw", "bob": "pw"})
 ANN, BOB, WRONG = b"\0ann\0pw", b"\0bob\0pw", b"\0ann\0no"

@@ -23,7 +23,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.broker.server import BrokerServer
-from kafka_groups.config.broker import broker_settings
+from kafka_groups.config.cluster.broker import broker_settings
 from kafka_groups.errors import DisconnectedError, NetworkError, OperationTimeoutError, UnknownMemberIdError
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.handshake import negotiate

@@ -7,8 +7,8 @@ import pytest
 
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.config.admin import admin_config
-from kafka_groups.config.share import share_consumer_config
+from kafka_groups.config.clients.admin import admin_config
+from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.errors import ConfigurationError, TlsError
 from kafka_groups.net.memory import MemoryNetwork
 

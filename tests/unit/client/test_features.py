@@ -12,7 +12,7 @@ from kafka_groups.protocol.messages.api_versions import ApiVersion, ApiVersionsR
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.clusters import World as ShareWorld
-from tests.unit.streams.clusters import World as StreamsWorld
+from tests.unit.streams.member.clusters import World as StreamsWorld
 
 NEW = frozenset(
     key

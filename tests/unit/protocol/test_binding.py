@@ -22,7 +22,7 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
     TopicPartitions,
 )
-from tests.support.protocol_messages import SHAPES, Shape
+from tests.support.requests.protocol_messages import SHAPES, Shape
 
 FETCH = ShareFetchRequest(
     group_id="g", member_id="m", share_session_epoch=1, max_wait_ms=0, min_bytes=0, max_records=0, batch_size=0

@@ -14,16 +14,16 @@ from kafka_groups.protocol.codec import (
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import AcknowledgeType
-from tests.support.coordinator_keys import FILE as COORDINATOR_KEYS
-from tests.support.golden import DIRECTORY, MANIFEST, Golden, load_manifest
-from tests.support.golden_consumer_groups import FILE as CONSUMER_GROUPS
-from tests.support.golden_group_migration import FILE as GROUP_MIGRATION
-from tests.support.golden_records import FILE as RECORDS
-from tests.support.golden_state import NEWEST, OLDEST, STATE_MEANINGS, STATE_RESPONSES
-from tests.support.golden_streams_groups import FILE as STREAMS_GROUPS
-from tests.support.group_messages import FILE as GROUP_MESSAGES
-from tests.support.java_topologies import CAPTURED as STREAMS_TOPOLOGIES
-from tests.support.profile_capture import DIRECTORY as PROFILES
+from tests.recording.coordinator_keys import FILE as COORDINATOR_KEYS
+from tests.recording.golden import DIRECTORY, MANIFEST, Golden, load_manifest
+from tests.recording.golden_consumer_groups import FILE as CONSUMER_GROUPS
+from tests.recording.golden_group_migration import FILE as GROUP_MIGRATION
+from tests.recording.golden_records import FILE as RECORDS
+from tests.recording.golden_state import NEWEST, OLDEST, STATE_MEANINGS, STATE_RESPONSES
+from tests.recording.golden_streams_groups import FILE as STREAMS_GROUPS
+from tests.recording.group_messages import FILE as GROUP_MESSAGES
+from tests.recording.java_topologies import CAPTURED as STREAMS_TOPOLOGIES
+from tests.recording.profile_capture import DIRECTORY as PROFILES
 
 FRAMES = load_manifest()
 SHARE_APIS = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.group_messages import SHAPES_OF_GROUPS, KafkasMessage, as_json, examples, load_messages
+from tests.recording.group_messages import SHAPES_OF_GROUPS, KafkasMessage, as_json, examples, load_messages
 
 MESSAGES = load_messages()
 each_message = pytest.mark.parametrize("kafkas", MESSAGES, ids=lambda kafkas: kafkas.shape)

@@ -41,7 +41,7 @@ from kafka_groups.protocol.coordinator_records.share_group_state import (
     ShareSnapshotValue,
     ShareUpdateKey,
 )
-from tests.support.golden_meanings import (
+from tests.recording.golden_meanings import (
     UNRESOLVED,
     batch,
     content,
@@ -58,7 +58,7 @@ from tests.support.golden_meanings import (
     target_epoch,
     update,
 )
-from tests.support.golden_records import (
+from tests.recording.golden_records import (
     CLASSIC_CLIENT,
     CLASSIC_GROUP,
     DEAD_LETTER_GROUP,

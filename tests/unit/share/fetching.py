@@ -8,11 +8,9 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
-from kafka_groups.client.membership.share import MemberIdentity, ShareMembership
-from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.metadata import Metadata, MetadataManager
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest
-from kafka_groups.config.share import share_consumer_config
+from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.metadata import (
@@ -41,6 +39,8 @@ from kafka_groups.share.delivery.fetch import Collaborators, ShareFetchManager
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.membership.membership import MemberIdentity, ShareMembership
+from kafka_groups.share.membership.states import MemberState
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TopicIdPartition
 from tests.unit.share.deliveries import TOPIC, batch, types_of

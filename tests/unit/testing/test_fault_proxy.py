@@ -18,7 +18,7 @@ from kafka_groups.protocol.messages.leadership import NodeEndpoint
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from kafka_groups.testing.fault_proxy import Exchange, Fault, FaultAction, FaultProxy
-from tests.support.real_kafka import RawConnection
+from tests.support.kafka.real_kafka import RawConnection
 
 
 class _Broker(socketserver.ThreadingTCPServer):

@@ -8,7 +8,7 @@ from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGrou
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.profile import Profile
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
+from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
 
 __all__ = ["GroupConfigSources", "classic_settings", "consumer_rules", "streams_rules"]
 

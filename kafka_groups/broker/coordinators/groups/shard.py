@@ -39,7 +39,7 @@ from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.shard import LogUpkeep, NoTransactions
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
-from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import GroupSubscribedToTopicError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup

@@ -13,7 +13,7 @@ from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind
 from kafka_groups.errors import KafkaGroupsError
 
 if TYPE_CHECKING:
-    from kafka_groups.spark.batch import ShareBatch
+    from kafka_groups.spark.records.batch import ShareBatch
 
 __all__ = ["Channel", "DemoGoneError", "WithWord", "channel_to"]
 

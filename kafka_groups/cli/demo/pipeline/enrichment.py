@@ -16,7 +16,7 @@ from attrs import frozen
 from pyarrow import csv
 
 from kafka_groups.cli.demo.pipeline.sources import FLIGHT_COLUMNS, REFERENCE_COLUMNS
-from kafka_groups.spark.schema import RECORD_KEY
+from kafka_groups.spark.records.schema import RECORD_KEY
 
 __all__ = ["ENRICHED", "FLIGHT_KEY", "MEASURED", "Enrich", "Reference", "enriched", "parsed", "type_of"]
 

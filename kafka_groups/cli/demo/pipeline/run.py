@@ -25,7 +25,7 @@ from kafka_groups.cli.demo.progress import Progress, ProgressView
 from kafka_groups.cli.demo.run_options import RunOptions
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.spark.schema import RECORD_KEY
+from kafka_groups.spark.records.schema import RECORD_KEY
 
 __all__ = ["Pipeline", "PipelineOptions", "files_of"]
 

@@ -7,7 +7,7 @@ from kafka_groups.broker.profile import PROFILES
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
-from tests.support.broker_services import HandlerBroker
+from tests.support.broker.broker_services import HandlerBroker
 
 REQUEST = ApiVersionsRequest(client_software_name="tests", client_software_version="1")
 

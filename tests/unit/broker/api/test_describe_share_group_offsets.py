@@ -17,7 +17,7 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
 )
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
-from tests.support.group_services import elsewhere, group_context
+from tests.support.broker.group_services import elsewhere, group_context
 
 Asked = dict[str, tuple[int, ...]]
 

@@ -16,7 +16,7 @@ from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicPartition
-from tests.support.broker_services import HandlerBroker, all_versions
+from tests.support.broker.broker_services import HandlerBroker, all_versions
 
 BATCH = build_batch([NewRecord(b"v" * 50), NewRecord(b"w" * 50)])
 LARGE = 1_000_000

@@ -12,7 +12,7 @@ from kafka_groups.broker.metadata.placement import (
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest
-from tests.support.group_services import at_version, group_context
+from tests.support.broker.group_services import at_version, group_context
 
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 

@@ -11,7 +11,7 @@ from kafka_groups.protocol.messages.config_resources import (
     TOPIC_RESOURCE,
 )
 from kafka_groups.protocol.messages.list_config_resources import ListConfigResourcesRequest
-from tests.support.broker_services import HandlerBroker
+from tests.support.broker.broker_services import HandlerBroker
 
 GROUP, METRICS = (GROUP_RESOURCE, "g"), (CLIENT_METRICS_RESOURCE, "m")
 LOGGERS = [(BROKER_LOGGER_RESOURCE, "0"), (BROKER_LOGGER_RESOURCE, "1")]

@@ -15,7 +15,7 @@ from kafka_groups.protocol.messages.list_offsets import (
 )
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.types import TopicPartition
-from tests.support.broker_services import HandlerBroker, all_versions
+from tests.support.broker.broker_services import HandlerBroker, all_versions
 
 
 def broker_with(*batches: list[int], brokers: int = 1) -> HandlerBroker:

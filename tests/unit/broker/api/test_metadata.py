@@ -12,7 +12,7 @@ from kafka_groups.protocol.messages.describe_topic_partitions import (
     TopicRequest,
 )
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from tests.support.broker_services import HandlerBroker, all_versions
+from tests.support.broker.broker_services import HandlerBroker, all_versions
 
 VERSIONS = all_versions(MetadataRequest)
 

@@ -18,7 +18,7 @@ from kafka_groups.protocol.messages.produce import (
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 from kafka_groups.types import TopicIdPartition, TopicPartition
-from tests.support.broker_services import HandlerBroker, all_versions
+from tests.support.broker.broker_services import HandlerBroker, all_versions
 
 BATCH = build_batch([NewRecord(b"a"), NewRecord(b"b")])
 

@@ -12,7 +12,7 @@ from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
@@ -33,8 +33,8 @@ from kafka_groups.protocol.messages.share_fetch import (
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicPartition
-from tests.support.broker_services import HandlerBroker
-from tests.support.share_state import persister
+from tests.support.broker.broker_services import HandlerBroker
+from tests.support.broker.share_state import persister
 
 BATCH = build_batch([NewRecord(b"v" * 50) for _ in range(10)])
 ACCEPT, RELEASE, RENEW = 1, 2, 4

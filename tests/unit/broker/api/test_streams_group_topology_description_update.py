@@ -3,14 +3,14 @@
 import pytest
 from attrs import evolve
 
-from kafka_groups.config.streams_group import IN_MEMORY_DESCRIPTIONS
+from kafka_groups.config.cluster.streams_group import IN_MEMORY_DESCRIPTIONS
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.streams_group_topology_description_update import (
     StreamsGroupTopologyDescriptionUpdateRequest,
 )
 from kafka_groups.protocol.messages.topology_description import DescribedTopology
 from kafka_groups.protocol.messages.update_features import SAFE_DOWNGRADE, FeatureUpdateKey, UpdateFeaturesRequest
-from tests.support.broker_services import HandlerBroker
+from tests.support.broker.broker_services import HandlerBroker
 
 UPDATE = StreamsGroupTopologyDescriptionUpdateRequest(
     group_id="g", member_id="m", topology_epoch=0, topology_description=DescribedTopology()

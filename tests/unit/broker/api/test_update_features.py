@@ -10,7 +10,7 @@ from kafka_groups.protocol.messages.update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
 )
-from tests.support.broker_services import HandlerBroker
+from tests.support.broker.broker_services import HandlerBroker
 
 DISABLED = FeatureUpdateKey(feature="group.version", max_version_level=0, upgrade_type=SAFE_DOWNGRADE)
 UNKNOWN = FeatureUpdateKey(feature="other", max_version_level=1)

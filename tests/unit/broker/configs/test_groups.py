@@ -5,8 +5,8 @@ import random
 from kafka_groups.broker.configs.effective import ALL_BROKERS
 from kafka_groups.broker.configs.groups import GroupConfigs
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.config.broker import broker_settings
-from kafka_groups.config.groups import share_group_config
+from kafka_groups.config.cluster.broker import broker_settings
+from kafka_groups.config.cluster.groups import share_group_config
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 
 

@@ -17,7 +17,7 @@ from kafka_groups.broker.metadata.placement import (
     share_state_key,
 )
 from kafka_groups.broker.metadata.topics import NO_LEADER, BrokerEndpoint
-from tests.support.coordinator_keys import load_keys, names, share_keys
+from tests.recording.coordinator_keys import load_keys, names, share_keys
 
 INT_MIN = -(2**31)
 KEYS = load_keys()

@@ -23,8 +23,8 @@ from kafka_groups.errors import (
 )
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TopicIdPartition, TopicPartition
-from tests.support.coordinators import Turns
-from tests.support.share_state import cluster_of
+from tests.support.broker.coordinators import Turns
+from tests.support.broker.share_state import cluster_of
 
 TOPIC = "__numbers"
 

@@ -16,7 +16,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
 from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
 from kafka_groups.broker.runtime.outcome import PendingOutcome
-from kafka_groups.config.broker import broker_settings
+from kafka_groups.config.cluster.broker import broker_settings
 from kafka_groups.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
@@ -26,7 +26,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages.share_state import StateBatch
 from kafka_groups.types import random_uuid
-from tests.support.share_state import ShareStates, cluster_of
+from tests.support.broker.share_state import ShareStates, cluster_of
 from tests.unit.broker.runtime.scenes import (
     TOPIC,
     Brokers,

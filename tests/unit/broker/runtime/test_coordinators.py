@@ -8,7 +8,7 @@ from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
 from kafka_groups.errors import UnknownServerError
 from kafka_groups.protocol.messages.config_resources import TOPIC_RESOURCE
 from kafka_groups.types import random_uuid
-from tests.support.share_state import ShareStates
+from tests.support.broker.share_state import ShareStates
 
 
 def test_a_change_of_the_largest_batch_takes_effect_with_the_next_append() -> None:

@@ -12,7 +12,7 @@ from kafka_groups.broker.runtime.full_collections import FullCollections
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.codec import RequestHeader, decode_request_header
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.support.raw_client import RawClient
+from tests.support.requests.raw_client import RawClient
 
 LONG = MetadataRequest(topics=tuple(MetadataRequestTopic(topic_id=UUID(int=number + 1)) for number in range(4_000)))
 

@@ -9,10 +9,10 @@ from kafka_groups.broker.coordinators.groups.streams.effects import CreateIntern
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.runtime.internal_topics import InternalTopicCreation
-from kafka_groups.config.broker import BrokerSettings
+from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.protocol.messages.streams_group import StreamsTopicInfo
 from kafka_groups.testing.clock import ManualClock
-from tests.support.streams_topologies import internal
+from tests.support.members.streams_topologies import internal
 
 INTERVAL_MS = 5_000
 

@@ -14,13 +14,13 @@ from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
 from kafka_groups.broker.log.entries import LogEntry, Producer, TransactionEnd
 from kafka_groups.broker.runtime.outcome import PendingOutcome
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
-from kafka_groups.config.streams_group import StreamsGroupConfig
+from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import CoordinatorNotAvailableError, IllegalStateError, NotCoordinatorError
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshotKey
 from kafka_groups.protocol.record_builder import build_control_batch
-from tests.support.share_state import AllTopics
+from tests.support.broker.share_state import AllTopics
 from tests.unit.broker.runtime.scenes import Brokers, Number, SlowLog, error_of, is_pending
 
 COMMITTING, ABORTING, OPEN = Producer(1, 0), Producer(2, 3), Producer(3, 0)

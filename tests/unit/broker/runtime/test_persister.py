@@ -13,7 +13,7 @@ from kafka_groups.errors import (
     InvalidRequestError,
 )
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
-from tests.support.share_state import Persisted, ShareStates, persister
+from tests.support.broker.share_state import Persisted, ShareStates, persister
 
 GROUP, TOPIC, PARTITION = "g", UUID(int=7), 0
 ACKED, AVAILABLE, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.AVAILABLE, RecordState.ARCHIVED

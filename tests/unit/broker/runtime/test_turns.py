@@ -18,9 +18,9 @@ from kafka_groups.net.network import FrameTransport
 from kafka_groups.protocol.apis import ApiKey, api_of
 from kafka_groups.protocol.codec import encode_request
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
-from tests.support.large_requests import Peer, large_requests
-from tests.support.number_requests import Place, newest_version
-from tests.support.raw_client import RawClient
+from tests.support.requests.large_requests import Peer, large_requests
+from tests.support.requests.number_requests import Place, newest_version
+from tests.support.requests.raw_client import RawClient
 from tests.unit.broker.test_api_numbers import place_in
 
 ITEMS = 4_000

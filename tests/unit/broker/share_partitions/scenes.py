@@ -9,7 +9,7 @@ from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.types import TopicIdPartition

@@ -3,7 +3,7 @@
 import attrs
 import pytest
 
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from tests.unit.broker.share_partitions.scenes import Batch, Scene, acked, batches_of
 
 RELEASE = 2

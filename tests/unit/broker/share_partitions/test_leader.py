@@ -19,7 +19,7 @@ from kafka_groups.broker.share_partitions.fetching import (
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
     BrokerError,
     InvalidRecordStateError,
@@ -37,7 +37,7 @@ from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.types import TopicIdPartition, TopicPartition
-from tests.support.share_state import Persisted, ShareStates
+from tests.support.broker.share_state import Persisted, ShareStates
 from tests.unit.broker.share_partitions.scenes import acked
 
 ACCEPT, RELEASE, RENEW = 1, 2, 4

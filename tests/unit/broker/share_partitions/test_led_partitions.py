@@ -17,7 +17,7 @@ from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitio
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
 from kafka_groups.broker.share_partitions.writing import StateChange
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorNotAvailableError,

@@ -7,7 +7,7 @@ from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from tests.unit.broker.share_partitions.scenes import KEY, Batch, Scene, acked, batches_of

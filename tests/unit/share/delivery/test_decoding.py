@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka.serialization import MessageField, StringDeserializer
 
-from kafka_groups.config.share import share_consumer_config
+from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.errors import ConfigurationError, CorruptRecordError, KafkaGroupsError, RecordDeserializationError
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import crc32c

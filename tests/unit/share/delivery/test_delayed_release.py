@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.client.membership.states import MemberState
 from kafka_groups.errors import ConfigurationError, DisconnectedError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.records import delivery_of
+from kafka_groups.share.membership.states import MemberState
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType, TopicPartition
 from tests.unit.share.clusters import TOPIC, World

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.errors import DisconnectedError, RenewalUnsupportedError
 from kafka_groups.protocol.apis import ApiKey
@@ -13,6 +12,7 @@ from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgePar
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.settlement import GATHER_MS
+from kafka_groups.share.membership.states import MemberState
 from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
 from tests.unit.share.deliveries import TOPIC, batch
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, wire

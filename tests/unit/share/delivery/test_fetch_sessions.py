@@ -2,7 +2,6 @@
 
 import pytest
 
-from kafka_groups.client.membership.states import MemberState
 from kafka_groups.client.requests import ClientResponse
 from kafka_groups.errors import (
     BrokerError,
@@ -25,6 +24,7 @@ from kafka_groups.protocol.messages.share_fetch import (
 )
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.session import ShareSessionHandler
+from kafka_groups.share.membership.states import MemberState
 from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
 from tests.unit.share.deliveries import TOPIC, batch
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, forgotten_in, listed_in, wire

@@ -15,7 +15,7 @@ from kafka_groups.share.delivery.delivery import SessionId
 from kafka_groups.share.delivery.fetch_size import FetchSize
 from kafka_groups.share.delivery.leader import FetchLimits, Leader
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
-from tests.support.golden import golden
+from tests.recording.golden import golden
 from tests.unit.share.deliveries import types_of
 
 

@@ -13,7 +13,7 @@ from pyarrow import fs
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.sinks.parquet import ParquetSink
 from kafka_groups.spark.sinks.storage import LocalStorage, MovingStorage, ObjectStorage, storage_of
-from tests.support.sink_batches import Batch, record_table
+from tests.support.spark.sink_batches import Batch, record_table
 
 
 def files(path: Path) -> list[Path]:

@@ -13,7 +13,7 @@ import pytest
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.sinks.sql import MYSQL, POSTGRESQL, SQLITE, Dialect, SqlSink
-from tests.support.sink_batches import Batch, record_table
+from tests.support.spark.sink_batches import Batch, record_table
 
 
 def number_and_length(table: pa.Table) -> Mapping[str, Any]:

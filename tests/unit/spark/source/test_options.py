@@ -7,7 +7,7 @@ import pytest
 
 from kafka_groups.config.properties import parse_properties
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.schema import RECORD_DDL
+from kafka_groups.spark.records.schema import RECORD_DDL
 from kafka_groups.spark.source.data_source import KafkaShareDataSource
 from kafka_groups.spark.source.options import source_option_keys, source_options
 

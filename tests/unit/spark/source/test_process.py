@@ -14,7 +14,7 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.spark.orphaned import exit_when_orphaned
+from kafka_groups.spark.processes.orphaned import exit_when_orphaned
 from tests.unit.spark.source.sparks_calls import SETTINGS, World
 
 ROOT = Path(__file__).parents[4]

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.config.share_group import ShareGroupConfig
+from kafka_groups.config.cluster.share_group import ShareGroupConfig
 from kafka_groups.net.memory import Link
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.config.consumer_group import ConsumerGroupConfig
+from kafka_groups.config.cluster.consumer_group import ConsumerGroupConfig
 
 __all__ = ["ConsumerRules", "ConsumerSources"]
 

@@ -32,7 +32,7 @@ from kafka_groups.broker.coordinators.groups.share.settled import Settled
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, GroupIdNotFoundError
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     JOIN_EPOCH,

@@ -8,7 +8,7 @@ from kafka_groups.broker.coordinators.groups.share.assignment import ASSIGNOR_NA
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.operations import HeartbeatResult
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages import share_group_describe as describe
 from kafka_groups.protocol.messages import share_group_heartbeat as heartbeat
 from kafka_groups.protocol.messages.share_group_heartbeat import LEAVE_EPOCH

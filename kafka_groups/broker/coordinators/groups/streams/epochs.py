@@ -15,7 +15,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsTargetEpoch,
 )
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
-from kafka_groups.config.streams_group import StreamsGroupConfig
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 
 __all__ = ["assignment_configs", "follow_departure", "increase_if_due", "metadata_hash"]
 

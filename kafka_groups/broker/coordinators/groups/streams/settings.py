@@ -5,7 +5,7 @@ from collections.abc import Callable
 from attrs import field, frozen
 
 from kafka_groups.assignment import TaskAssignors
-from kafka_groups.config.streams_group import StreamsGroupConfig
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 
 __all__ = ["StreamsRules"]
 

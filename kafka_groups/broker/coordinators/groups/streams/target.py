@@ -26,7 +26,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
 )
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets
 from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets, Tasks, by_subtopology
-from kafka_groups.config.streams_group import StreamsGroupConfig
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import UnknownServerError
 from kafka_groups.types import TaskId
 

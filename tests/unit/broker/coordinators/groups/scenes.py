@@ -13,10 +13,10 @@ from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.result import Result
-from kafka_groups.config.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
-from kafka_groups.config.streams_group import StreamsGroupConfig
+from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.types import TopicPartition, random_uuid
-from tests.support.share_groups import Topics
+from tests.support.broker.share_groups import Topics
 
 MINUTE_MS = 60_000
 OUTSIDE = OffsetCommitter()

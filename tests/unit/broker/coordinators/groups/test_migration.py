@@ -14,7 +14,7 @@ from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGrou
 from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from tests.support.classic_member import subscription
+from tests.support.members.classic_member import subscription
 from tests.unit.broker.coordinators.groups.scenes import Groups
 
 CLIENT = MemberClient("c", "/h")

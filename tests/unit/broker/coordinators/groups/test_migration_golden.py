@@ -10,9 +10,9 @@ from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroup
 from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
 from kafka_groups.broker.coordinators.groups.group_type import GroupType
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
-from tests.support.golden_consumer_groups import GROUP, MEMBER_A, TOPIC_A
-from tests.support.golden_group_migration import OFFSET, assigned, load
-from tests.support.golden_records import GoldenRecords
+from tests.recording.golden_consumer_groups import GROUP, MEMBER_A, TOPIC_A
+from tests.recording.golden_group_migration import OFFSET, assigned, load
+from tests.recording.golden_records import GoldenRecords
 from tests.unit.broker.coordinators.groups.scenes import Groups
 from tests.unit.broker.coordinators.groups.test_migration import Scene
 

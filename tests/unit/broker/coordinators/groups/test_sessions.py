@@ -7,7 +7,7 @@ from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
 from kafka_groups.errors import UnknownMemberIdError
-from tests.support.share_groups import GROUP, Coordination, assigned
+from tests.support.broker.share_groups import GROUP, Coordination, assigned
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from kafka_groups.errors import GroupIdNotFoundError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from tests.support.classic_member import subscription
+from tests.support.members.classic_member import subscription
 from tests.unit.broker.coordinators.groups.scenes import MINUTE_MS, Groups
 
 CLIENT = MemberClient("c", "/h")

@@ -14,8 +14,8 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatTopology,
 )
 from kafka_groups.types import TopicPartition
-from tests.support.classic_member import subscription
-from tests.support.streams_topologies import internal, sent, subtopology
+from tests.support.members.classic_member import subscription
+from tests.support.members.streams_topologies import internal, sent, subtopology
 from tests.unit.broker.coordinators.groups.scenes import MINUTE_MS, Groups
 
 CLIENT = MemberClient("c", "/h")

@@ -10,7 +10,7 @@ from kafka_groups.errors import UnknownRecordTypeError
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
 from kafka_groups.protocol.coordinator_records.offsets import LegacyOffsetCommitKey, LegacyOffsetCommitValue
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
-from tests.support.golden_records import CLASSIC_GROUP, GoldenRecord, load_records
+from tests.recording.golden_records import CLASSIC_GROUP, GoldenRecord, load_records
 
 CODEC = StoredGroupRecords()
 

@@ -18,8 +18,8 @@ from kafka_groups.protocol.coordinator_records.share_group_state import (
     ShareUpdateValue,
 )
 from kafka_groups.protocol.messages.share_state import StateBatch
-from tests.support.golden_records import GROUP, NEWER_LEADER_EPOCH, TOPIC_A, load_records
-from tests.support.share_state import AllTopics, cluster_of_one
+from tests.recording.golden_records import GROUP, NEWER_LEADER_EPOCH, TOPIC_A, load_records
+from tests.support.broker.share_state import AllTopics, cluster_of_one
 
 TOPIC = UUID(int=7)
 SPARE = 1_000

@@ -8,7 +8,7 @@ from kafka_groups.cli.demo.pipeline.delays import rolled_up
 from kafka_groups.cli.demo.pipeline.enrichment import ENRICHED, Enrich, Reference, enriched, parsed
 from kafka_groups.cli.demo.pipeline.plainly import computed_plainly, in_order
 from kafka_groups.cli.demo.pipeline.sources import FLIGHT_COLUMNS, FLIGHTS, REFERENCE, records_of
-from tests.support.sink_batches import record_table
+from tests.support.spark.sink_batches import record_table
 
 LIMIT = 5_000
 

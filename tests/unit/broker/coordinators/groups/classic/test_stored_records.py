@@ -12,8 +12,8 @@ from kafka_groups.protocol.coordinator_records.offsets import (
     GroupMetadataValue,
 )
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
-from tests.support.golden_records import CLASSIC_GROUP, load_records
-from tests.support.internal_topics import StoredRecord
+from tests.recording.golden_records import CLASSIC_GROUP, load_records
+from tests.support.kafka.internal_topics import StoredRecord
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from attrs import evolve
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.join_group import JoinGroupRequestProtocol
-from tests.support.classic_member import subscription
+from tests.support.members.classic_member import subscription
 from tests.unit.broker.coordinators.groups.test_migration import (
     CLIENT,
     JOIN,

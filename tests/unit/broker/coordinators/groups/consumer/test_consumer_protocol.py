@@ -8,7 +8,7 @@ from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
     subscription_version,
     written_assignment,
 )
-from tests.support.classic_member import subscription
+from tests.support.members.classic_member import subscription
 
 OWNED = b"\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x03"
 GENERATION, RACK, NO_RACK = b"\x00\x00\x00\x05", b"\x00\x01r", b"\xff\xff"

@@ -3,9 +3,9 @@
 import pytest
 
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState
-from kafka_groups.config.consumer_group import ConsumerGroupConfig
+from kafka_groups.config.cluster.consumer_group import ConsumerGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError, UnknownMemberIdError
-from tests.support.consumer_groups import GROUP, REBALANCE_MS, Consumers, as_owned
+from tests.support.broker.consumer_groups import GROUP, REBALANCE_MS, Consumers, as_owned
 from tests.support.topic_patterns import HEAVY
 
 SESSION_MS, INTERVAL_MS = 45_000, 1_000

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from types import FrameType
 
-from tests.support.consumer_groups import Consumers, as_owned
+from tests.support.broker.consumer_groups import Consumers, as_owned
 
 SMALL, LARGE = 2, 200
 MOST_CALLS = 125

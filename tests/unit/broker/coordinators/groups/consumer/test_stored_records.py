@@ -11,9 +11,9 @@ from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGro
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules, ConsumerSources
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState, ConsumerMemberState
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
-from kafka_groups.config.consumer_group import ConsumerGroupConfig
+from kafka_groups.config.cluster.consumer_group import ConsumerGroupConfig
 from kafka_groups.types import random_uuid
-from tests.support.golden_consumer_groups import (
+from tests.recording.golden_consumer_groups import (
     GROUP,
     INSTANCE,
     MEMBER_A,
@@ -24,8 +24,8 @@ from tests.support.golden_consumer_groups import (
     TOPIC_B,
     load,
 )
-from tests.support.golden_records import GoldenRecords
-from tests.support.share_groups import Topics
+from tests.recording.golden_records import GoldenRecords
+from tests.support.broker.share_groups import Topics
 
 CODEC = StoredGroupRecords()
 

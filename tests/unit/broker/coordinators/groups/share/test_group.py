@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kafka_groups.errors import BrokerError
-from tests.support.group_journal import StoppedError
-from tests.support.share_groups import GROUP, Coordination
+from tests.support.broker.group_journal import StoppedError
+from tests.support.broker.share_groups import GROUP, Coordination
 
 Operation = Callable[[Coordination], object]
 

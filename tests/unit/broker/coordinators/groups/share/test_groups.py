@@ -12,11 +12,11 @@ from kafka_groups.broker.coordinators.groups.share.records import (
     ShareGroupTargetAssignmentMetadata,
 )
 from kafka_groups.broker.profile import PROFILES
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError
 from kafka_groups.protocol.messages.share_group_describe import DescribedAssignment, DescribedTopicPartitions, Member
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
-from tests.support.share_groups import CLIENT, GROUP, Coordination, Topics
+from tests.support.broker.share_groups import CLIENT, GROUP, Coordination, Topics
 
 
 @pytest.fixture

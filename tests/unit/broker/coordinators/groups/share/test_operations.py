@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
     FencedMemberEpochError,
     GroupIdNotFoundError,
@@ -14,7 +14,7 @@ from kafka_groups.errors import (
     InvalidRequestError,
     UnknownMemberIdError,
 )
-from tests.support.share_groups import GROUP, Coordination, assigned
+from tests.support.broker.share_groups import GROUP, Coordination, assigned
 
 
 @pytest.fixture

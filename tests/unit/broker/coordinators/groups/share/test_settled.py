@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from tests.support.share_groups import Coordination, Topics, assigned
+from tests.support.broker.share_groups import Coordination, Topics, assigned
 
 
 class Walked(dict[str, Any]):

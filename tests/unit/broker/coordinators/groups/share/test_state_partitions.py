@@ -12,7 +12,7 @@ from kafka_groups.broker.coordinators.groups.share.state_partitions import first
 from kafka_groups.broker.coordinators.result import Reply
 from kafka_groups.broker.profile import PROFILES
 from kafka_groups.errors import CoordinatorNotAvailableError, GroupIdNotFoundError, NonEmptyGroupError
-from tests.support.share_groups import GROUP, Coordination, assigned
+from tests.support.broker.share_groups import GROUP, Coordination, assigned
 
 
 @pytest.fixture

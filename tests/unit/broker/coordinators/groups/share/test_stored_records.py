@@ -14,10 +14,10 @@ from kafka_groups.broker.coordinators.groups.share.records import (
 )
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
-from kafka_groups.config.broker import ShareGroupConfig
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
 from kafka_groups.types import TopicIdPartition
-from tests.support.golden_records import (
+from tests.recording.golden_records import (
     CLASSIC_GROUP,
     GROUP,
     MEMBER_A,
@@ -28,7 +28,7 @@ from tests.support.golden_records import (
     GoldenRecords,
     load_records,
 )
-from tests.support.share_groups import Topics
+from tests.support.broker.share_groups import Topics
 
 CODEC = StoredGroupRecords()
 

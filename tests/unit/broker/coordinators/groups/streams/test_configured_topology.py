@@ -5,8 +5,8 @@ import pytest
 from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology, configured
 from kafka_groups.broker.coordinators.groups.streams.topology import topology_of
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology, StreamsStatus
-from tests.support.share_groups import Topics
-from tests.support.streams_topologies import WORD_COUNT, internal, sent, subtopology, together
+from tests.support.broker.share_groups import Topics
+from tests.support.members.streams_topologies import WORD_COUNT, internal, sent, subtopology, together
 
 
 def word_count(topology: StreamsGroupHeartbeatTopology = WORD_COUNT, **existing: int) -> ConfiguredTopology:

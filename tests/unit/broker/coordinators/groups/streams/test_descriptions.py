@@ -17,7 +17,7 @@ from kafka_groups.protocol.messages.topology_description import (
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
 )
-from tests.support.streams_groups import GROUP, SIMPLE, Streams
+from tests.support.broker.streams_groups import GROUP, SIMPLE, Streams
 
 UPDATE = StreamsGroupTopologyDescriptionUpdateRequest(
     group_id=GROUP,

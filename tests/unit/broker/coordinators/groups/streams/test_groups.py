@@ -13,7 +13,7 @@ from kafka_groups.assignment import (
     TopologyDescriber,
 )
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState
-from kafka_groups.config.streams_group import StreamsGroupConfig
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import (
     BrokerError,
     FencedInstanceIdError,
@@ -36,8 +36,8 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsStatus,
 )
 from kafka_groups.types import TopicPartition
-from tests.support.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, SIMPLE, Streams, active, standby, task_ids
-from tests.support.streams_topologies import WORD_COUNT, internal, sent, subtopology
+from tests.support.broker.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, SIMPLE, Streams, active, standby, task_ids
+from tests.support.members.streams_topologies import WORD_COUNT, internal, sent, subtopology
 
 SESSION_MS, DELAY_MS, INTERVAL_MS = 45_000, 3_000, 1_000
 EMPTY, NOT_READY = StreamsGroupState.EMPTY, StreamsGroupState.NOT_READY

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from tests.support.streams_groups import Streams, active
+from tests.support.broker.streams_groups import Streams, active
 from tests.unit.broker.coordinators.groups.consumer.test_groups_cost import calls_of
 
 SMALL, LARGE = 2, 80

@@ -5,8 +5,8 @@ import pytest
 from kafka_groups.broker.coordinators.groups.streams.partition_counts import IncorrectlyPartitioned, decided_counts
 from kafka_groups.errors import StreamsInvalidTopologyError
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology
-from tests.support.share_groups import Topics
-from tests.support.streams_topologies import internal, subtopology, together, topology
+from tests.support.broker.share_groups import Topics
+from tests.support.members.streams_topologies import internal, subtopology, together, topology
 
 
 def decided(*subtopologies: StreamsSubtopology, **existing: int) -> dict[str, int]:

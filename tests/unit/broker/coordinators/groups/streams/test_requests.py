@@ -8,7 +8,7 @@ from kafka_groups.broker.coordinators.groups.streams.requests import validate
 from kafka_groups.errors import InvalidRequestError, StreamsInvalidTopologyError
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology, TaskIds, TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
-from tests.support.streams_topologies import internal, sent, subtopology
+from tests.support.members.streams_topologies import internal, sent, subtopology
 
 TASKS = (TaskIds(subtopology_id="0", partitions=(0,)),)
 TOPOLOGY = sent(subtopology(sources=("in",)))

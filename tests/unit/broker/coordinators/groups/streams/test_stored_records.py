@@ -35,8 +35,8 @@ from kafka_groups.protocol.coordinator_records.streams_group import (
     StreamsGroupCurrentMemberAssignmentValue,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
-from tests.support.golden_records import GoldenRecords
-from tests.support.golden_streams_groups import (
+from tests.recording.golden_records import GoldenRecords
+from tests.recording.golden_streams_groups import (
     GROUP,
     INSTANCE,
     MEMBER_A,
@@ -47,9 +47,9 @@ from tests.support.golden_streams_groups import (
     static_member,
     the_end,
 )
-from tests.support.real_kafka import CLIENT_ID
-from tests.support.share_groups import Topics
-from tests.support.streams_groups import AT_ONCE, task_ids
+from tests.support.broker.share_groups import Topics
+from tests.support.broker.streams_groups import AT_ONCE, task_ids
+from tests.support.kafka.real_kafka import CLIENT_ID
 
 
 @pytest.fixture(scope="module")

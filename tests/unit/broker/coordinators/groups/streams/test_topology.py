@@ -6,7 +6,7 @@ from kafka_groups.broker.coordinators.groups.streams.topology import check_topic
 from kafka_groups.errors import BrokerError, InvalidRequestError, StreamsInvalidTopologyError
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
-from tests.support.streams_topologies import WORD_COUNT, internal, sent, subtopology, together
+from tests.support.members.streams_topologies import WORD_COUNT, internal, sent, subtopology, together
 
 
 def test_word_count_is_valid_and_needs_three_topics() -> None:

@@ -1,0 +1,264 @@
+"""Questions about the committed offsets of groups: commit, fetch and delete.
+
+Members of consumer groups (KIP-848) and streams groups (KIP-1071) name themselves with their epoch, and the coordinator
+refuses those that are not up to date. An administrator has no name: the coordinator refuses it while the group has
+members.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from kafka_groups.admin.rules.topics import by_topic
+from kafka_groups.client.calls.questions import COORDINATORS, Answer, Question, finished_or_not, gathered, told
+from kafka_groups.client.calls.results import Results
+from kafka_groups.errors import UnsupportedVersionError, error_for
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.offset_commit import (
+    NO_GENERATION,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from kafka_groups.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+)
+from kafka_groups.protocol.messages.offset_fetch import (
+    FIRST_WITH_GROUPS,
+    NO_OFFSET,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+)
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+
+__all__ = [
+    "NOBODY",
+    "AsMember",
+    "Committed",
+    "Fetched",
+    "commit_question",
+    "delete_question",
+    "fetch_all_question",
+    "fetch_question",
+]
+
+Committed = Results[TopicPartition, None]
+Fetched = Results[TopicPartition, OffsetAndMetadata | None]
+
+_NEWEST_WITH_NAMES: Final = 9
+"""Newer versions want topic ids, which say nothing more about a topic that the caller knows by its name."""
+_NO_LEADER_EPOCH: Final = -1
+
+
+@frozen
+class AsMember:
+    """Who commits or fetches.
+
+    Attributes:
+        member_id: The member, or an empty string for nobody in the group.
+        epoch: Its epoch.
+        instance_id: The id of a static member, or None.
+    """
+
+    member_id: str = ""
+    epoch: int = NO_GENERATION
+    instance_id: str | None = None
+
+
+NOBODY: Final = AsMember()
+"""Somebody who is not in the group."""
+
+
+def commit_question(
+    group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: Callable[[], AsMember] = lambda: NOBODY
+) -> Question[str, Committed]:
+    """Return the question that commits offsets (OffsetCommit). For each partition, the answer is None or an error.
+
+    Args:
+        group_id: The group.
+        offsets: The offsets by partition.
+        who: Returns who commits, whenever a request is sent.
+    """
+
+    def build(_keys: Sequence[str], _version: int) -> OffsetCommitRequest:
+        member = who()
+        return OffsetCommitRequest(
+            group_id=group_id,
+            generation_id_or_member_epoch=member.epoch,
+            member_id=member.member_id,
+            group_instance_id=member.instance_id,
+            topics=_topics_to_commit(offsets),
+        )
+
+    return Question(
+        "commit offsets of the group",
+        ApiKey.OFFSET_COMMIT,
+        (group_id,),
+        build,
+        _committed,
+        COORDINATORS,
+        newest_version=_NEWEST_WITH_NAMES,
+    )
+
+
+def _topics_to_commit(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> tuple[OffsetCommitRequestTopic, ...]:
+    return tuple(
+        OffsetCommitRequestTopic(
+            name=topic,
+            partitions=tuple(_to_commit(each, offsets[TopicPartition(topic, each)]) for each in numbers),
+        )
+        for topic, numbers in by_topic(offsets).items()
+    )
+
+
+def _to_commit(partition: int, offset: OffsetAndMetadata) -> OffsetCommitRequestPartition:
+    return OffsetCommitRequestPartition(
+        partition_index=partition,
+        committed_offset=offset.offset,
+        committed_leader_epoch=_NO_LEADER_EPOCH if offset.leader_epoch is None else offset.leader_epoch,
+        committed_metadata=offset.metadata,
+    )
+
+
+def _committed(keys: Sequence[str], response: OffsetCommitResponse) -> Mapping[str, Answer[Committed]]:
+    answers = {
+        (key := TopicPartition(topic.name, each.partition_index)): told(
+            each.error_code, _named(each.error_code, key), None
+        )
+        for topic in response.topics
+        for each in topic.partitions
+    }
+    return dict.fromkeys(keys, finished_or_not(gathered(answers)))
+
+
+def fetch_question(
+    group_id: str, partitions: Sequence[TopicPartition] | None, who: Callable[[], AsMember] = lambda: NOBODY
+) -> Question[str, Fetched]:
+    """Return the question that fetches committed offsets (OffsetFetch).
+
+    Its answer has for each partition the offset, None if there is none, or an error.
+
+    Args:
+        group_id: The group.
+        partitions: The partitions; None for all for which the group has offsets.
+        who: Returns who asks, whenever a request is sent.
+    """
+
+    def build(_keys: Sequence[str], _version: int) -> OffsetFetchRequest:
+        member = who()
+        group = OffsetFetchRequestGroup(
+            group_id=group_id,
+            member_id=member.member_id or None,
+            member_epoch=member.epoch,
+            topics=None if partitions is None else _topics_to_fetch(partitions),
+        )
+        return OffsetFetchRequest(groups=(group,), require_stable=True)
+
+    return Question(
+        "fetch committed offsets of the group",
+        ApiKey.OFFSET_FETCH,
+        (group_id,),
+        build,
+        _fetched,
+        COORDINATORS,
+        newest_version=_NEWEST_WITH_NAMES,
+    )
+
+
+def fetch_all_question(group_ids: Iterable[str]) -> Question[str, Fetched]:
+    """Return the question that fetches all committed offsets of groups, for somebody who is in none of them.
+
+    They include offsets that an open transaction may change, as they are now.
+    """
+
+    def build(keys: Sequence[str], version: int) -> OffsetFetchRequest:
+        if version < FIRST_WITH_GROUPS:
+            raise UnsupportedVersionError(f"The broker has OffsetFetch v{version}; this needs v{FIRST_WITH_GROUPS}.")
+        return OffsetFetchRequest(groups=tuple(OffsetFetchRequestGroup(group_id=key, topics=None) for key in keys))
+
+    return Question(
+        "fetch committed offsets of the group",
+        ApiKey.OFFSET_FETCH,
+        tuple(dict.fromkeys(group_ids)),
+        build,
+        _fetched,
+        COORDINATORS,
+        newest_version=_NEWEST_WITH_NAMES,
+    )
+
+
+def _topics_to_fetch(partitions: Sequence[TopicPartition]) -> tuple[OffsetFetchRequestTopic, ...]:
+    found = by_topic(partitions).items()
+    return tuple(OffsetFetchRequestTopic(name=topic, partition_indexes=tuple(numbers)) for topic, numbers in found)
+
+
+def _fetched(_keys: Sequence[str], response: OffsetFetchResponse) -> Mapping[str, Answer[Fetched]]:
+    answers: dict[str, Answer[Fetched]] = {}
+    for group in response.groups:
+        if group.error_code is not ErrorCode.NONE:
+            answers[group.group_id] = error_for(group.error_code, f"{group.error_code.name}: group {group.group_id}")
+            continue
+        found = {
+            (key := TopicPartition(topic.name, each.partition_index)): told(
+                each.error_code, _named(each.error_code, key), _fetched_offset(each)
+            )
+            for topic in group.topics
+            for each in topic.partitions
+        }
+        answers[group.group_id] = finished_or_not(gathered(found))
+    return answers
+
+
+def _fetched_offset(each: OffsetFetchResponsePartition) -> OffsetAndMetadata | None:
+    if each.committed_offset == NO_OFFSET:
+        return None
+    epoch = each.committed_leader_epoch
+    return OffsetAndMetadata(each.committed_offset, epoch if epoch >= 0 else None, each.metadata or "")
+
+
+def _named(code: ErrorCode, key: TopicPartition) -> str:
+    return f"{code.name}: {key}"
+
+
+# -------------------------------------------------------------------------------------------------- delete
+
+
+def delete_question(group_id: str, partitions: Iterable[TopicPartition]) -> Question[str, Committed]:
+    """Return the question that deletes committed offsets (OffsetDelete, KIP-496).
+
+    For each partition, the answer is None or an error. Offsets of topics that members read stay.
+    """
+    topics = tuple(_topic_to_delete(topic, numbers) for topic, numbers in by_topic(partitions).items())
+
+    def build(_keys: Sequence[str], _version: int) -> OffsetDeleteRequest:
+        return OffsetDeleteRequest(group_id=group_id, topics=topics)
+
+    what, api = "delete committed offsets of the group", ApiKey.OFFSET_DELETE
+    return Question(what, api, (group_id,), build, _deleted, COORDINATORS)
+
+
+def _topic_to_delete(topic: str, numbers: Iterable[int]) -> OffsetDeleteRequestTopic:
+    partitions = tuple(OffsetDeleteRequestPartition(partition_index=each) for each in numbers)
+    return OffsetDeleteRequestTopic(name=topic, partitions=partitions)
+
+
+def _deleted(keys: Sequence[str], response: OffsetDeleteResponse) -> Mapping[str, Answer[Committed]]:
+    if response.error_code is not ErrorCode.NONE:
+        return dict.fromkeys(keys, error_for(response.error_code))
+    answers = {
+        (key := TopicPartition(topic.name, each.partition_index)): told(
+            each.error_code, _named(each.error_code, key), None
+        )
+        for topic in response.topics
+        for each in topic.partitions
+    }
+    return dict.fromkeys(keys, finished_or_not(gathered(answers)))

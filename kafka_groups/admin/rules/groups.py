@@ -1,0 +1,78 @@
+"""Questions about groups of one type: list, delete (ListGroups, DeleteGroups)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from attrs import frozen
+
+from kafka_groups.admin.rules.topics import brokers_of_cluster
+from kafka_groups.client.calls.questions import COORDINATORS, Answer, Asking, Question, told
+from kafka_groups.client.calls.results import Results
+from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from kafka_groups.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+__all__ = ["GroupStates", "delete_of_type", "list_of_type"]
+
+V = TypeVar("V")
+
+_FIRST_WITH_TYPES = 5
+
+
+@frozen
+class GroupStates:
+    """The groups of one type.
+
+    Attributes:
+        states: State by group, sorted by group.
+        errors: Brokers that did not answer, by node id.
+    """
+
+    states: Mapping[str, str]
+    errors: Mapping[int, KafkaGroupsError]
+
+
+async def list_of_type(ask: Asking, group_type: str, states: Iterable[str]) -> GroupStates:
+    """Ask every broker for its groups of a type, such as `share`, in some states or in any."""
+    wanted = tuple(states)
+
+    def build(_keys: Sequence[int], version: int) -> ListGroupsRequest:
+        if version < _FIRST_WITH_TYPES:
+            raise UnsupportedVersionError(f"ListGroups v{version} cannot list {group_type} groups.")
+        return ListGroupsRequest(states_filter=wanted, types_filter=(group_type,))
+
+    what, nodes = f"list the {group_type} groups", await brokers_of_cluster(ask)
+    places = {node: node for node in nodes}
+    results = await ask(Question(what, ApiKey.LIST_GROUPS, nodes, build, _listed, places=places))
+    found = {group_id: state for listed in results.values.values() for group_id, state in listed.items()}
+    return GroupStates(dict(sorted(found.items())), results.errors)
+
+
+def _listed(keys: Sequence[int], response: ListGroupsResponse) -> Mapping[int, Answer[Mapping[str, str]]]:
+    states = {group.group_id: group.group_state for group in response.groups}
+    return {key: told(response.error_code, None, states) for key in keys}
+
+
+async def delete_of_type(ask: Asking, group_type: str, described: Results[str, V]) -> Results[str, None]:
+    """Have the coordinators delete groups.
+
+    DeleteGroups deletes groups of any type, so the coordinators are asked first whether these are of the right one.
+
+    Args:
+        ask: Asks the brokers.
+        group_type: The type, for messages.
+        described: The groups, and errors of those that do not exist or are of another type.
+    """
+    keys = tuple(described.values)
+    what = f"delete the {group_type} group"
+    deleted = await ask(Question(what, ApiKey.DELETE_GROUPS, keys, _deletion, _deleted, COORDINATORS))
+    return Results(deleted.values, {**described.errors, **deleted.errors})
+
+
+def _deletion(keys: Sequence[str], _version: int) -> DeleteGroupsRequest:
+    return DeleteGroupsRequest(groups_names=tuple(keys))
+
+
+def _deleted(_keys: Sequence[str], response: DeleteGroupsResponse) -> Mapping[str, Answer[None]]:
+    return {each.group_id: told(each.error_code, each.error_message, None) for each in response.results}

@@ -1,0 +1,167 @@
+"""Resetting the offsets of streams groups, and deleting their internal topics (KIP-1071).
+
+The rules are those of Kafka's tool for streams groups: only groups without members are reset, offsets that do not exist
+become the nearest ones that do, and a time after the last record is the end of the partition.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from kafka_groups.admin.rules.arguments import split_topics
+from kafka_groups.admin.rules.group_offsets import Fetched, fetch_all_question
+from kafka_groups.admin.rules.reset_targets import AtCommitted, AtOffset, AtOffsets, AtTime, ResetTarget, ShiftedBy
+from kafka_groups.admin.rules.streams_offsets import stored_offsets, without_members
+from kafka_groups.admin.rules.streams_values import StreamsGroupDescription
+from kafka_groups.admin.rules.topics import (
+    EARLIEST,
+    LATEST,
+    delete_topics,
+    offsets_at,
+    offsets_at_or_ends,
+    partitions_of_topics,
+)
+from kafka_groups.client.calls.questions import Asking, gathered
+from kafka_groups.client.calls.results import Results
+from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGroupsError
+from kafka_groups.types import TopicPartition
+
+__all__ = ["delete_internal_topics", "reset_streams_offsets"]
+
+Topics = Iterable[str | TopicPartition]
+Offsets = Results[TopicPartition, int]
+
+
+async def reset_streams_offsets(
+    ask: Asking, group_id: str, target: ResetTarget, topics: Topics | None, *, dry_run: bool
+) -> Offsets:
+    """Move a streams group without members.
+
+    Args:
+        ask: Asks the brokers.
+        group_id: The group.
+        target: Where it continues.
+        topics: Topics, single partitions, or both; None for all input topics.
+        dry_run: Whether to return the new offsets without a change.
+
+    Raises:
+        NonEmptyGroupError: The group has members.
+        ConfigurationError: The group does not read one of the topics.
+        KafkaGroupsError: The coordinator refused the group.
+    """
+    group = await without_members(ask, group_id)
+    committed = (await ask(fetch_all_question([group_id])))[group_id]
+    partitions = await _partitions(ask, group, target, topics, committed)
+    planned = await _planned(ask, target, partitions, committed)
+    if dry_run or not planned.values:
+        return planned
+    done = await stored_offsets(ask, group_id, planned.values)
+    return Results({key: planned[key] for key in done.values}, {**planned.errors, **done.errors})
+
+
+# -------------------------------------------------------------------------------------------- which partitions
+
+
+async def _partitions(
+    ask: Asking, group: StreamsGroupDescription, target: ResetTarget, topics: Topics | None, committed: Fetched
+) -> tuple[TopicPartition, ...]:
+    if isinstance(target, AtOffsets):
+        if topics is not None:
+            raise ConfigurationError("topics: the dictionary of offsets names the partitions already; leave topics out")
+        topics = target.offsets
+    if topics is None:
+        return await _input_partitions(ask, group, target, committed)
+    names, partitions = split_topics(topics)
+    _check_read(group, {*names, *(key.topic for key in partitions)}, committed)
+    found = (await partitions_of_topics(ask, names)).checked()
+    return tuple(dict.fromkeys([*partitions, *(key for some in found.values.values() for key in some)]))
+
+
+async def _input_partitions(
+    ask: Asking, group: StreamsGroupDescription, target: ResetTarget, committed: Fetched
+) -> tuple[TopicPartition, ...]:
+    """Return the partitions of all input topics; with a target that is relative, those with a committed offset."""
+    found = (await partitions_of_topics(ask, group.input_topics)).checked()
+    partitions = tuple(key for some in found.values.values() for key in some)
+    if isinstance(target, AtCommitted | ShiftedBy):
+        return tuple(key for key in partitions if key in committed)
+    return partitions
+
+
+def _check_read(group: StreamsGroupDescription, topics: Iterable[str], committed: Fetched) -> None:
+    known = {*group.read_topics, *(key.topic for key in committed)}
+    strange = sorted(set(topics) - known)
+    if strange:
+        raise ConfigurationError(
+            f"topics: the streams group {group.group_id} does not read {', '.join(strange)};"
+            f" it reads {', '.join(sorted(known)) or 'no topics'}"
+        )
+
+
+# ------------------------------------------------------------------------------------------------ where to
+
+
+async def _planned(
+    ask: Asking, target: ResetTarget, partitions: tuple[TopicPartition, ...], committed: Fetched
+) -> Offsets:
+    match target:
+        case AtTime(timestamp):
+            return await offsets_at_or_ends(ask, partitions, timestamp)
+        case AtOffset(offset):
+            return await _existing(ask, Results(dict.fromkeys(partitions, offset)))
+        case AtOffsets(offsets):
+            return await _existing(ask, Results(offsets))
+        case ShiftedBy(by):
+            return await _existing(ask, gathered({key: _shifted(key, by, committed) for key in partitions}))
+        case AtCommitted():
+            return await _current(ask, partitions, committed)
+
+
+def _shifted(key: TopicPartition, by: int, committed: Fetched) -> int | KafkaGroupsError:
+    position = committed.values.get(key)
+    if position is None:
+        return IllegalStateError(f"{key} has no committed offset that could be shifted. Reset it to a place instead.")
+    return position.offset + by
+
+
+async def _current(ask: Asking, partitions: Iterable[TopicPartition], committed: Fetched) -> Offsets:
+    positions = {key: committed.values.get(key) for key in partitions}
+    known = {key: position.offset for key, position in positions.items() if position is not None}
+    ends = await offsets_at(ask, [key for key in positions if key not in known], LATEST)
+    return Results({**known, **ends.values}, ends.errors)
+
+
+async def _existing(ask: Asking, wanted: Offsets) -> Offsets:
+    """Return offsets within the partitions: at least the first, and at most the end."""
+    starts = await offsets_at(ask, wanted.values, EARLIEST)
+    ends = await offsets_at(ask, wanted.values, LATEST)
+    errors: Mapping[TopicPartition, KafkaGroupsError] = {**wanted.errors, **starts.errors, **ends.errors}
+    values = {
+        key: max(starts[key], min(offset, ends[key])) for key, offset in wanted.values.items() if key not in errors
+    }
+    return Results(values, errors)
+
+
+# ------------------------------------------------------------------------------------------ internal topics
+
+
+async def delete_internal_topics(ask: Asking, group_id: str, topics: Iterable[str] | None) -> Results[str, None]:
+    """Delete internal topics of a streams group without members.
+
+    Args:
+        ask: Asks the brokers.
+        group_id: The group.
+        topics: Names of internal topics; None for all.
+
+    Raises:
+        NonEmptyGroupError: The group has members.
+        ConfigurationError: One of the topics is not an internal topic of the group.
+        KafkaGroupsError: The coordinator refused the group.
+    """
+    group = await without_members(ask, group_id)
+    names = group.internal_topics if topics is None else tuple(topics)
+    strange = sorted(set(names) - set(group.internal_topics))
+    if strange:
+        raise ConfigurationError(
+            f"topics: {', '.join(strange)} is not an internal topic of the streams group {group_id};"
+            f" those are {', '.join(group.internal_topics) or 'none'}"
+        )
+    return await delete_topics(ask, names)

@@ -1,0 +1,1 @@
+"""Questions to brokers: which broker each key goes to, and when it is asked again."""

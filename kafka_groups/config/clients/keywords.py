@@ -1,0 +1,223 @@
+"""The keys of clients as keyword arguments, so that editors complete them and type checkers check them.
+
+Made by `python -m tests.generating.keywords` from
+the tables of keys beside it.
+Edit those and run it again; do not edit this module.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypedDict
+
+__all__ = ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsMemberKeywords"]
+
+
+class ClientKeywords(TypedDict, total=False):
+    """The keyword arguments that all clients have."""
+
+    bootstrap_servers: str | Sequence[str] | Sequence[tuple[str, int]]
+    """`bootstrap.servers`: The brokers to contact first. One of them is enough: it names all others."""
+
+    client_id: str
+    """`client.id`: The client's name in the brokers' logs, metrics and quotas, and when you describe the group."""
+
+    default_api_timeout_ms: int
+    """`default.api.timeout.ms`: The timeout of calls that you give none."""
+
+    request_timeout_ms: int
+    """`request.timeout.ms`: How long a request waits for its response. After that, the client treats the connection as
+    lost."""
+
+    retry_backoff_ms: int
+    """`retry.backoff.ms`: The wait before a failed request is retried. It doubles with each attempt."""
+
+    retry_backoff_max_ms: int
+    """`retry.backoff.max.ms`: The longest wait before a failed request is retried."""
+
+    reconnect_backoff_ms: int
+    """`reconnect.backoff.ms`: The wait before the next attempt to connect to an unreachable broker. It doubles with
+    each attempt."""
+
+    reconnect_backoff_max_ms: int
+    """`reconnect.backoff.max.ms`: The longest wait before the next attempt to connect to an unreachable broker."""
+
+    socket_connection_setup_timeout_ms: int
+    """`socket.connection.setup.timeout.ms`: How long it may take to establish a connection."""
+
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+    """`security.protocol`: How to connect: SSL encrypts with TLS, SASL_… also authenticates with SASL."""
+
+    ssl_ca_location: str | None
+    """`ssl.ca.location`: A PEM file with the certificates to trust; the system's own by default."""
+
+    ssl_ca_pem: str | None
+    """`ssl.ca.pem`: The certificates to trust, as text instead of a file."""
+
+    ssl_certificate_location: str | None
+    """`ssl.certificate.location`: A PEM file with the client's certificate chain."""
+
+    ssl_certificate_pem: str | None
+    """`ssl.certificate.pem`: The client's certificate chain, as text instead of a file."""
+
+    ssl_key_location: str | None
+    """`ssl.key.location`: A PEM file with the private key of the client's certificate."""
+
+    ssl_key_pem: str | None
+    """`ssl.key.pem`: The private key of the client's certificate, as text instead of a file."""
+
+    ssl_key_password: str | None
+    """`ssl.key.password`: The password of the private key."""
+
+    ssl_endpoint_identification_algorithm: Literal["https", "none"]
+    """`ssl.endpoint.identification.algorithm`: Whether the broker's certificate must be for its host name (https) or
+    not (none, or empty)."""
+
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
+    """`sasl.mechanism`: How to authenticate, if the security protocol is SASL_PLAINTEXT or SASL_SSL."""
+
+    sasl_username: str | None
+    """`sasl.username`: The user name for PLAIN and SCRAM."""
+
+    sasl_password: str | None
+    """`sasl.password`: The password for PLAIN and SCRAM."""
+
+    sasl_jaas_config: str | None
+    """`sasl.jaas.config`: The credentials as a Java client takes them: PlainLoginModule or ScramLoginModule with
+    username and password, or OAuthBearerLoginModule with clientId, clientSecret, scope and extension_…."""
+
+    oauth_cb: Callable[[str], object] | None
+    """`oauth_cb`: Returns a token for OAUTHBEARER; may be `async`. It gets the text of sasl.oauthbearer.config, and
+    returns the token, when it expires in seconds since the epoch, and optionally the principal and SASL extensions."""
+
+    sasl_oauthbearer_config: str
+    """`sasl.oauthbearer.config`: Text that is passed to the function in oauth_cb."""
+
+    sasl_oauthbearer_method: Literal["default", "oidc"]
+    """`sasl.oauthbearer.method`: Where tokens come from: oauth_cb (default), or the token endpoint of an identity
+    provider (oidc)."""
+
+    sasl_oauthbearer_client_id: str | None
+    """`sasl.oauthbearer.client.id`: The client id for the token endpoint."""
+
+    sasl_oauthbearer_client_secret: str | None
+    """`sasl.oauthbearer.client.secret`: The client secret for the token endpoint."""
+
+    sasl_oauthbearer_scope: str | None
+    """`sasl.oauthbearer.scope`: The scope to request, if any."""
+
+    sasl_oauthbearer_extensions: str | Mapping[str, str] | tuple[tuple[str, str], ...]
+    """`sasl.oauthbearer.extensions`: SASL extensions to send with the token, such as
+    logicalCluster=lkc-…,identityPoolId=pool-…."""
+
+    sasl_oauthbearer_token_endpoint_url: str | None
+    """`sasl.oauthbearer.token.endpoint.url`: The token endpoint of the identity provider (OAuth 2.0 client
+    credentials)."""
+
+    sasl_oauthbearer_header_urlencode: bool
+    """`sasl.oauthbearer.header.urlencode`: Whether client id and secret are URL-encoded before they are sent, as RFC
+    6749 asks and few providers need."""
+
+    https_ca_location: str | None
+    """`https.ca.location`: A PEM file with the certificates to trust at the token endpoint; the system's own by
+    default."""
+
+
+class ShareConsumerKeywords(ClientKeywords, total=False):
+    """The keyword arguments of a share consumer."""
+
+    group_id: str
+    """`group.id`: The share group to join."""
+
+    client_rack: str
+    """`client.rack`: The rack of the client, which the coordinator shows. Empty for none."""
+
+    acknowledgement_mode: Literal["implicit", "explicit"]
+    """`share.acknowledgement.mode`: implicit: the next poll or commit accepts all records that were delivered.
+    explicit: you acknowledge every record before you poll again."""
+
+    acquire_mode: Literal["batch_optimized", "record_limit"]
+    """`share.acquire.mode`: batch_optimized: acquires whole batches of the log, so a poll may return more than
+    max.poll.records. record_limit: never returns more than max.poll.records, at a lower rate (KIP-1206)."""
+
+    max_poll_records: int
+    """`max.poll.records`: How many records one poll returns. A strict limit in record_limit mode, a hint otherwise: a
+    poll returns whole batches of the log until it has this many."""
+
+    fetch_max_records: int | Literal["adaptive"]
+    """`fetch.max.records`: How many records one fetch asks for. adaptive: max.poll.records at first, and more while
+    your program waits for records. A number is used as it is; max.poll.records' value is what Kafka's Java client asks
+    for. In record_limit mode a fetch asks for max.poll.records."""
+
+    fetch_min_bytes: int
+    """`fetch.min.bytes`: The broker responds to a fetch when it has this much, or when fetch.max.wait.ms has passed."""
+
+    fetch_max_bytes: int
+    """`fetch.max.bytes`: The largest response to a fetch. A single batch that is larger is returned nevertheless."""
+
+    fetch_max_wait_ms: int
+    """`fetch.max.wait.ms`: The longest time that the broker waits for fetch.min.bytes."""
+
+    max_poll_interval_ms: int
+    """`max.poll.interval.ms`: If you do not poll for this long, the consumer leaves the group, and other members get
+    its records."""
+
+    check_crcs: bool
+    """`check.crcs`: Whether to verify the checksum of each record batch before reading it."""
+
+    allow_auto_create_topics: bool
+    """`allow.auto.create.topics`: Whether the broker may create a subscribed topic that does not exist. false: a
+    warning names the topic, and the consumer waits for it. true: the broker creates it if auto.create.topics.enable is
+    set there, and a warning says so."""
+
+    metadata_max_age_ms: int
+    """`metadata.max.age.ms`: How often the client refreshes what it knows about topics and brokers, even if nothing has
+    changed."""
+
+    prefetch_batches: int
+    """`prefetch.batches`: How many batches to prefetch from each leader while you process records. 0 turns prefetching
+    off."""
+
+    auto_renew: bool
+    """`auto.renew`: Whether to renew the locks of records that you have received and not yet acknowledged, before they
+    expire (KIP-1222). Explicit mode only."""
+
+    on_deserialization_error: Literal["release", "raise"]
+    """`on.deserialization.error`: release: a record that fails to deserialise has no value; its error and raw_value say
+    why. It is released unless you acknowledge it. raise: poll raises, as in Java."""
+
+    unknown_config: Literal["raise", "warn"]
+    """`unknown.config`: What to do about keys that a share consumer does not have. raise: raise one error that lists
+    all of them. warn: log a warning for each and ignore it, so that you can try a configuration made for another
+    client."""
+
+
+class AdminKeywords(ClientKeywords, total=False):
+    """The keyword arguments of an admin client."""
+
+
+class StreamsMemberKeywords(ClientKeywords, total=False):
+    """The keyword arguments of a member of a streams group."""
+
+    application_id: str
+    """`application.id`: The application, which is the id of its streams group."""
+
+    application_server: str | tuple[str, int] | None
+    """`application.server`: Where the process answers interactive queries. The other members of the group get to know
+    it."""
+
+    client_rack: str
+    """`client.rack`: The rack of the client, which the coordinator shows. Empty for none."""
+
+    client_tags: Mapping[str, str]
+    """`client.tags`: Tags of the process, for assignors that place standby tasks by them."""
+
+    group_instance_id: str | None
+    """`group.instance.id`: Makes the members of this process static (KIP-345): one that is restarted within the session
+    timeout of the group gets its tasks back. The number of the member is added, as in <id>-1."""
+
+    max_poll_interval_ms: int
+    """`max.poll.interval.ms`: If you do not poll for this long, the member leaves the group, and other members get its
+    tasks. It is also how long the group waits for the member to give up tasks."""
+
+    metadata_max_age_ms: int
+    """`metadata.max.age.ms`: How often the client refreshes what it knows about topics and brokers, even if nothing has
+    changed."""

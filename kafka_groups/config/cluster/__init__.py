@@ -1,0 +1,1 @@
+"""The configuration keys of brokers, topics, groups and client metrics subscriptions."""

@@ -1,0 +1,1 @@
+"""The configuration keys for TLS and SASL."""

@@ -1,0 +1,1 @@
+"""Membership of a share group (KIP-932): joining, heartbeats, leaving. No I/O."""

@@ -1,0 +1,1 @@
+"""Drain: one batch of a share group in the driver's process."""

@@ -1,0 +1,208 @@
+"""What workers hold while the sink is down: they tell the driver, which answers whether to try now or to end.
+
+A task cannot tell Spark anything before it ends, and during an outage it does not end. So a waiting worker opens a
+connection to the driver's host for each report, and the driver's answer reaches workers on every host. If the driver
+cannot be reached, the worker still waits.
+"""
+
+import hmac
+import json
+import logging
+import os
+import secrets
+import socket
+import socketserver
+import threading
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from attrs import asdict, define, field, frozen
+
+from kafka_groups.net.clock import Clock
+from kafka_groups.spark.failures.go_on import GoOn
+from kafka_groups.spark.failures.outages import Outage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["DeskAddress", "DeskAnswer", "DeskLine", "HeldRecords", "HoldingDesk"]
+
+_LOG = logging.getLogger(__name__)
+_TIMEOUT_S: Final = 2.0
+_LONGEST_LINE: Final = 10_000
+
+
+@frozen(kw_only=True)
+class HeldRecords:
+    """What a worker holds because records fail and nothing succeeds.
+
+    Attributes:
+        worker: Number of the task's partition.
+        host: Where it runs.
+        pid: The process.
+        held: How many records it holds.
+        failures: How often it has tried.
+        failing_since: When the first failure came, as `time.time()` gives it.
+        next_try: When it tries again, as `time.time()` gives it.
+        error: The last error in one line.
+    """
+
+    worker: int
+    host: str
+    pid: int
+    held: int
+    failures: int
+    failing_since: float
+    next_try: float
+    error: str
+
+    @classmethod
+    def of(cls, outage: Outage, clock: Clock, *, worker: int, held: int, next_try_ms: int, error: str) -> Self:
+        """Describe what this process holds during an outage."""
+        now_ms, now_s = clock.now_ms(), clock.wall_ms() / 1000
+        since_ms = now_ms if outage.failing_since_ms is None else outage.failing_since_ms
+        return cls(
+            worker=worker,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            held=held,
+            failures=outage.failures,
+            failing_since=now_s - (now_ms - since_ms) / 1000,
+            next_try=now_s + (next_try_ms - now_ms) / 1000,
+            error=error,
+        )
+
+
+@frozen
+class DeskAddress:
+    """Where the driver listens, and the secret that a worker has to know."""
+
+    host: str
+    port: int
+    token: str = field(repr=False)
+
+
+@frozen
+class DeskAnswer:
+    """What the driver answers to a waiting worker.
+
+    Attributes:
+        go_on: How often an operator said that the sink is mended.
+        is_ending: Whether the run is to end: records that may be redelivered are released.
+    """
+
+    go_on: int = 0
+    is_ending: bool = False
+
+
+class HoldingDesk:
+    """The driver's end.
+
+    Args:
+        go_on: Counts how often an operator said that the sink is mended.
+    """
+
+    def __init__(self, go_on: GoOn) -> None:
+        self.go_on = go_on
+        self._is_ending = False
+        self._held: dict[int, HeldRecords] = {}
+        self._address: DeskAddress | None = None
+
+    def __reduce__(self) -> tuple[type["HoldingDesk"], tuple[GoOn]]:
+        # With Spark Connect, `run` is called in another process, which listens itself.
+        return HoldingDesk, (self.go_on,)
+
+    @property
+    def held(self) -> tuple[HeldRecords, ...]:
+        """What the workers hold, by their numbers; empty while everything succeeds."""
+        return tuple(held for _, held in sorted(dict(self._held).items()))
+
+    def end(self) -> None:
+        """Ask waiting workers to end."""
+        self._is_ending = True
+
+    def clear(self) -> None:
+        """Forget what workers of an earlier run held."""
+        self._held.clear()
+
+    def listening(self, session: "SparkSession") -> DeskAddress:
+        """Return where workers of this session report; starts to listen when it is first called."""
+        if self._address is None:
+            host = session.conf.get("spark.driver.host", None) or socket.gethostname()
+            bound = session.conf.get("spark.driver.bindAddress", None) or host
+            server = _Server((bound, 0), self)
+            threading.Thread(target=server.serve_forever, name="kafka-share-desk", daemon=True).start()
+            self._address = DeskAddress(host, server.server_address[1], secrets.token_hex(16))
+        return self._address
+
+    def answered(self, line: bytes) -> bytes:
+        """Note a report, and return the answer; nothing for somebody who does not know the secret."""
+        report = _report_in(line)
+        token = "" if self._address is None else self._address.token
+        if not hmac.compare_digest(str(report.pop("token", "")).encode(), token.encode()):
+            return b""
+        number = int(report["worker"])
+        if report.get("held"):
+            self._held[number] = HeldRecords(**report)
+        else:
+            self._held.pop(number, None)
+        return json.dumps(asdict(DeskAnswer(self.go_on.asked, self._is_ending))).encode() + b"\n"
+
+
+def _report_in(line: bytes) -> dict[str, Any]:
+    """Read a report; empty if something else than a worker has connected."""
+    try:
+        report = json.loads(line)
+    except ValueError:
+        return {}
+    return report if isinstance(report, dict) else {}
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], desk: HoldingDesk) -> None:
+        super().__init__(address, _Handler)
+        self.desk = desk
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    timeout = _TIMEOUT_S
+
+    def handle(self) -> None:
+        server: Any = self.server
+        self.wfile.write(server.desk.answered(self.rfile.readline(_LONGEST_LINE)))
+
+
+@define
+class DeskLine:
+    """The worker's end.
+
+    Attributes:
+        address: Where the driver listens; None if nobody listens.
+        worker: Number of the worker.
+    """
+
+    address: DeskAddress | None
+    worker: int
+    _is_lost: bool = False
+
+    def tell(self, held: HeldRecords | None) -> DeskAnswer | None:
+        """Report what is held, None for nothing more. Returns the driver's answer; None if it cannot be reached."""
+        if self.address is None:
+            return None
+        report = {"worker": self.worker, "held": 0} if held is None else asdict(held)
+        try:
+            with socket.create_connection((self.address.host, self.address.port), _TIMEOUT_S) as line:
+                line.sendall(json.dumps({**report, "token": self.address.token}).encode() + b"\n")
+                answer = line.makefile("rb").readline(_LONGEST_LINE)
+            return DeskAnswer(**json.loads(answer))
+        except (OSError, ValueError) as error:
+            if not self._is_lost:
+                self._is_lost = True
+                _LOG.warning(
+                    "The driver at %s:%d cannot be told what this worker holds, and cannot end its waits: %s",
+                    self.address.host,
+                    self.address.port,
+                    error,
+                )
+            return None

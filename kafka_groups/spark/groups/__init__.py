@@ -1,0 +1,1 @@
+"""How workers, source and drain use a share group: consumers, polls, acknowledgements, questions."""

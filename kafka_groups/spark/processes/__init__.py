@@ -1,0 +1,1 @@
+"""Processes that Spark starts: their interpreter, their logs, their end."""

@@ -1,0 +1,1 @@
+"""Records as Arrow and pandas, their schema, and batches of them."""

@@ -1,0 +1,324 @@
+"""The part of a member that sends and receives. Call all methods on the event loop's thread."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from kafka_groups.admin.rules.group_offsets import AsMember, commit_question, fetch_question
+from kafka_groups.client.assembly import Assembly
+from kafka_groups.client.backoff import BackoffTimer
+from kafka_groups.client.calls.call import Call, CallSettings
+from kafka_groups.client.calls.manager import CallManager
+from kafka_groups.client.calls.questions import Question
+from kafka_groups.client.calls.results import Results
+from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
+from kafka_groups.client.logbook import GROUP_LOG
+from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.config.clients.streams_member import StreamsMemberConfig
+from kafka_groups.errors import (
+    ClosedError,
+    FencedMemberEpochError,
+    IllegalGenerationError,
+    IllegalStateError,
+    OperationTimeoutError,
+    StaleMemberEpochError,
+    TasksLostError,
+    UnknownMemberIdError,
+)
+from kafka_groups.streams.member.rules.committing import REMEDY, CommittingMember, member_of_all_tasks
+from kafka_groups.streams.member.rules.former_life import SESSION_TIMEOUT, FormerLife
+from kafka_groups.streams.member.rules.heartbeat import MemberDescription
+from kafka_groups.streams.member.rules.member_events import (
+    GroupMembershipOperation,
+    StreamsMembershipEvent,
+    TasksLost,
+    TasksRevoked,
+)
+from kafka_groups.streams.member.rules.membership import StreamsMembership
+from kafka_groups.streams.member.rules.metrics import MetricSources, read_member_metrics
+from kafka_groups.streams.member.rules.pace import HeartbeatPace
+from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
+from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter, TaskPosition
+from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
+
+__all__ = ["StreamsClient", "TaskPositions"]
+
+K = TypeVar("K")
+T = TypeVar("T")
+V = TypeVar("V")
+
+TaskPositions = Callable[[], Mapping[TaskId, TaskPosition]]
+"""Returns the positions of all tasks that have state in this process, dormant ones included."""
+
+_RELEASE_MS, _RELEASE_MAX_MS = 1_000, 10_000
+"""How long to wait before a static member joins again whose former life is still in the group."""
+
+
+_REMOVED = (FencedMemberEpochError, IllegalGenerationError, UnknownMemberIdError)
+"""Errors of a commit from a member that the coordinator has removed."""
+
+
+class StreamsClient:
+    """The membership, the calls about committed offsets, and the engine that drives both.
+
+    Args:
+        config: The member's configuration.
+        description: What the member tells its group about itself.
+        positions: Returns the positions of tasks.
+        assembly: What all clients are made of.
+
+    Attributes:
+        membership: The member's side of the protocol.
+    """
+
+    def __init__(
+        self,
+        config: StreamsMemberConfig,
+        description: MemberDescription,
+        positions: TaskPositions,
+        assembly: Assembly,
+    ) -> None:
+        self._config = config
+        self._assembly = assembly
+        self._clock = assembly.clock
+        self._errors = assembly.errors
+        self._positions = positions
+        self._known_positions: Mapping[TaskId, TaskPosition] = {}
+        self._waits: set[asyncio.Event] = set()
+        coordinator = assembly.coordinator(config.application_id)
+        configs = GroupConfigsManager(
+            GroupNumbers(config.application_id, (SESSION_TIMEOUT,), since="4.2"),
+            metadata=assembly.metadata,
+            events=assembly.errors.events,
+            backoff=assembly.backoff(),
+            timeout_ms=config.request_timeout_ms,
+        )
+        former_life = FormerLife(BackoffTimer(_RELEASE_MS, _RELEASE_MAX_MS, assembly.rng), configs)
+        self.membership = StreamsMembership(
+            description,
+            coordinator=coordinator,
+            errors=assembly.errors,
+            pace=HeartbeatPace(assembly.backoff(), former_life, assembly.rng),
+            offsets=TaskOffsetReporter(self._positions_of_application),
+            timeout_ms=config.request_timeout_ms,
+        )
+        self._calls = CallManager()
+        metadata = assembly.metadata_manager(max_age_ms=config.metadata_max_age_ms, allow_auto_create=False)
+        metadata.set_topics(description.topology.source_topics)
+        self._engine = assembly.engine((self.membership, coordinator, metadata, self._calls, configs), self._after_turn)
+
+    def __repr__(self) -> str:
+        return f"<StreamsClient {self.membership!r}>"
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop that the client lives on, while it runs."""
+        return self._engine.loop
+
+    @property
+    def state(self) -> MembershipState:
+        """The state of the membership, or that no broker answers; may be asked from any thread."""
+        state = self.membership.state
+        is_out_of_reach = self._assembly.reachability.unreachable_since_ms is not None
+        return MembershipState.UNREACHABLE if is_out_of_reach and state in IN_GROUP else state
+
+    def metrics(self) -> Mapping[str, float]:
+        """Return the metrics by name; may be called from any thread."""
+        owned, reachability = self.membership.owned, self._assembly.reachability
+        sources = MetricSources(self._clock.now_ms(), self.state, owned, reachability, self.membership.figures)
+        return read_member_metrics(sources)
+
+    # ------------------------------------------------------------------------------- the membership
+
+    def join(self) -> None:
+        """Start if necessary, and join the group."""
+        if self._engine.loop is None:
+            self._engine.start()
+        self.membership.join(self._clock.now_ms())
+        self._engine.turn()
+
+    def called(self, *, is_waiting: bool) -> None:
+        """Note that the application is alive, and whether it waits in a call."""
+        now_ms, figures = self._clock.now_ms(), self.membership.figures
+        note = figures.polled if is_waiting else figures.waited
+        note(now_ms)
+        self.membership.calls.is_waiting = is_waiting
+        self.membership.application_called(now_ms)
+        self._engine.turn()
+
+    def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
+        """Remove and return the events for the application.
+
+        Raises:
+            KafkaGroupsError: An error in the background.
+        """
+        events = self.membership.take_events()
+        self.membership.figures.took(events, self._clock.now_ms())
+        if not events:
+            self._errors.raise_first()
+        return events
+
+    def confirm(self, event: TasksRevoked | TasksLost) -> None:
+        """Note that the application has closed the tasks of an event."""
+        now_ms = self._clock.now_ms()
+        self.membership.figures.confirmed(event, now_ms)
+        self.membership.confirm(event, now_ms)
+        self._engine.turn()
+
+    def request_shutdown(self) -> None:
+        """Ask all members of the group to shut down."""
+        self.membership.request_shutdown()
+        self._engine.turn()
+
+    async def leave(self, operation: GroupMembershipOperation, timeout_ms: int) -> None:
+        """Leave the group and wait until the coordinator knows, but not longer than the timeout."""
+        self.membership.leave(operation)
+        self._engine.turn()
+        if not await self.until(lambda: self.membership.has_left or self._errors.fatal is not None, timeout_ms):
+            self.membership.give_up_leaving()  # the coordinator finds out by itself
+
+    async def close(self, operation: GroupMembershipOperation, timeout_ms: int) -> None:
+        """Leave the group, and close all connections."""
+        if not self._engine.is_running:
+            return
+        await self.leave(operation, min(timeout_ms, self._config.request_timeout_ms))
+        await self.abort()
+        self._write_log()
+        description = self.membership.description
+        GROUP_LOG.info("Closed member %s of the streams group %s.", description.member_id, description.group_id)
+
+    async def abort(self) -> None:
+        """Close all connections without telling the coordinator, which removes the member when its session ends."""
+        self._calls.fail(ClosedError("The member was closed."))
+        await self._engine.stop()
+
+    # ------------------------------------------------------------------------------------- offsets
+
+    def as_member(self) -> AsMember:
+        """Return who the member is now, for offsets of any of its tasks.
+
+        Raises:
+            TasksLostError: It has lost tasks that the program has not closed.
+            IllegalStateError: It is not in the group.
+            KafkaGroupsError: The coordinator refused the member for good.
+        """
+        if self._errors.fatal is not None:
+            raise self._errors.fatal
+        return member_of_all_tasks(self.membership)
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: int) -> None:
+        """Commit offsets.
+
+        Raises:
+            TasksLostError: The member lost the tasks.
+            KafkaGroupsError: Another error of the group or of a partition.
+        """
+        who, begun_ms = CommittingMember(self.membership, offsets), self._clock.now_ms()
+        await self._ask_as(who, commit_question(self._config.application_id, offsets, who), timeout_ms)
+        now_ms = self._clock.now_ms()
+        self.membership.figures.committed(now_ms - begun_ms, now_ms)
+
+    async def committed(
+        self, partitions: Sequence[TopicPartition], timeout_ms: int
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """Return committed offsets.
+
+        Raises:
+            TasksLostError: The member lost its tasks.
+            KafkaGroupsError: Another error of the group or of a partition.
+        """
+        who = CommittingMember(self.membership)
+        question = fetch_question(self._config.application_id, partitions, who)
+        return dict((await self._ask_as(who, question, timeout_ms)).values)
+
+    async def _ask_as(
+        self, who: CommittingMember, question: Question[str, Results[K, V]], timeout_ms: int
+    ) -> Results[K, V]:
+        """Ask as a member, whose epoch may just have changed."""
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        while True:
+            try:
+                return (await self.ask(question, question.keys[0], deadline_ms)).checked()
+            except _REMOVED as error:
+                self._heartbeat_again()
+                raise TasksLostError(f"The coordinator has removed the member from the group. {REMEDY}") from error
+            except StaleMemberEpochError as error:
+                if not await self._has_newer_epoch(who, deadline_ms):
+                    raise TasksLostError(
+                        f"The coordinator refused the member's epoch {who.epoch}: the task is, or was in between,"
+                        f" another member's. {REMEDY}"
+                    ) from error
+
+    async def _has_newer_epoch(self, who: CommittingMember, deadline_ms: int) -> bool:
+        """Ask the coordinator, and return whether there is another epoch than the one that was refused."""
+        wanted = self._heartbeat_again()
+
+        def told() -> bool:
+            return who.is_outdated or self.membership.heard >= wanted or self._errors.fatal is not None
+
+        if not await self.until(told, deadline_ms - self._clock.now_ms()):
+            raise OperationTimeoutError("The coordinator refused the member's epoch, and did not tell the new one.")
+        return who.is_outdated
+
+    def _heartbeat_again(self) -> int:
+        count = self.membership.ask_again()
+        self._engine.turn()
+        return count
+
+    async def ask(self, question: Question[K, V], key: K, deadline_ms: int) -> V:
+        """Ask the coordinator, again and again until the deadline.
+
+        Raises:
+            KafkaGroupsError: What the coordinator answered, or why it could not be asked.
+        """
+        timeout_ms = deadline_ms - self._clock.now_ms()
+        settings = CallSettings(deadline_ms, timeout_ms, self._config.request_timeout_ms)
+        done = asyncio.Event()
+        call = Call(question, self._assembly.metadata, self._assembly.backoff(), settings, done.set)
+        self._calls.begin(call)
+        try:
+            self._engine.turn()
+            await done.wait()
+        finally:
+            self._calls.drop(call)
+        if call.failure is not None:
+            raise call.failure
+        return call.results[key]
+
+    # ----------------------------------------------------------------------------------- after a turn
+
+    def _positions_of_application(self) -> Mapping[TaskId, TaskPosition]:
+        """Return the positions, or the last known ones if the application's function fails."""
+        try:
+            self._known_positions = dict(self._positions())
+        except Exception as error:  # reported: the member itself can go on
+            told = IllegalStateError(f"task_offsets failed, and the former offsets were reported: {error!r}")
+            told.__cause__ = error
+            self._errors.report(told)
+        return self._known_positions
+
+    def _after_turn(self) -> None:
+        self._write_log()
+        if self._errors.fatal is not None:
+            self._calls.fail(self._errors.fatal)
+        for wait in self._waits:
+            wait.set()
+
+    async def until(self, found: Callable[[], T], timeout_ms: int) -> T:
+        """Wait until a function returns something else than nothing, or the time is up. Return what it returns."""
+        changed = asyncio.Event()
+        self._waits.add(changed)
+        try:
+            async with asyncio.timeout(None if timeout_ms >= NEVER_MS else timeout_ms / 1000):
+                while not (it := found()):
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            pass  # `it` is nothing
+        finally:
+            self._waits.discard(changed)
+        return it
+
+    def _write_log(self) -> None:
+        for event in self._errors.events.take():
+            self._assembly.logbook.write(event)

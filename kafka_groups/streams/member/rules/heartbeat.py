@@ -1,0 +1,137 @@
+"""The heartbeat messages of a member of a streams group: complete, or with changes only."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    JOIN_GROUP_EPOCH,
+    LEAVE_GROUP_EPOCH,
+    LEAVE_STATIC_EPOCH,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
+from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
+from kafka_groups.streams.member.rules.task_offsets import FIRST_WITH_TASK_OFFSETS, NO_REPORT, OffsetReport
+from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks, tasks_from_wire, tasks_to_wire
+from kafka_groups.streams.member.rules.topology import GroupTopology
+
+__all__ = ["MemberDescription", "SentHeartbeat"]
+
+
+def _tags(given: Mapping[str, str]) -> tuple[KeyValue, ...]:
+    return tuple(KeyValue(key=key, value=value) for key, value in sorted(given.items()))
+
+
+@frozen(kw_only=True)
+class MemberDescription:
+    """The description that a member sends to its group. The member keeps its id even after it was fenced.
+
+    Attributes:
+        group_id: The application's id.
+        member_id: The member's id, unique in the group.
+        process_id: The id of the process, which members of one process share. It survives restarts if the state does.
+        topology: The application's topology.
+        rebalance_timeout_ms: How long the coordinator waits for the member to give up tasks.
+        instance_id: The id of a static member, or None.
+        rack_id: The member's rack, or None.
+        user_endpoint: Where the process answers interactive queries, or None.
+        client_tags: The process's tags for rack-aware assignment; give a mapping.
+    """
+
+    group_id: str
+    member_id: str
+    process_id: str
+    topology: GroupTopology
+    rebalance_timeout_ms: int = 300_000
+    instance_id: str | None = None
+    rack_id: str | None = None
+    user_endpoint: UserEndpoint | None = None
+    client_tags: tuple[KeyValue, ...] = field(factory=dict, converter=_tags)
+
+    def leave_epoch(self, operation: GroupMembershipOperation) -> int | None:
+        """Return the epoch of the heartbeat that leaves the group, or None if none has to be sent."""
+        if operation is GroupMembershipOperation.LEAVE_GROUP:
+            return LEAVE_GROUP_EPOCH
+        if self.instance_id is not None:
+            return LEAVE_STATIC_EPOCH
+        return LEAVE_GROUP_EPOCH if operation is GroupMembershipOperation.DEFAULT else None
+
+    def joining(self) -> StreamsGroupHeartbeatRequest:
+        """Return the heartbeat that joins. The coordinator refuses it if it has tasks."""
+        full = self.full(JOIN_GROUP_EPOCH)
+        return evolve(with_tasks(full, NO_TASKS), topology=self.topology.to_wire())
+
+    def full(self, epoch: int) -> StreamsGroupHeartbeatRequest:
+        """Return a heartbeat with the whole description but the topology, which only joining members send."""
+        return StreamsGroupHeartbeatRequest(
+            group_id=self.group_id,
+            member_id=self.member_id,
+            member_epoch=epoch,
+            instance_id=self.instance_id,
+            rack_id=self.rack_id,
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
+            process_id=self.process_id,
+            user_endpoint=self.user_endpoint,
+            client_tags=self.client_tags,
+        )
+
+    def brief(self, epoch: int) -> StreamsGroupHeartbeatRequest:
+        """Return a heartbeat of a member that leaves, or whose description has not changed."""
+        return StreamsGroupHeartbeatRequest(
+            group_id=self.group_id, member_id=self.member_id, member_epoch=epoch, instance_id=self.instance_id
+        )
+
+
+@frozen
+class SentHeartbeat:
+    """A heartbeat that was sent, and the tasks in it.
+
+    Attributes:
+        request: The message.
+        owned: The tasks that the member owned when it was sent.
+        lists_tasks: Whether it lists them.
+        offsets: The offsets that it carries if the coordinator accepts them.
+    """
+
+    request: StreamsGroupHeartbeatRequest
+    owned: MemberTasks
+    lists_tasks: bool = False
+    offsets: OffsetReport = NO_REPORT
+
+    @property
+    def joins(self) -> bool:
+        """Whether it joins the group."""
+        return self.request.member_epoch == JOIN_GROUP_EPOCH
+
+    @property
+    def leaves(self) -> bool:
+        """Whether it leaves the group."""
+        return self.request.member_epoch in (LEAVE_GROUP_EPOCH, LEAVE_STATIC_EPOCH)
+
+    def build(self, version: int) -> StreamsGroupHeartbeatRequest:
+        """Return the message for a version of the API. Coordinators of version 0 refuse task offsets."""
+        if version < FIRST_WITH_TASK_OFFSETS:
+            return self.request
+        return evolve(self.request, task_offsets=self.offsets.offsets, task_end_offsets=self.offsets.end_offsets)
+
+
+def with_tasks(request: StreamsGroupHeartbeatRequest, tasks: MemberTasks) -> StreamsGroupHeartbeatRequest:
+    """Return the heartbeat with the tasks that the member owns."""
+    lists: dict[str, Any] = {
+        "active_tasks": tasks_to_wire(tasks.active),
+        "standby_tasks": tasks_to_wire(tasks.standby),
+        "warmup_tasks": tasks_to_wire(tasks.warmup),
+    }
+    return evolve(request, **lists)
+
+
+def assigned_tasks(response: StreamsGroupHeartbeatResponse) -> MemberTasks | None:
+    """Return the tasks that the coordinator assigns, or None if they have not changed."""
+    lists = (response.active_tasks, response.standby_tasks, response.warmup_tasks)
+    if all(each is None for each in lists):
+        return None
+    active, standby, warmup = map(tasks_from_wire, lists)
+    return MemberTasks(active=active, standby=standby, warmup=warmup)

@@ -1,0 +1,84 @@
+"""What a member of a streams group reports to its application, and how an application leaves."""
+
+import enum
+
+from attrs import frozen
+
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
+from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
+
+__all__ = [
+    "GroupMembershipOperation",
+    "StatusesChanged",
+    "StreamsMembershipEvent",
+    "TasksAssigned",
+    "TasksLost",
+    "TasksRevoked",
+]
+
+
+@frozen(eq=False)
+class TasksAssigned:
+    """The member owns these tasks in addition to those that it has: start them.
+
+    Attributes:
+        tasks: The tasks.
+        epoch: The member's epoch. It is higher for each owner of a task than for the owner before, so you can use it to
+            recognize what an owner that was paused writes too late. Only a static member that was closed and returns
+            gets its tasks back in the same epoch.
+    """
+
+    tasks: MemberTasks
+    epoch: int
+
+
+@frozen(eq=False)
+class TasksRevoked:
+    """The member has to give up these tasks: commit and close them, then confirm the event.
+
+    Until then the member owns them, and no other member gets them, unless the coordinator removes the member. In that
+    case a commit raises `TasksLostError`. Close the tasks and confirm the event anyway: no other event repeats them.
+
+    Attributes:
+        tasks: The tasks.
+        then: The tasks that the member gets back in another role. Their stores can stay open.
+    """
+
+    tasks: MemberTasks
+    then: MemberTasks = NO_TASKS
+
+
+@frozen(eq=False)
+class TasksLost:
+    """Another member may own these tasks by now: close them without committing, then confirm the event.
+
+    Tasks that an earlier event revoked are not included. The member rejoins when you have confirmed all events.
+    """
+
+    tasks: MemberTasks
+
+
+@frozen(eq=False)
+class StatusesChanged:
+    """The statuses of the group have changed; there are none if nothing keeps it from working."""
+
+    statuses: tuple[StreamsGroupHeartbeatStatus, ...]
+
+
+StreamsMembershipEvent = TasksAssigned | TasksRevoked | TasksLost | StatusesChanged
+"""An event of a member. Each assigned task ends with exactly one event: it is revoked or lost.
+
+A task that changes its role is revoked in one role and assigned in the other. There are no events for tasks that the
+member got and lost again between two polls.
+"""
+
+
+class GroupMembershipOperation(enum.Enum):
+    """What a member tells its group when it is closed (KIP-1092, KIP-1284)."""
+
+    DEFAULT = "default"
+    """A dynamic member leaves. A static one remains until its session ends, so that it can return to its tasks."""
+    LEAVE_GROUP = "leave group"
+    """The member leaves, even if it is static."""
+    REMAIN_IN_GROUP = "remain in group"
+    """The member keeps its tasks until its session ends."""

@@ -1,0 +1,434 @@
+"""The protocol of a member of a streams group: joining, heartbeats, reconciling tasks, leaving (KIP-1071)."""
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.features import if_switched_off
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
+from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    JOIN_GROUP_EPOCH,
+    LEAVE_GROUP_EPOCH,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
+from kafka_groups.streams.member.rules.application_calls import ApplicationCalls
+from kafka_groups.streams.member.rules.figures import StreamsFigures
+from kafka_groups.streams.member.rules.heartbeat import MemberDescription, SentHeartbeat, assigned_tasks, with_tasks
+from kafka_groups.streams.member.rules.known_group import KnownGroup
+from kafka_groups.streams.member.rules.member_events import (
+    GroupMembershipOperation,
+    StatusesChanged,
+    StreamsMembershipEvent,
+    TasksLost,
+    TasksRevoked,
+)
+from kafka_groups.streams.member.rules.membership_log import MembershipLog
+from kafka_groups.streams.member.rules.owned_tasks import TaskOwnership
+from kafka_groups.streams.member.rules.pace import HeartbeatPace
+from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipEvent, MembershipState, next_membership_state
+from kafka_groups.streams.member.rules.task_offsets import FIRST_WITH_TASK_OFFSETS, TaskOffsetReporter
+from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
+
+__all__ = ["StreamsMembership"]
+
+_SETTLING_MS = 2_000
+_WITH_HEARTBEATS = IN_GROUP | {MembershipState.STALE, MembershipState.LEAVING}
+
+
+class StreamsMembership:
+    """The request manager that sends StreamsGroupHeartbeat.
+
+    Args:
+        description: What the member tells its group about itself.
+        coordinator: Finds the broker to send heartbeats to.
+        errors: Receives errors and events for the log.
+        pace: Decides when to heartbeat.
+        offsets: Decides what heartbeats say about the offsets of tasks.
+        timeout_ms: How long to wait for a response (`request.timeout.ms`).
+
+    Attributes:
+        state: The member's state.
+        epoch: Its epoch; commits are fenced by it.
+        group: What the member knows about its group: statuses and endpoints.
+        calls: Checks whether the application polls often enough.
+        life: How often the member has lost its tasks, or left. What it did in a former life may be outdated.
+        heard: How many heartbeats the coordinator has accepted.
+        figures: Counts and times for the metrics.
+    """
+
+    def __init__(
+        self,
+        description: MemberDescription,
+        *,
+        coordinator: CoordinatorManager,
+        errors: BackgroundErrors,
+        pace: HeartbeatPace,
+        offsets: TaskOffsetReporter,
+        timeout_ms: int,
+    ) -> None:
+        self.description = description
+        self._coordinator = coordinator
+        self._errors = errors
+        self._log = MembershipLog(errors.events, f"{description.group_id}/{description.member_id}")
+        self._pace = pace
+        self._offsets = offsets
+        self._timeout_ms = timeout_ms
+        self._tasks = TaskOwnership()
+        self._full = True
+        self._answer_lost = self._unanswered = False
+        self._shutdown = False
+        self._may_be_member = False
+        self._leave_epoch = LEAVE_GROUP_EPOCH
+        self._settling_until_ms = 0
+        self.calls = ApplicationCalls(description.rebalance_timeout_ms)
+        self.state = MembershipState.UNJOINED
+        self.epoch = JOIN_GROUP_EPOCH
+        self.life = self.heard = 0
+        self.figures = StreamsFigures()
+        self.group = KnownGroup()
+
+    def __repr__(self) -> str:
+        member = f"{self.description.group_id}/{self.description.member_id}"
+        return f"<StreamsMembership {member} {self.state.value} epoch {self.epoch}>"
+
+    @property
+    def owned(self) -> MemberTasks:
+        """The tasks that the member owns, with those that it still has to give up."""
+        return self._tasks.owned
+
+    @property
+    def lost(self) -> MemberTasks:
+        """Tasks that may be another member's by now, and that the application has not closed."""
+        return self._tasks.lost
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the member is not in the group and has no heartbeat in flight."""
+        return self.state is MembershipState.UNJOINED and not self._pace.in_flight
+
+    # ------------------------------------------------------------------ what the application does
+
+    def join(self, now_ms: int) -> None:
+        """Join the group.
+
+        Raises:
+            IllegalStateError: The member has joined already.
+        """
+        self._handle(MembershipEvent.JOIN)
+        self._coordinator.wanted = True
+        self.calls.called(now_ms)
+        self._start_over()
+
+    def leave(self, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT) -> None:
+        """Leave the group. Commit and close the tasks first: they are given up at once, without an event."""
+        self._prepare_leaving(operation)
+        self._handle(MembershipEvent.LEAVE)
+        self._tasks.drop()
+        self.life += 1
+        if self.state is MembershipState.LEAVING and not self._may_be_member:
+            self._handle(MembershipEvent.LEFT)
+
+    def _prepare_leaving(self, operation: GroupMembershipOperation) -> None:
+        epoch = self.description.leave_epoch(operation)
+        if epoch is None:
+            self._may_be_member = False  # as far as this process is concerned: nothing will be sent
+        else:
+            self._leave_epoch = epoch
+        self._pace.now()
+
+    def give_up_leaving(self) -> None:
+        """Stop trying to notify the coordinator. It removes the member when its session times out."""
+        if self.state is MembershipState.LEAVING:
+            self._handle(MembershipEvent.LEFT)
+            self._log.not_told()
+        self._pace.dropped()
+
+    def request_shutdown(self) -> None:
+        """Ask all members of the group to shut down. The next heartbeat says so."""
+        self._shutdown = True
+        self._pace.now()
+
+    def ask_again(self) -> int:
+        """Heartbeat as soon as possible. Return how many will have been accepted when this one is."""
+        self._pace.now()
+        return self.heard + (2 if self._pace.in_flight else 1)
+
+    def application_called(self, now_ms: int) -> None:
+        """Note that the application is alive, which restarts `max.poll.interval.ms`. A stale member rejoins."""
+        self.calls.called(now_ms)
+        if self.state is MembershipState.STALE and not self._tasks.awaits_confirmation:
+            self._rejoin()
+
+    def confirm(self, event: TasksRevoked | TasksLost, now_ms: int) -> None:
+        """Note that the application has closed the tasks of an event. A second time, nothing happens."""
+        if not self._tasks.confirm(event):
+            return
+        self._log.closed(event)
+        if self._tasks.awaits_confirmation:
+            return
+        if self.state is MembershipState.FENCED:
+            self._rejoin()
+        elif self.state is MembershipState.RECONCILING:
+            self._tasks.advance(self.epoch)
+            self._follow(now_ms)
+
+    def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
+        """Remove and return the events for the application."""
+        events = self._tasks.take_events()
+        for event in events:
+            self._log.told(event)
+        return events
+
+    # ------------------------------------------------------------------------------ the heartbeat
+
+    def poll(self, now_ms: int) -> PollResult:
+        """Return a heartbeat if one is due, the coordinator is known and none is in flight."""
+        if self.state not in _WITH_HEARTBEATS or self._pace.in_flight:
+            return PollResult()
+        self._check_calls(now_ms)
+        stays_out = self.state is MembershipState.STALE and not self._may_be_member
+        if self._coordinator.node_id is None or stays_out:
+            return PollResult(wait_ms=self._until_overdue(now_ms))
+        if (wait_ms := self._pace.remaining_ms(now_ms)) > 0:
+            return PollResult(wait_ms=min(wait_ms, self._until_overdue(now_ms)))
+        return PollResult((self._outgoing(self._heartbeat(now_ms), now_ms),))
+
+    def _until_overdue(self, now_ms: int) -> int:
+        return self.calls.remaining_ms(now_ms) if self.state in IN_GROUP else NEVER_MS
+
+    def _check_calls(self, now_ms: int) -> None:
+        if self._until_overdue(now_ms) > 0:
+            return
+        self._log.overdue(self.calls.limit_ms)
+        self._step_out()
+
+    def _step_out(self) -> None:
+        """Leave, to rejoin when the application comes back."""
+        self._handle(MembershipEvent.OVERDUE)
+        self._prepare_leaving(GroupMembershipOperation.DEFAULT)
+        self._lose_tasks()
+
+    def _heartbeat(self, now_ms: int) -> SentHeartbeat:
+        description, owned = self.description, self.owned
+        if self.state not in IN_GROUP:
+            return SentHeartbeat(description.brief(self._leave_epoch), owned)
+        report = self._offsets.report(owned, now_ms)
+        if self.state is MembershipState.JOINING:
+            return SentHeartbeat(self._with_news(description.joining()), owned, offsets=report)
+        request = description.full(self.epoch) if self._full else description.brief(self.epoch)
+        lists_tasks = self._full or not self._tasks.is_told
+        request = with_tasks(request, owned) if lists_tasks else request
+        return SentHeartbeat(self._with_news(request), owned, lists_tasks=lists_tasks, offsets=report)
+
+    def _with_news(self, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatRequest:
+        return evolve(
+            request, endpoint_information_epoch=self.group.endpoints_epoch, shutdown_application=self._shutdown
+        )
+
+    def _outgoing(self, sent: SentHeartbeat, now_ms: int) -> OutgoingRequest:
+        self._may_be_member = True
+        self._pace.sent(now_ms)
+        self.figures.member.sent_ms = now_ms
+        return OutgoingRequest(
+            ApiKey.STREAMS_GROUP_HEARTBEAT,
+            sent.build,
+            node_id=self._coordinator.node_id,
+            timeout_ms=self._timeout_ms,
+            context=sent,
+        )
+
+    def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
+        """Apply the coordinator's response, or react to the error."""
+        sent: SentHeartbeat = request.context
+        response: StreamsGroupHeartbeatResponse = answer.message
+        self.figures.member.answered(answer.latency_ms, now_ms)
+        if sent.leaves:
+            self._left(sent)
+        elif self.state not in IN_GROUP or (self.state is MembershipState.JOINING and not sent.joins):
+            self._pace.dropped()  # it has left, become stale or rejoined since: the response is outdated
+        elif response.error_code is ErrorCode.NONE:
+            self._accepted(sent, answer, now_ms)
+        else:
+            _REACTIONS.get(response.error_code, StreamsMembership._refused)(self, response, now_ms)
+
+    def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
+        """Look the coordinator up again, and retry. If the broker has no streams groups, the error ends the client."""
+        if isinstance(error, UnsupportedVersionError) and self.state in IN_GROUP:
+            self._refuse(error)
+            return
+        self._unanswered = True
+        self._lose_coordinator()
+        self._pace.failed(now_ms)
+
+    def _lose_coordinator(self) -> None:
+        """Look the coordinator up again. The old one may have changed the member's tasks before it was gone."""
+        self._answer_lost = True
+        self._coordinator.mark_unknown()
+        self._again_in_full()
+
+    # -------------------------------------------------------------------------- what answers bring
+
+    def _accepted(self, sent: SentHeartbeat, answer: ClientResponse, now_ms: int) -> None:
+        response: StreamsGroupHeartbeatResponse = answer.message
+        self._pace.answered(response.heartbeat_interval_ms, response.throttle_time_ms, now_ms)
+        if answer.version >= FIRST_WITH_TASK_OFFSETS:
+            self._offsets.accepted(sent.offsets, sent.owned, response, now_ms)
+        self._note_heard(sent, response)
+        self._handle(MembershipEvent.ACCEPTED)
+        if self.group.take(response):
+            self._tasks.tell(StatusesChanged(self.group.statuses))
+        assigned = assigned_tasks(response)
+        if assigned is not None:
+            self._tasks.target, self._answer_lost, self._unanswered = assigned, False, False
+            if assigned != self.owned:
+                self.figures.rebalances.begun(now_ms)
+        self._tasks.advance(self.epoch, lost=sent.joins)
+        self._follow(now_ms)
+        if self._answer_lost and self.state is MembershipState.STABLE:
+            self._resynchronize(sent, response)
+        elif self._expects_tasks(now_ms):
+            self._pace.hurry(self.epoch, now_ms)
+
+    def _note_heard(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse) -> None:
+        """Note what the coordinator knows now."""
+        if sent.joins:
+            self._log.joined(response.member_epoch)
+            self._answer_lost = self._unanswered = False
+            self._tasks.told(NO_TASKS)
+        elif sent.lists_tasks:
+            self._tasks.told(sent.owned)
+        self._shutdown = self._shutdown and not sent.request.shutdown_application
+        self._full = False
+        self.epoch = response.member_epoch
+        self.heard += 1
+
+    def _follow(self, now_ms: int) -> None:
+        """Bring the state in line with the tasks, and confirm what the coordinator does not know yet."""
+        if not self._tasks.awaits_confirmation:
+            self.figures.rebalanced(now_ms)
+        if self._tasks.awaits_confirmation:
+            if self.state is not MembershipState.RECONCILING:
+                self._handle(MembershipEvent.REVOKE)
+        elif not self._tasks.is_told or self.state is MembershipState.RECONCILING:
+            if self.state is not MembershipState.ACKNOWLEDGING:
+                self._handle(MembershipEvent.OWN)
+            self._settling_until_ms = now_ms + _SETTLING_MS
+            self._pace.confirm(now_ms)
+        elif self.state is MembershipState.ACKNOWLEDGING:
+            self._handle(MembershipEvent.ACKNOWLEDGED)
+
+    def _expects_tasks(self, now_ms: int) -> bool:
+        """Return whether the next heartbeat may bring tasks, such as those that others have to give up first."""
+        if self.state is MembershipState.RECONCILING or self.group.is_blocked:
+            return False
+        return self.group.is_assigning or not self.owned or now_ms < self._settling_until_ms
+
+    def _resynchronize(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse) -> None:
+        """Ask for all tasks, because the lost response may have contained some.
+
+        The coordinator sends unchanged tasks only to members that join. A static member may not join while it is in the
+        group: it leaves for a while if a response was lost, or if the epoch shows that it has missed something.
+        """
+        if self.description.instance_id is None:
+            self._handle(MembershipEvent.RESYNCHRONIZE)
+            self._start_over()
+            return
+        may_have_missed = self._unanswered or response.member_epoch != sent.request.member_epoch
+        self._answer_lost = self._unanswered = False
+        if may_have_missed:
+            self._log.missed_tasks()
+            self._step_out()
+
+    def _left(self, sent: SentHeartbeat) -> None:
+        self._pace.dropped()
+        if sent.request.member_epoch != self._leave_epoch:
+            return  # since then the application has decided to leave in another way
+        self._may_be_member = False
+        if self.state is MembershipState.LEAVING:
+            self._handle(MembershipEvent.LEFT)
+            self._log.left()
+
+    # ------------------------------------------------------------------------------------- errors
+
+    def _rediscover(self, _response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        self._lose_coordinator()
+        self._pace.again(now_ms)
+
+    def _retry(self, _response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        self._again_in_full()
+        self._pace.failed(now_ms)
+
+    def _report(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        self._errors.report(error_for(response.error_code, response.error_message))
+        self._retry(response, now_ms)
+
+    def _fenced(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        self._log.fenced(self.epoch, response.error_code.name)
+        self._handle(MembershipEvent.FENCED)
+        self._may_be_member = False
+        self._lose_tasks()
+        self._pace.again(now_ms)
+        if not self._tasks.awaits_confirmation:
+            self._rejoin()
+
+    def _unreleased(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
+        """Wait until the old session of the static member expires, as it does after a crash."""
+        wait_ms = self._pace.awaits_release(now_ms)
+        if wait_ms is None:
+            self._refused(response, now_ms)
+            return
+        self._again_in_full()
+        self._log.unreleased(self.description.instance_id, wait_ms)
+
+    def _refused(self, response: StreamsGroupHeartbeatResponse, _now_ms: int) -> None:
+        error = error_for(response.error_code, response.error_message)
+        self._refuse(if_switched_off(ApiKey.STREAMS_GROUP_HEARTBEAT, error))
+
+    def _refuse(self, error: KafkaGroupsError) -> None:
+        self._errors.report_fatal(error)
+        self._handle(MembershipEvent.REFUSED)
+        self._lose_tasks()
+        self._may_be_member = False
+        self._pace.dropped()
+
+    def _rejoin(self) -> None:
+        self._handle(MembershipEvent.REJOIN)
+        self._start_over()
+
+    def _lose_tasks(self) -> None:
+        self._tasks.lose()
+        self.figures.rebalances.lost()
+        self.life += 1
+        self.epoch = JOIN_GROUP_EPOCH
+
+    def _start_over(self) -> None:
+        self._again_in_full()
+        self._pace.now()
+
+    def _again_in_full(self) -> None:
+        """Send a complete heartbeat next, because it is uncertain what the coordinator knows."""
+        self._full = True
+        self._offsets.forget()
+        self.group.forget_epoch()
+
+    def _handle(self, event: MembershipEvent) -> None:
+        self.state = next_membership_state(self.state, event)
+
+
+_REACTIONS: Mapping[ErrorCode, Callable[[StreamsMembership, StreamsGroupHeartbeatResponse, int], None]] = {
+    ErrorCode.NOT_COORDINATOR: StreamsMembership._rediscover,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: StreamsMembership._rediscover,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: StreamsMembership._retry,
+    ErrorCode.UNKNOWN_MEMBER_ID: StreamsMembership._fenced,
+    ErrorCode.FENCED_MEMBER_EPOCH: StreamsMembership._fenced,
+    ErrorCode.UNRELEASED_INSTANCE_ID: StreamsMembership._unreleased,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: StreamsMembership._report,
+}
+"""How the member reacts to an error. All others are fatal, as in Kafka's own client, which does not wait for the former
+life of a static member either."""

@@ -1,0 +1,93 @@
+"""The log messages of a member of a streams group."""
+
+from kafka_groups.client.events import Area, Events
+from kafka_groups.streams.member.rules.member_events import (
+    StreamsMembershipEvent,
+    TasksAssigned,
+    TasksLost,
+    TasksRevoked,
+)
+
+__all__ = ["MembershipLog"]
+
+
+class MembershipLog:
+    """Writes log messages about one member.
+
+    Args:
+        events: The events.
+        member: The member, with its group.
+    """
+
+    def __init__(self, events: Events, member: str) -> None:
+        self._events = events
+        self._member = member
+
+    def joined(self, epoch: int) -> None:
+        """The coordinator accepted the member."""
+        self._events.note(Area.GROUP, f"Member {self._member} joined the streams group with epoch {epoch}.")
+
+    def told(self, event: StreamsMembershipEvent) -> None:
+        """The program hears of tasks that come or go."""
+        match event:
+            case TasksAssigned(tasks):
+                self._events.note(Area.GROUP, f"Tasks assigned to member {self._member}: {tasks}.")
+            case TasksRevoked(tasks):
+                self._events.note(Area.GROUP, f"Tasks revoked from member {self._member}: {tasks}.")
+            case TasksLost(tasks):
+                self._events.note(Area.GROUP, f"Tasks lost by member {self._member}: {tasks}.")
+            case _:
+                pass
+
+    def closed(self, event: TasksRevoked | TasksLost) -> None:
+        """The program has confirmed an event."""
+        self._events.note(Area.GROUP, f"Tasks closed by member {self._member}: {event.tasks}.")
+
+    def left(self) -> None:
+        """The coordinator answered the heartbeat that leaves."""
+        self._events.note(Area.GROUP, f"Member {self._member} left the streams group.")
+
+    def not_told(self) -> None:
+        """The client is closed before the coordinator answered."""
+        self._events.warn(
+            Area.GROUP,
+            "not told",
+            f"Could not notify the coordinator that member {self._member} is leaving the streams group. It will remove"
+            " the member when its session times out.",
+        )
+
+    def overdue(self, limit_ms: int) -> None:
+        """The application stayed away."""
+        self._events.warn(
+            Area.GROUP,
+            "overdue",
+            f"Member {self._member} is leaving the streams group: the program did not poll for {limit_ms} ms"
+            " (max.poll.interval.ms). Its tasks are lost. Process fewer records at a time, or raise"
+            " max.poll.interval.ms.",
+        )
+
+    def missed_tasks(self) -> None:
+        """A static member does not know its tasks."""
+        self._events.warn(
+            Area.GROUP,
+            "missed tasks",
+            f"Static member {self._member} gives up its tasks and rejoins: the response with its new tasks was lost.",
+        )
+
+    def fenced(self, epoch: int, error: str) -> None:
+        """The coordinator removed the member."""
+        self._events.warn(
+            Area.GROUP,
+            "fenced",
+            f"The coordinator does not know member {self._member} with epoch {epoch} in the streams group ({error})."
+            " Its tasks are lost, and it rejoins.",
+        )
+
+    def unreleased(self, instance_id: str | None, wait_ms: int) -> None:
+        """Another member has the instance id."""
+        self._events.warn(
+            Area.GROUP,
+            "unreleased",
+            f"The group still has a member with the instance id {instance_id}, perhaps this process before it was"
+            f" restarted. Its session ends by itself. Member {self._member} joins again in {wait_ms} ms.",
+        )

@@ -1,0 +1,236 @@
+"""Every metric of a member of a streams group: name, unit, meaning, and how it is read.
+
+Kafka Streams has these names in the metrics of its consumers (`consumer-metrics`, `consumer-coordinator-metrics`) and,
+for the latency of tasks, in those of its threads (KIP-1216). What Kafka does not have, such as the number of tasks, has
+a name in the same style.
+"""
+
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from kafka_groups.client.reachability import Reachability
+from kafka_groups.streams.member.rules.figures import StreamsFigures
+from kafka_groups.streams.member.rules.states import MembershipState
+from kafka_groups.streams.member.rules.tasks import MemberTasks
+
+__all__ = ["MEMBER_METRICS", "MemberMetric", "MetricSources", "read_member_metrics"]
+
+
+@frozen
+class MetricSources:
+    """Where the metrics of one member are read from, at one moment."""
+
+    now_ms: int
+    state: MembershipState
+    owned: MemberTasks
+    reachability: Reachability
+    figures: StreamsFigures
+
+    def seconds_since(self, then_ms: int | None) -> float:
+        """Seconds since a moment; -1 if it has not come, as in Kafka's client."""
+        return -1.0 if then_ms is None else (self.now_ms - then_ms) / 1000
+
+
+@frozen
+class MemberMetric:
+    """One metric.
+
+    Attributes:
+        name: Its key in `metrics()`.
+        unit: What it counts or measures.
+        doc: What it means.
+        read: Makes the value.
+    """
+
+    name: str
+    unit: str
+    doc: str
+    read: Callable[[MetricSources], float]
+
+
+_M = MemberMetric
+_STATES = {state: float(number) for number, state in enumerate(MembershipState)}
+
+_GAUGES = (
+    _M(
+        "state",
+        "number",
+        "`member.state` as a number: its place in [States](states.md#a-member-of-a-streams-group), counted from 0.",
+        lambda s: _STATES[s.state],
+    ),
+    _M(
+        "last-answer-seconds-ago",
+        "s",
+        "Time since a broker last answered a request; -1 before the first.",
+        lambda s: s.seconds_since(s.reachability.last_answer_ms),
+    ),
+    _M(
+        "unreachable-seconds",
+        "s",
+        "For how long no broker has answered; 0 while one does.",
+        lambda s: max(0.0, s.seconds_since(s.reachability.unreachable_since_ms)),
+    ),
+    _M("active-tasks", "tasks", "Active tasks that the member owns.", lambda s: len(s.owned.active)),
+    _M("standby-tasks", "tasks", "Standby tasks that the member owns.", lambda s: len(s.owned.standby)),
+    _M("warmup-tasks", "tasks", "Warm-up tasks that the member owns.", lambda s: len(s.owned.warmup)),
+)
+
+_OF_POLLS = (
+    _M(
+        "last-poll-seconds-ago",
+        "s",
+        "Time since the last call of `poll`; -1 before the first.",
+        lambda s: s.seconds_since(s.figures.last_poll_ms),
+    ),
+    _M(
+        "time-between-poll-avg",
+        "ms",
+        "Average time from one `poll` to the next.",
+        lambda s: s.figures.between.average(s.now_ms),
+    ),
+    _M(
+        "time-between-poll-max",
+        "ms",
+        "Longest time from one `poll` to the next. Keep it well below `max.poll.interval.ms`.",
+        lambda s: s.figures.between.largest(s.now_ms),
+    ),
+    _M(
+        "poll-idle-ratio-avg",
+        "0 to 1",
+        "Part of the time that `poll` waits.",
+        lambda s: s.figures.idle.average(s.now_ms),
+    ),
+)
+
+_OF_HEARTBEATS = (
+    _M(
+        "heartbeat-response-time-max",
+        "ms",
+        "Longest time that the coordinator took to answer a heartbeat.",
+        lambda s: s.figures.member.response_times.largest(s.now_ms),
+    ),
+    _M(
+        "heartbeat-rate",
+        "1/s",
+        "Heartbeats that were answered.",
+        lambda s: s.figures.member.response_times.times_per_second(s.now_ms),
+    ),
+    _M("heartbeat-total", "heartbeats", "Heartbeats that were answered.", lambda s: s.figures.member.heartbeats),
+    _M(
+        "last-heartbeat-seconds-ago",
+        "s",
+        "Time since the last heartbeat was sent; -1 before the first.",
+        lambda s: s.seconds_since(s.figures.member.sent_ms),
+    ),
+)
+
+_OF_REBALANCES = (
+    _M(
+        "rebalance-latency-avg",
+        "ms",
+        "Average time from a new assignment until the member owns it, which includes closing tasks.",
+        lambda s: s.figures.rebalances.latencies.average(s.now_ms),
+    ),
+    _M(
+        "rebalance-latency-max",
+        "ms",
+        "Longest time from a new assignment until the member owns it.",
+        lambda s: s.figures.rebalances.latencies.largest(s.now_ms),
+    ),
+    _M("rebalance-latency-total", "ms", "How long all rebalances took.", lambda s: s.figures.rebalances.total_ms),
+    _M("rebalance-total", "rebalances", "Changes of the assignment.", lambda s: s.figures.member.rebalances),
+    _M(
+        "rebalance-rate-per-hour",
+        "1/h",
+        "Changes of the assignment.",
+        lambda s: s.figures.member.rebalance_times.per_second(s.now_ms) * 3600,
+    ),
+    _M(
+        "failed-rebalance-total",
+        "rebalances",
+        "Rebalances during which the member lost its tasks.",
+        lambda s: s.figures.rebalances.failed,
+    ),
+    _M(
+        "last-rebalance-seconds-ago",
+        "s",
+        "Time since the last rebalance; -1 before the first.",
+        lambda s: s.seconds_since(s.figures.rebalances.last_ms),
+    ),
+)
+
+_OF_TASKS = (
+    _M("tasks-assigned-total", "tasks", "Tasks of `TasksAssigned` events.", lambda s: s.figures.assigned.tasks),
+    _M("tasks-revoked-total", "tasks", "Tasks of `TasksRevoked` events.", lambda s: s.figures.revoked.tasks),
+    _M("tasks-lost-total", "tasks", "Tasks of `TasksLost` events.", lambda s: s.figures.lost.tasks),
+    _M(
+        "tasks-assigned-latency-avg",
+        "ms",
+        "Average time that your program took for a `TasksAssigned` event: until the next `poll`.",
+        lambda s: s.figures.assigned.latencies.average(s.now_ms),
+    ),
+    _M(
+        "tasks-assigned-latency-max",
+        "ms",
+        "Longest time that your program took for a `TasksAssigned` event.",
+        lambda s: s.figures.assigned.latencies.largest(s.now_ms),
+    ),
+    _M(
+        "tasks-revoked-latency-avg",
+        "ms",
+        "Average time that your program took to confirm a `TasksRevoked` event.",
+        lambda s: s.figures.revoked.latencies.average(s.now_ms),
+    ),
+    _M(
+        "tasks-revoked-latency-max",
+        "ms",
+        "Longest time that your program took to confirm a `TasksRevoked` event.",
+        lambda s: s.figures.revoked.latencies.largest(s.now_ms),
+    ),
+    _M(
+        "tasks-lost-latency-avg",
+        "ms",
+        "Average time that your program took to confirm a `TasksLost` event.",
+        lambda s: s.figures.lost.latencies.average(s.now_ms),
+    ),
+    _M(
+        "tasks-lost-latency-max",
+        "ms",
+        "Longest time that your program took to confirm a `TasksLost` event.",
+        lambda s: s.figures.lost.latencies.largest(s.now_ms),
+    ),
+)
+
+_OF_COMMITS = (
+    _M(
+        "commit-latency-avg",
+        "ms",
+        "Average time that a commit took, retries included.",
+        lambda s: s.figures.commit_latencies.average(s.now_ms),
+    ),
+    _M(
+        "commit-latency-max",
+        "ms",
+        "Longest time that a commit took.",
+        lambda s: s.figures.commit_latencies.largest(s.now_ms),
+    ),
+    _M(
+        "commit-rate",
+        "1/s",
+        "Commits that succeeded.",
+        lambda s: s.figures.commit_latencies.times_per_second(s.now_ms),
+    ),
+    _M("commit-total", "commits", "Commits that succeeded.", lambda s: s.figures.commits),
+)
+
+MEMBER_METRICS: tuple[MemberMetric, ...] = (
+    *(*_GAUGES, *_OF_POLLS, *_OF_HEARTBEATS),
+    *(*_OF_REBALANCES, *_OF_TASKS, *_OF_COMMITS),
+)
+"""All metrics, in the order of the reference."""
+
+
+def read_member_metrics(sources: MetricSources) -> Mapping[str, float]:
+    """Return the values by name."""
+    return {metric.name: float(metric.read(sources)) for metric in MEMBER_METRICS}

@@ -1,0 +1,257 @@
+"""Builds topologies, and reports mistakes before the coordinator does."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self, TypeVar
+
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
+
+__all__ = ["GroupTopologyBuilder", "TopologyError"]
+
+T = TypeVar("T", RepartitionTopic, ChangelogTopic)
+
+_MAX_NAME_LENGTH = 249
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_KAFKAS_OWN = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+_MAX_PARTITIONS = 2**31 - 1
+_MAX_REPLICATION_FACTOR = 2**15 - 1
+
+
+class TopologyError(KafkaGroupsError, ValueError):
+    """A topology is contradictory or has an invalid name. The message says what to change."""
+
+
+class GroupTopologyBuilder:
+    """Collects the sub-topologies of an application.
+
+    ```python
+    topology = (
+        GroupTopologyBuilder()
+        .add_subtopology("0", sources=["flights"], sinks=["app-carrier-repartition"])
+        .add_subtopology(
+            "1",
+            repartition_sources=[RepartitionTopic("app-carrier-repartition")],
+            changelogs=[ChangelogTopic("app-counts-changelog", {"cleanup.policy": "compact"})],
+        )
+        .build()
+    )
+    ```
+    """
+
+    def __init__(self) -> None:
+        self._subtopologies: dict[str, Subtopology] = {}
+
+    def add_subtopology(
+        self,
+        subtopology_id: str,
+        *,
+        sources: Iterable[str] = (),
+        repartition_sources: Iterable[RepartitionTopic] = (),
+        sinks: Iterable[str] = (),
+        changelogs: Iterable[ChangelogTopic] = (),
+        copartition: Iterable[Iterable[str]] = (),
+    ) -> Self:
+        """Add a sub-topology and return the builder.
+
+        Args:
+            subtopology_id: Its id, the first half of its tasks' ids.
+            sources: Topics that it reads, without repartition topics.
+            repartition_sources: Repartition topics that it reads.
+            sinks: Repartition topics that it writes to. Other topics that it writes to don't belong to a topology.
+            changelogs: The changelogs of its stores.
+            copartition: Groups of topics that it reads and that need the same number of partitions. Groups that share
+                a topic are merged.
+
+        Raises:
+            TopologyError: The sub-topology contradicts itself, or the id is taken.
+        """
+        if subtopology_id in self._subtopologies:
+            raise TopologyError(f"There is already a sub-topology {subtopology_id!r}. Give each one an id of its own.")
+        where = f"Sub-topology {subtopology_id!r}"
+        subtopology = Subtopology(
+            subtopology_id=subtopology_id,
+            source_topics=_names(where, "sources", sources),
+            repartition_sources=_topics(where, "repartition_sources", repartition_sources, RepartitionTopic),
+            repartition_sinks=_names(where, "sinks", sinks),
+            changelogs=_topics(where, "changelogs", changelogs, ChangelogTopic),
+            copartition_groups=_merged(
+                _names(where, "copartition", group) for group in _listed(where, "copartition", copartition)
+            ),
+        )
+        _check_subtopology(subtopology)
+        self._subtopologies[subtopology_id] = subtopology
+        return self
+
+    def build(self) -> GroupTopology:
+        """Return the topology.
+
+        Raises:
+            TopologyError: There is no sub-topology, or the sub-topologies contradict each other.
+        """
+        if not self._subtopologies:
+            raise TopologyError("The topology is empty. Add at least one sub-topology that reads a topic.")
+        every = tuple(self._subtopologies.values())
+        _check_readers(every)
+        _check_changelogs(every)
+        _check_repartition(every)
+        return GroupTopology(every)
+
+
+def _names(where: str, argument: str, names: object) -> tuple[str, ...]:
+    found = _listed(where, argument, names)
+    for name in found:
+        if not isinstance(name, str):
+            raise TopologyError(f"{where}: {argument} has {name!r}, which is not a topic name. Use a string.")
+    return found
+
+
+def _topics(where: str, argument: str, topics: object, kind: type[T]) -> tuple[T, ...]:
+    found = _listed(where, argument, topics)
+    for topic in found:
+        if not isinstance(topic, kind):
+            meant = f"{kind.__name__}({topic!r})" if isinstance(topic, str) else f"{kind.__name__}('name')"
+            raise TopologyError(f"{where}: {argument} has {topic!r}, which is not a {kind.__name__}. Use {meant}.")
+    return found
+
+
+def _listed(where: str, argument: str, values: object) -> tuple[Any, ...]:
+    if isinstance(values, str):
+        raise TopologyError(f"{where}: {argument} has {values!r}, which is one string. Use a list: [{values!r}].")
+    if not isinstance(values, Iterable):
+        raise TopologyError(f"{where}: {argument} is {values!r}, which is not a list. Use a list of topics.")
+    return tuple(values)
+
+
+def _merged(groups: Iterable[Iterable[str]]) -> tuple[frozenset[str], ...]:
+    """Return the groups after joining those that share a topic."""
+    merged: list[frozenset[str]] = []
+    for group in groups:
+        joined = frozenset(group)
+        apart = [other for other in merged if other.isdisjoint(joined)]
+        joined = joined.union(*(other for other in merged if not other.isdisjoint(joined)))
+        merged = [*apart, joined]
+    return tuple(sorted(merged, key=sorted))
+
+
+# ------------------------------------------------------------------------------- within a sub-topology
+
+
+def _check_subtopology(subtopology: Subtopology) -> None:
+    where = f"Sub-topology {subtopology.subtopology_id!r}"
+    if not subtopology.subtopology_id:
+        raise TopologyError("The id of a sub-topology must not be empty. Kafka Streams counts them from '0'.")
+    if not subtopology.read_topics:
+        raise TopologyError(f"{where} reads no topic, so it would have no tasks. Give it a source.")
+    for name in _all_names(subtopology):
+        _check_name(where, name)
+    _check_once(where, "source", (*subtopology.source_topics, *(t.name for t in subtopology.repartition_sources)))
+    _check_once(where, "sink", subtopology.repartition_sinks)
+    _check_once(where, "changelog", (topic.name for topic in subtopology.changelogs))
+    internal: tuple[RepartitionTopic | ChangelogTopic, ...] = (
+        *subtopology.repartition_sources,
+        *subtopology.changelogs,
+    )
+    for topic in internal:
+        _check_internal_topic(where, topic)
+    for group in subtopology.copartition_groups:
+        _check_copartition_group(where, group, subtopology)
+
+
+def _all_names(subtopology: Subtopology) -> Iterator[str]:
+    yield from sorted(subtopology.read_topics)
+    yield from subtopology.repartition_sinks
+    yield from (topic.name for topic in subtopology.changelogs)
+
+
+def _check_name(where: str, name: str) -> None:
+    if name in _KAFKAS_OWN:
+        raise TopologyError(f"{where} uses {name}, which is an internal topic of Kafka. Use another topic.")
+    if name in (".", "..") or len(name) > _MAX_NAME_LENGTH or not _LEGAL_NAME.fullmatch(name):
+        raise TopologyError(
+            f"{where} has the invalid topic name {name!r}. Use 1 to {_MAX_NAME_LENGTH} ASCII letters, digits, '.', '_'"
+            " and '-'. Topics can't be given as regular expressions."
+        )
+
+
+def _check_once(where: str, role: str, names: Iterable[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise TopologyError(f"{where} names the {role} {name} {count} times. Name it once.")
+
+
+def _check_internal_topic(where: str, topic: RepartitionTopic | ChangelogTopic) -> None:
+    factor = topic.replication_factor
+    if factor != -1 and not 1 <= factor <= _MAX_REPLICATION_FACTOR:
+        raise TopologyError(
+            f"{where}: topic {topic.name} has the replication factor {factor}. Use -1 for the brokers' default, or a "
+            f"number from 1 to {_MAX_REPLICATION_FACTOR}."
+        )
+    partitions = topic.partitions if isinstance(topic, RepartitionTopic) else None
+    if partitions is not None and not 1 <= partitions <= _MAX_PARTITIONS:
+        raise TopologyError(
+            f"{where}: repartition topic {topic.name} has {partitions} partitions. Use a number of 1 or more, or None "
+            "to derive it from the topics that flow into it."
+        )
+
+
+def _check_copartition_group(where: str, group: frozenset[str], subtopology: Subtopology) -> None:
+    if not group:
+        raise TopologyError(f"{where} has an empty copartition group. Remove it, or name its topics.")
+    for name in sorted(group - subtopology.read_topics):
+        raise TopologyError(
+            f"{where} has {name} in a copartition group but does not read it. Add it to the sources, or remove it from "
+            "the group."
+        )
+
+
+# ------------------------------------------------------------------------------- between sub-topologies
+
+
+def _check_readers(every: Iterable[Subtopology]) -> None:
+    readers: dict[str, str] = {}
+    for each in every:
+        for name in sorted(each.read_topics):
+            if name in readers:
+                raise TopologyError(
+                    f"Topic {name} is read by the sub-topologies {readers[name]!r} and {each.subtopology_id!r}. Read "
+                    "it in one of them only, or make them one sub-topology."
+                )
+            readers[name] = each.subtopology_id
+
+
+def _check_changelogs(every: tuple[Subtopology, ...]) -> None:
+    """A changelog belongs to one sub-topology. It may be one of its sources (an optimised table has no other)."""
+    taken: dict[str, str] = {}
+    for each in every:
+        for topic in each.changelogs:
+            _check_changelog(topic.name, each, every, taken)
+            taken[topic.name] = each.subtopology_id
+
+
+def _check_changelog(name: str, owner: Subtopology, every: Iterable[Subtopology], taken: Mapping[str, str]) -> None:
+    others = [each for each in every if each is not owner]
+    used = [each.subtopology_id for each in others if name in each.read_topics]
+    used += [each.subtopology_id for each in every if name in each.repartition_sinks]
+    used += [taken[name]] if name in taken else []
+    if used:
+        raise TopologyError(
+            f"Changelog {name} of sub-topology {owner.subtopology_id!r} is also used by sub-topology {used[0]!r}. Give "
+            "each store a changelog of its own."
+        )
+
+
+def _check_repartition(every: tuple[Subtopology, ...]) -> None:
+    sources = {topic.name: each.subtopology_id for each in every for topic in each.repartition_sources}
+    sinks = {name: each.subtopology_id for each in every for name in each.repartition_sinks}
+    for name in sorted(sources.keys() - sinks.keys()):
+        raise TopologyError(
+            f"Sub-topology {sources[name]!r} reads the repartition topic {name}, but none writes to it. Add it to the "
+            "sinks of a sub-topology."
+        )
+    for name in sorted(sinks.keys() - sources.keys()):
+        raise TopologyError(
+            f"Sub-topology {sinks[name]!r} has the sink {name}, which is not a repartition source of any sub-topology. "
+            "Sinks are repartition topics only: leave out other topics that you write to."
+        )

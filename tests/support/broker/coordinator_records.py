@@ -1,0 +1,39 @@
+"""All record types of internal topics that we know, and hypothesis strategies for their records."""
+
+import struct
+
+from hypothesis import strategies as st
+
+from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
+from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
+from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
+from tests.support.requests.protocol_messages import messages_of
+
+TABLES = (CONSUMER_OFFSETS, SHARE_GROUP_STATE)
+RECORD_TYPES: tuple[tuple[RecordTable, RecordType], ...] = tuple(
+    (table, each) for table in TABLES for each in table.types
+)
+
+
+VERSIONS = tuple((table, each, version) for table, each in RECORD_TYPES for version in each.versions)
+
+
+def records_of(record_type: RecordType) -> st.SearchStrategy[CoordinatorRecord]:
+    """Records of one type, with the fields of any version; some are tombstones."""
+    values = st.one_of([values_of(record_type, version) for version in record_type.versions])
+    return st.builds(CoordinatorRecord, keys_of(record_type), st.none() | values)
+
+
+def keys_of(record_type: RecordType) -> st.SearchStrategy[object]:
+    """Keys of one type."""
+    return messages_of(record_type.key_class, record_type.key_binding.schema)
+
+
+def values_of(record_type: RecordType, version: int) -> st.SearchStrategy[object]:
+    """Values that one version can carry."""
+    return messages_of(record_type.value_class, record_type.value_binding(version).schema)
+
+
+def written_in(record_type: RecordType, version: int, value: object) -> bytes:
+    """The value in a version, whether or not we write that version."""
+    return struct.pack(">h", version) + record_type.value_binding(version).encode(value)

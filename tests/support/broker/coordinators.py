@@ -1,0 +1,97 @@
+"""The coordinators of a broker without an event loop: a test says when the turns of the loop come."""
+
+import heapq
+import random
+from collections.abc import Callable
+from itertools import count
+
+from kafka_groups.broker.coordinators.internal_topic import internal_topics
+from kafka_groups.broker.log.store import LogStore
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.profile import DEFAULT_PROFILE
+from kafka_groups.broker.runtime.coordinators import Coordinators, CoordinatorsParts
+from kafka_groups.broker.runtime.directory import CoordinatorDirectory
+from kafka_groups.broker.runtime.peers import PeerNetwork
+from kafka_groups.broker.share_partitions.history import DeliveryHistory
+from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, broker_settings
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
+from kafka_groups.net.clock import Clock
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.session import Access
+from kafka_groups.testing.clock import ManualClock
+
+
+class Turns:
+    """Functions that are to be called later, in virtual time."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+        self._waiting: list[tuple[int, int, Callable[[], None]]] = []
+        self._numbers = count()
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
+    def later(self, delay_ms: int, call: Callable[[], None]) -> None:
+        """Call a function in so many milliseconds."""
+        heapq.heappush(self._waiting, (self.now_ms + delay_ms, next(self._numbers), call))
+
+    def turn(self) -> bool:
+        """Call the next one, and return whether there was one."""
+        if not self._waiting:
+            return False
+        self.now_ms, _, call = heapq.heappop(self._waiting)
+        call()
+        return True
+
+    def run(self) -> None:
+        """Call all of them, and those that they add."""
+        while self.turn():
+            pass
+
+
+class Cluster:
+    """Brokers that are nothing but their coordinators.
+
+    Args:
+        metadata: The metadata of the cluster. Its running brokers get coordinators.
+        logs: The logs of the cluster.
+        settings: The settings of the brokers.
+        clock: Their clock; one that stands still when it is not given.
+    """
+
+    def __init__(
+        self,
+        metadata: ClusterMetadata,
+        logs: LogStore | None = None,
+        settings: BrokerSettings | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.turns = Turns()
+        self.parts = CoordinatorsParts(
+            metadata,
+            LogStore() if logs is None else logs,
+            settings or broker_settings(),
+            DEFAULT_PROFILE,
+            lambda _group_id: ShareGroupConfig(assignment_interval_ms=0),
+            lambda _group_id: ConsumerGroupConfig(assignment_interval_ms=0),
+            lambda _group_id: StreamsGroupConfig(assignment_interval_ms=0),
+            internal_topics(settings or broker_settings(), metadata),
+            CoordinatorDirectory(),
+            DeliveryHistory(),
+            clock or ManualClock(),
+            PeerNetwork(MemoryNetwork(), "brokers.internal", Access(None), {}),
+            random.Random,
+        )
+        self.brokers: dict[int, Coordinators] = {}
+        for node_id in metadata.brokers:
+            self.start(node_id)
+        self.turns.run()
+
+    def start(self, node_id: int) -> Coordinators:
+        """Let a broker coordinate what it leads."""
+        made = self.brokers[node_id] = Coordinators(node_id, self.parts, self.turns.later, lambda _: None, lambda: None)
+        self.parts.metadata.on_change(made.metadata_changed)
+        made.start(self.parts.metadata.image)
+        return made

@@ -1,0 +1,538 @@
+"""What happens to the records of a poll, whatever `process` does."""
+
+import functools
+import random
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+
+import pytest
+
+from kafka_groups.errors import (
+    BootstrapError,
+    DeliveryFailedError,
+    GroupAuthorizationFailedError,
+    InvalidRecordStateError,
+    KafkaGroupsError,
+    OperationTimeoutError,
+)
+from kafka_groups.share.delivery.batch import deliveries_of
+from kafka_groups.spark.failures.dead_letters import DeadLetters
+from kafka_groups.spark.failures.outages import Outage, Waits
+from kafka_groups.spark.failures.policy import DeliveryPolicy
+from kafka_groups.spark.groups.acknowledging import Acknowledger, Tally
+from kafka_groups.spark.groups.polling import Poller
+from kafka_groups.spark.records.batch import ShareBatch
+from kafka_groups.spark.workers.handling import Handling, PollHandler, Proof
+from kafka_groups.spark.workers.settling import Settler
+from kafka_groups.testing.clock import ManualClock
+from kafka_groups.types import AcknowledgeType, Header
+from tests.unit.spark.polled import Broker, Range, polled
+
+ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+
+
+class Box:
+    """A dead-letter topic."""
+
+    def __init__(self) -> None:
+        self.letters: list[tuple[str, bytes | None, dict[str, bytes | None]]] = []
+        self.flushed = 0
+        self.is_away = False
+
+    def produce(self, topic: str, *, key: bytes | None, value: bytes | None, headers: list[Header]) -> None:
+        self.letters.append((topic, value, dict(headers)))
+
+    def flush(self, timeout_s: float) -> None:
+        if self.is_away:
+            raise DeliveryFailedError("nobody there", failed=0, unanswered=1)
+        self.flushed = len(self.letters)
+
+    @property
+    def values(self) -> list[bytes | None]:
+        return [value for _, value, _ in self.letters[: self.flushed]]
+
+
+class Desk:
+    """A handler with everything around it.
+
+    Args:
+        process: The user's function; what it is given is noted down first.
+        ranges: What was polled.
+        dead_letters: Whether there is a dead-letter topic.
+        patient: Whether failing records are held.
+        others: What polls bring while records are held.
+        ends_after_ms: When the run is to end.
+        limit: The group's delivery limit.
+    """
+
+    def __init__(
+        self,
+        process: Callable[[ShareBatch], object],
+        *ranges: Range,
+        on_error: str = "release",
+        dead_letters: bool = False,
+        patient: bool = False,
+        ends_after_ms: int | None = None,
+        limit: int = 5,
+        others: Iterable[Range] = (),
+    ) -> None:
+        self.given: list[list[int]] = []
+        self.waited: list[int] = []
+        self.others = [ShareBatch(polled(one)) for one in others]
+        self.clock, self.tally, self.box = ManualClock(), Tally(), Box()
+        self.outage = Outage(Waits.of_tries_in_hand(5_000), random.Random(1))
+        self.batch = ShareBatch(polled(*ranges))
+        self.broker = Broker(self.batch.records)
+        self.broker.more = [other.records for other in self.others]
+
+        def noted(batch: ShareBatch) -> object:
+            self.given.append([record.offset for record in batch])
+            return process(batch)
+
+        handling = Handling(
+            process=noted,
+            on_error=on_error,
+            policy=DeliveryPolicy(limit),
+            is_patient=patient,
+            pause=self._pause,
+            outage=self.outage,
+            proof=Proof(),
+            is_ending=lambda: ends_after_ms is not None and self.clock.now_ms() >= 1_000_000 + ends_after_ms,
+        )
+        letters = DeadLetters("dlq", "g", {}, self.box) if dead_letters else None
+        self.poller = Poller(self.broker, lambda error: self.tally.note_error(error, failed=False))
+        self.acknowledger = Acknowledger(self.poller, self.tally, self.clock)
+        settler = Settler(on_error, DeliveryPolicy(limit), letters, self.acknowledger, self.tally)
+        self.handler = PollHandler(handling, settler, self.tally, self.clock)
+
+    def _pause(self, wait_ms: int, *, may_poll: bool, held: int = 0) -> ShareBatch | None:
+        self.waited.append(wait_ms)
+        assert len(self.waited) < 2_000, "it waits without end"
+        if may_poll and self.others:
+            return self.others.pop(0)
+        self.clock.advance(wait_ms)
+        return None
+
+    def handle(self) -> bool:
+        return self.handler.handle(self.batch)
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        return self.tally.accepted, self.tally.released, self.tally.rejected, self.tally.lock_lost
+
+
+def succeed(batch: ShareBatch) -> None:
+    pass
+
+
+def fail(batch: ShareBatch) -> None:
+    raise ValueError("boom")
+
+
+def reject_all(batch: ShareBatch) -> None:
+    batch.reject()
+
+
+def failing_on(*bad: int) -> Callable[[ShareBatch], None]:
+    def process(batch: ShareBatch) -> None:
+        for record in batch:
+            if record.offset in bad:
+                raise ValueError(f"bad {record.offset}")
+
+    return process
+
+
+def test_what_was_processed_is_accepted_in_one_commit() -> None:
+    desk = Desk(succeed, (0, 4, 1), (9, 9, 1))
+    assert desk.handle()
+    assert desk.broker.sent == [{**dict.fromkeys(range(5), ACCEPT), 9: ACCEPT}]
+    assert desk.counts == (6, 0, 0, 0)
+    assert desk.tally.max_delivery_count == 1
+    assert not desk.tally.failed
+
+
+def test_what_the_function_decided_holds() -> None:
+    def process(batch: ShareBatch) -> None:
+        batch.reject([True, False, False])
+        batch.release([False, True, False])
+
+    desk = Desk(process, (0, 2, 1))
+    assert desk.handle()
+    assert desk.broker.fates == {0: REJECT, 1: RELEASE, 2: ACCEPT}
+    assert desk.counts == (1, 1, 1, 0)
+
+
+def test_release_gives_everything_back_and_says_why_whatever_the_function_had_decided() -> None:
+    def process(batch: ShareBatch) -> None:
+        batch.reject()
+        raise ValueError("boom")
+
+    desk = Desk(process, (0, 2, 1))
+    assert not desk.handle()
+    assert desk.broker.fates == dict.fromkeys(range(3), RELEASE)
+    assert desk.counts == (0, 3, 0, 0)
+    assert desk.tally.failed
+    assert desk.tally.error is not None
+    assert "ValueError: boom" in desk.tally.error
+
+
+def test_per_record_releases_only_the_bad_ones() -> None:
+    desk = Desk(failing_on(2, 4), (0, 5, 1), on_error="per_record")
+    assert desk.handle()
+    assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT, 2: RELEASE, 3: ACCEPT, 4: RELEASE, 5: ACCEPT}
+    assert desk.counts == (4, 2, 0, 0)
+    assert not desk.tally.failed
+
+
+def test_per_record_finds_one_bad_record_among_many_in_few_calls() -> None:
+    desk = Desk(failing_on(1_234), (0, 1_999, 1), on_error="per_record")
+    assert desk.handle()
+    assert desk.counts == (1_999, 1, 0, 0)
+    assert len(desk.given) < 60
+
+
+@pytest.mark.parametrize("on_error", ["per_record", "release"])
+def test_without_retries_all_is_released_when_nothing_succeeds(on_error: str) -> None:
+    desk = Desk(fail, (0, 99, 1), on_error=on_error)
+    assert not desk.handle()
+    assert len(desk.given) <= 4
+    assert desk.counts == (0, 100, 0, 0)
+
+
+# ------------------------------------------------------------------------------------ while the sink is away
+
+
+def away_for(desk_clock: Callable[[], ManualClock], until_ms: int) -> Callable[[ShareBatch], None]:
+    def process(batch: ShareBatch) -> None:
+        if desk_clock().now_ms() < until_ms:
+            raise ConnectionError("the sink is away")
+
+    return process
+
+
+@pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
+@pytest.mark.parametrize("ranges", [[(0, 999, 1)], [(0, 99, 2), (100, 119, 4), (120, 129, 5)]])
+def test_an_outage_of_the_sink_costs_no_delivery_and_ends_at_full_speed(on_error: str, ranges: list[Range]) -> None:
+    desk = Desk(away_for(lambda: desk.clock, 1_060_000), *ranges, on_error=on_error, patient=True)
+    assert desk.handle()
+    assert set(desk.broker.fates.values()) == {ACCEPT}
+    assert desk.tally.released == desk.tally.rejected == 0
+    assert not desk.tally.failed
+    assert desk.tally.last_error == "ConnectionError: the sink is away"
+    tries = sorted(desk.waited)
+    assert tries[0] >= 1
+    assert tries[-1] <= 6_000, "it notices within seconds that the sink is back"
+    assert len(desk.waited) < 30
+
+
+def test_a_run_that_is_to_end_releases_what_may_come_again_and_fails() -> None:
+    desk = Desk(fail, (0, 99, 1), patient=True, ends_after_ms=60_000)
+    assert not desk.handle()
+    assert desk.counts == (0, 100, 0, 0)
+    assert desk.tally.failed
+    assert 60_000 <= desk.clock.now_ms() - 1_000_000 <= 66_000
+
+
+@pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
+@pytest.mark.parametrize("patient", [True, False])
+@pytest.mark.parametrize("limit", [2, 3, 5])
+def test_a_last_delivery_is_held_through_a_long_outage_even_if_the_run_is_to_end(
+    on_error: str, patient: bool, limit: int
+) -> None:
+    ten_minutes_ms = 600_000
+    ranges = [(0, 4, 1), (5, 9, limit - 1), (10, 14, limit)]
+    desk = Desk(
+        away_for(lambda: desk.clock, 1_000_000 + ten_minutes_ms),
+        *ranges,
+        on_error=on_error,
+        patient=patient,
+        ends_after_ms=1_000,
+        limit=limit,
+    )
+    desk.handle()
+    fates = desk.broker.fates
+    assert {fates[offset] for offset in range(10, 15)} == {ACCEPT}
+    assert {fates[offset] for offset in range(10)} == {RELEASE}
+    assert desk.tally.rejected == 0
+
+
+def test_without_a_success_nothing_is_rejected_and_with_one_the_bad_ones_are() -> None:
+    desk = Desk(failing_on(*range(30)), (0, 29, 5), on_error="reject", patient=True, others=[(30, 39, 1)])
+    assert desk.handle()
+    assert desk.broker.fates == {**dict.fromkeys(range(30), REJECT), **dict.fromkeys(range(30, 40), ACCEPT)}
+
+
+def test_what_the_function_decided_before_it_raised_does_not_hold_in_the_next_try() -> None:
+    def process(batch: ShareBatch) -> None:
+        if len(desk.given) == 1:
+            batch.reject([True, False])
+            raise ConnectionError("the sink is away")
+
+    desk = Desk(process, (0, 1, 1), patient=True)
+    assert desk.handle()
+    assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT}
+
+
+@pytest.mark.parametrize("on_error", ["release", "per_record"])
+def test_other_records_show_that_it_is_not_the_sink(on_error: str) -> None:
+    desk = Desk(failing_on(0), (0, 0, 1), on_error=on_error, patient=True, others=[(1, 5, 1)])
+    assert desk.handle()
+    assert desk.broker.fates == {0: RELEASE, **dict.fromkeys(range(1, 6), ACCEPT)}
+    assert desk.clock.now_ms() - 1_000_000 < 1_000
+    assert desk.tally.failed == (on_error == "release")
+
+
+def test_a_bad_record_that_is_left_over_is_not_held_for_long() -> None:
+    desk = Desk(failing_on(5), (0, 5, 1), on_error="per_record", patient=True)
+    assert desk.handle()
+    assert desk.broker.fates == {5: RELEASE, **dict.fromkeys(range(5), ACCEPT)}
+    assert desk.clock.now_ms() - 1_000_000 < 10_000
+
+
+def test_a_last_delivery_that_is_left_over_is_given_up_when_a_good_record_succeeds_again() -> None:
+    desk = Desk(failing_on(0), (0, 5, 5), on_error="per_record", patient=True)  # which goes last
+    desk.handle()
+    assert desk.broker.fates == {0: REJECT, **dict.fromkeys(range(1, 6), ACCEPT)}
+    assert desk.given[-2:] == [[1], [0]], "the sink works, and the record fails"
+
+
+def test_the_sink_that_fails_after_the_others_succeeded_costs_no_last_delivery() -> None:
+    def process(batch: ShareBatch) -> None:
+        if len(desk.given) > 5 and desk.clock.now_ms() < 1_600_000:
+            raise ConnectionError("the sink is away")
+
+    desk = Desk(process, (0, 5, 5), on_error="reject", patient=True)
+    desk.handle()
+    assert desk.broker.fates == dict.fromkeys(range(6), ACCEPT)
+
+
+@pytest.mark.parametrize(("count", "released"), [(1, 29), (2, 1)])
+def test_one_record_of_a_batch_shows_that_it_is_not_the_sink(count: int, released: int) -> None:
+    desk = Desk(failing_on(12), (0, 29, count), patient=True)
+    assert desk.handle()
+    assert (desk.tally.accepted, desk.tally.released) == (30 - released, released)
+    assert desk.tally.failed
+    assert desk.clock.now_ms() - 1_000_000 < 5_000
+
+
+def test_two_bad_records_do_not_look_like_an_outage_once_a_third_comes() -> None:
+    desk = Desk(failing_on(0, 1), (0, 0, 1), patient=True, others=[(1, 1, 1), (2, 2, 1)])
+    assert desk.handle()
+    assert desk.broker.fates == {0: RELEASE, 1: RELEASE, 2: ACCEPT}
+    assert desk.clock.now_ms() - 1_000_000 < 5_000
+
+
+def test_a_full_poll_is_held_with_one_other_and_no_more() -> None:
+    others = [(first, first + 999, 1) for first in (1_000, 2_000, 3_000)]
+    desk = Desk(fail, (0, 999, 1), patient=True, ends_after_ms=60_000, others=others)
+    assert not desk.handle()
+    assert len(desk.others) == 2
+
+
+def test_locks_that_cannot_be_renewed_end_the_retries() -> None:
+    desk = Desk(fail, (0, 9, 1), patient=True)
+    (delivery,) = deliveries_of(desk.batch.records)
+    delivery.renewable, delivery.lock_deadline_ms = False, desk.clock.now_ms() + 3_000
+    assert not desk.handle()
+    assert desk.clock.now_ms() - 1_000_000 <= 3_000
+
+
+# ------------------------------------------------------------------------------- results that are not None
+
+
+async def awaitable(batch: ShareBatch) -> None:
+    pass
+
+
+UNFINISHED: list[Callable[[ShareBatch], object]] = [
+    lambda batch: map(print, batch),
+    lambda batch: filter(print, batch),
+    lambda batch: (record for record in batch),
+    lambda batch: Future[None](),
+    lambda batch: functools.partial(print, batch),
+    lambda batch: batch.reject(),
+    lambda batch: False,
+    awaitable,
+]
+
+
+@pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
+@pytest.mark.parametrize("process", UNFINISHED)
+@pytest.mark.parametrize("ranges", [[(0, 2, 1)], [(0, 0, 1), (1, 1, 2), (2, 2, 4)]])
+def test_unfinished_work_is_released_at_once_and_the_run_fails(
+    process: Callable[[ShareBatch], object], on_error: str, ranges: list[Range]
+) -> None:
+    desk = Desk(process, *ranges, on_error=on_error, patient=True)
+    assert not desk.handle()
+    assert desk.counts == (0, 3, 0, 0)
+    assert desk.tally.failed
+    assert "Records are accepted only if process returns None" in desk.tally.last_error
+    assert len(desk.given) == 1
+    assert desk.waited in ([], [100])  # no retries; the wait is that before records that were delivered often
+
+
+def test_a_future_that_fails_does_not_lose_its_records() -> None:
+    def process(batch: ShareBatch) -> object:
+        future: Future[None] = Future()
+        future.set_exception(ConnectionError("the sink is away"))
+        return future
+
+    desk = Desk(process, (0, 99, 1), patient=True)
+    assert not desk.handle()
+    assert desk.broker.fates == dict.fromkeys(range(100), RELEASE)
+
+
+# ---------------------------------------------------------------------------------------- what is given up
+
+
+def test_reject_copies_everything_before_it_is_gone() -> None:
+    desk = Desk(failing_on(0, 1, 2), (0, 2, 1), (3, 3, 2), on_error="reject", dead_letters=True)
+    desk.handle()
+    assert desk.counts == (1, 0, 3, 0)
+    assert desk.box.values == [b"v0", b"v1", b"v2"]
+    assert desk.tally.dead_lettered == 3
+    assert not desk.tally.failed
+
+
+def test_what_the_function_rejects_is_copied_with_where_it_came_from() -> None:
+    def process(batch: ShareBatch) -> None:
+        batch.reject([False, True, False])
+
+    desk = Desk(process, (0, 2, 2), dead_letters=True)
+    assert desk.handle()
+    ((topic, value, headers),) = desk.box.letters
+    assert (topic, value) == ("dlq", b"v1")
+    assert headers == {
+        "__dlq.errors.topic": b"orders",
+        "__dlq.errors.partition": b"0",
+        "__dlq.errors.offset": b"1",
+        "__dlq.errors.group": b"g",
+        "__dlq.errors.delivery.count": b"2",
+        "__dlq.errors.message": b"rejected",
+    }
+
+
+@pytest.mark.parametrize("on_error", ["reject", "per_record"])
+def test_what_cannot_be_copied_is_given_back(on_error: str) -> None:
+    rejects = reject_all if on_error == "per_record" else failing_on(0, 1)
+    desk = Desk(rejects, (0, 1, 1), on_error=on_error, dead_letters=True, patient=True, others=[(2, 2, 1)])
+    desk.box.is_away = True
+    desk.handle()
+    assert desk.counts == (int(on_error == "reject"), 2, 0, 0)
+    assert desk.tally.failed
+    assert desk.tally.error is not None
+    assert "nobody there" in desk.tally.error
+
+
+# ------------------------------------------------------------------------------- records that were delivered often
+
+
+def test_what_was_delivered_often_is_processed_after_the_others_each_on_its_own() -> None:
+    desk = Desk(succeed, (0, 1, 1), (2, 3, 4), (4, 5, 2))
+    assert desk.handle()
+    assert desk.given == [[0, 1], [4, 5], [2], [3]]
+    assert [sorted(commit) for commit in desk.broker.sent] == [[0, 1], [4, 5], [2], [3]]
+    assert desk.counts == (6, 0, 0, 0)
+    assert desk.waited == [100]
+
+
+def test_nothing_waits_while_a_record_is_on_its_last_delivery() -> None:
+    desk = Desk(succeed, (0, 1, 4), (2, 3, 5))
+    assert desk.handle()
+    assert desk.waited == []
+
+
+def test_a_bad_record_does_not_bring_its_neighbours_nearer_to_their_limit() -> None:
+    desk = Desk(failing_on(3), (0, 5, 4))
+    assert desk.handle()
+    assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT, 3: RELEASE, 4: ACCEPT, 5: ACCEPT}
+    assert desk.tally.failed
+
+
+def test_near_the_limit_a_copy_is_durable_before_anything_is_processed() -> None:
+    copied: list[int] = []
+
+    def process(batch: ShareBatch) -> None:
+        copied.append(desk.box.flushed)
+
+    desk = Desk(process, (0, 1, 1), (2, 3, 4), dead_letters=True)
+    assert desk.handle()
+    assert desk.given == [[0, 1], [2], [3]]
+    assert copied == [2, 2, 2]
+    assert desk.box.values == [b"v2", b"v3"]
+    assert desk.counts == (4, 0, 0, 0)
+
+
+@pytest.mark.parametrize("dead_letters", [True, False])
+def test_the_last_failure_rejects_and_copies_once(dead_letters: bool) -> None:
+    desk = Desk(failing_on(1), (0, 1, 5), dead_letters=dead_letters)
+    desk.handle()
+    assert desk.broker.fates == {0: ACCEPT, 1: REJECT}
+    assert desk.box.values == ([b"v0", b"v1"] if dead_letters else [])
+    assert desk.tally.dead_lettered == (2 if dead_letters else 0)
+
+
+def test_the_last_delivery_is_tried_although_no_copy_can_be_made() -> None:
+    desk = Desk(succeed, (0, 1, 5), dead_letters=True)
+    desk.box.is_away = True
+    desk.handle()
+    assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT}
+    assert desk.tally.failed
+
+
+# ----------------------------------------------------------------------------------------------- acknowledgements
+
+
+def test_what_the_broker_refuses_is_never_counted_as_accepted() -> None:
+    desk = Desk(succeed, (0, 2, 1))
+    desk.broker.refusal = InvalidRecordStateError("the lock was lost")
+    assert desk.handle()
+    assert desk.counts == (0, 0, 0, 3)
+    assert not desk.tally.failed
+
+
+@pytest.mark.parametrize("error", [BootstrapError("nobody there"), GroupAuthorizationFailedError("no")])
+def test_an_error_of_the_background_does_not_keep_acknowledgements_back(error: KafkaGroupsError) -> None:
+    desk = Desk(succeed, (0, 2, 1))
+    desk.broker.background = [error]
+    desk.handle()
+    assert desk.counts == (3, 0, 0, 0)
+    if isinstance(error, BootstrapError):
+        assert not desk.poller.poll(0)
+    else:
+        with pytest.raises(GroupAuthorizationFailedError):
+            desk.poller.poll(0)
+
+
+def test_a_commit_is_not_tried_for_ever() -> None:
+    desk = Desk(succeed, (0, 2, 1))
+    desk.broker.background = [BootstrapError("nobody there")] * 9
+    desk.handle()
+    assert desk.counts == (0, 0, 0, 3)
+
+
+def test_an_answer_that_does_not_come_in_time() -> None:
+    desk = Desk(succeed, (0, 2, 1))
+    desk.broker.answers_late = True
+    desk.handle()
+    desk.broker.background = [OperationTimeoutError("no answer")]
+    desk.acknowledger.finish()
+    assert (desk.tally.accepted, desk.tally.lock_lost) == (0, 3)
+    assert not desk.tally.failed
+
+
+def test_answers_are_waited_for_at_the_end() -> None:
+    desk = Desk(succeed, (0, 2, 1))
+    desk.broker.answers_late = True
+    assert desk.handle()
+    assert desk.broker.fates == dict.fromkeys(range(3), ACCEPT)
+    assert desk.counts == (0, 0, 0, 0)
+    desk.acknowledger.finish()
+    desk.acknowledger.finish()
+    assert desk.counts == (3, 0, 0, 0)
+
+
+def test_nothing_decided_is_nothing_sent() -> None:
+    desk = Desk(succeed, (0, 2, 1))
+    Acknowledger(desk.poller, desk.tally, ManualClock()).send(desk.batch.records)
+    assert desk.broker.sent == []
