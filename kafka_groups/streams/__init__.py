@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
     from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
     from kafka_groups.streams.member.member import StreamsGroupMember
-    from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
+    from kafka_groups.streams.member.rules.known_group import EndpointPartitions
     from kafka_groups.streams.member.rules.member_events import (
         GroupMembershipOperation,
         StatusesChanged,
@@ -54,7 +54,7 @@ __all__ = [
 _MODULES = MappingProxyType({
     "AsyncStreamsGroupMember": "member.aio",
     "ChangelogTopic": "member.rules.topology",
-    "EndpointPartitions": "member.rules.endpoints",
+    "EndpointPartitions": "member.rules.known_group",
     "GroupMembershipOperation": "member.rules.member_events",
     "MembershipState": "member.rules.states",
     "RepartitionTopic": "member.rules.topology",

@@ -7,17 +7,17 @@ interpreter makes atomic, so that handing over a delivery needs no lock.
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from attrs import define
+from attrs import define, field
 
 from kafka_groups.client.events import Area, Events, counted
+from kafka_groups.client.windows import Windows
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.share.delivery.poll_figures import PollFigures
 from kafka_groups.share.delivery.returned import LEAST_DELIVERY_LIMIT, ArchivedRecords, ReturnedRecords, returned_of
 
-__all__ = ["DEFAULT_DELIVERY_LIMIT", "CompletedFetch", "Inbox"]
+__all__ = ["DEFAULT_DELIVERY_LIMIT", "CompletedFetch", "Inbox", "PollFigures"]
 
 DEFAULT_DELIVERY_LIMIT = 5
 """Kafka's `group.share.delivery.count.limit`, taken while the group's own is not known."""
@@ -246,3 +246,41 @@ def _next_of(delivery: DeliveredRecords) -> str:
     if delivery.max_delivery_count < LEAST_DELIVERY_LIMIT:
         return "They will be delivered again."
     return "They will be delivered again, unless this was their last delivery (share.delivery.count.limit)."
+
+
+@define
+class PollFigures:
+    """Written by the application's thread, a few numbers for each poll.
+
+    Attributes:
+        between: Milliseconds from one poll to the next.
+        idle: Which part of that time the poll waited, from 0 to 1.
+        records: Records that the application got.
+        size_bytes: Bytes of the batches that they came in.
+    """
+
+    between: Windows = field(factory=Windows)
+    idle: Windows = field(factory=Windows)
+    records: Windows = field(factory=Windows)
+    size_bytes: Windows = field(factory=Windows)
+    _begun_ms: int | None = None
+    _waited_ms: int = 0
+    _records_before: int = 0
+    _bytes_before: int = 0
+
+    def begun(self, now_ms: int, records_total: int, bytes_total: int) -> None:
+        """A poll begins; what the one before brought is known by now."""
+        if self._begun_ms is not None:
+            between_ms = now_ms - self._begun_ms
+            self.between.record(between_ms, now_ms)
+            self.idle.record(self._waited_ms / between_ms if between_ms > 0 else 0.0, now_ms)
+        if records_total != self._records_before:
+            self.records.record(records_total - self._records_before, now_ms)
+            self.size_bytes.record(bytes_total - self._bytes_before, now_ms)
+            self._records_before, self._bytes_before = records_total, bytes_total
+        self._begun_ms, self._waited_ms = now_ms, 0
+
+    def waited(self, now_ms: int) -> None:
+        """A poll that had to wait ends."""
+        if self._begun_ms is not None:
+            self._waited_ms = now_ms - self._begun_ms

@@ -23,7 +23,6 @@ from kafka_groups.share.parts import Environment
 from kafka_groups.spark.draining.drain_budget import DrainBudget, DrainLimits, StoppedBy
 from kafka_groups.spark.draining.drain_options import DRAIN_RULES, DrainOptions
 from kafka_groups.spark.draining.record_keys import keys_table, mask_of_keys
-from kafka_groups.spark.draining.session_end import check_running
 from kafka_groups.spark.failures.dead_letters import DeadLetters
 from kafka_groups.spark.failures.go_on import GoOn
 from kafka_groups.spark.failures.holding import HeldRecords
@@ -44,13 +43,14 @@ from kafka_groups.types import ConsumerState
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Drain", "DrainedBatch", "LockLostError", "drain"]
+__all__ = ["Drain", "DrainedBatch", "LockLostError", "check_running", "drain"]
 
 _LOG = logging.getLogger(__name__)
 _CLOSE_SECONDS = 10.0
 _FEW_KEPT = 8
 _RARE_PROBES = 16
 """A drain that keeps more portions rarely acquires another record to see whether that one succeeds."""
+_REMEDY = "Create a new session, and a new drain with it."
 _LOOK_SECONDS = 0.5
 """How often a drain that waits looks whether an operator says that the sink is mended."""
 
@@ -543,3 +543,27 @@ class Drain:
     def _figures_of(self, consumer: KafkaShareConsumer) -> dict[str, Any]:
         counts = consumer.counts()
         return {"member_id": consumer.member_id, "bytes": counts.fetched_bytes, "renewed": counts.renewed}
+
+
+def check_running(spark: "SparkSession") -> None:
+    """Check that Spark runs.
+
+    Raises:
+        IllegalStateError: The session was stopped, or its JVM or server has died.
+    """
+    try:
+        is_stopped = _is_stopped(spark)
+    except Exception as error:  # whatever py4j or gRPC raise if nobody answers
+        raise IllegalStateError(f"Spark does not answer, so no records are acquired: {error!r}. {_REMEDY}") from error
+    if is_stopped:
+        raise IllegalStateError(f"The Spark session was stopped, so no records are acquired. {_REMEDY}")
+
+
+def _is_stopped(spark: Any) -> bool:
+    context = getattr(spark, "_sc", None)
+    if context is not None:
+        return context._jsc is None or bool(context._jsc.sc().isStopped())
+    if getattr(spark, "is_stopped", False):
+        return True
+    # With Spark Connect, the version is asked of the server.
+    return hasattr(spark, "version") and not spark.version

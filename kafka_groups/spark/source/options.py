@@ -6,19 +6,20 @@ Spark's options are not case-sensitive. An unknown option is an error that names
 import difflib
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
 from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.config.keys import INT_MAX, Key, KeyType
+from kafka_groups.config.properties import parse_properties
 from kafka_groups.config.readers import UnfitError, read_list, read_not_empty, read_text, read_upper_case
 from kafka_groups.config.settings import KeyTable, read_keys, setting, shown_value
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.failures.outages import DEFAULT_BACKOFF_MS, LONGEST_BACKOFF_MS
 from kafka_groups.spark.processes.process_logs import LEVELS
 from kafka_groups.spark.source.payload import MAX_BATCH_BYTES
-from kafka_groups.spark.source.properties import read_properties
 
 __all__ = ["PREFIX", "SourceOptions", "read_size", "source_option_keys", "source_options"]
 
@@ -218,7 +219,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
     """
     given = {name.lower(): value for name, value in options.items()}
     path = given.pop(_CONFIG_FILE.lower(), None)
-    in_file = _without_prefix(read_properties(path)) if path is not None else {}
+    in_file = _without_prefix(_read_properties(path)) if path is not None else {}
     own = {name: value for name, value in given.items() if not name.startswith(PREFIX)}
     spelt = [(_own_name(name, value), value) for name, value in own.items()]
     values = read_keys(_TABLE, spelt, "the source kafka-share", ConfigurationError)
@@ -297,3 +298,19 @@ _CONSUMER_TABLE = KeyTable(ShareConsumerConfig)
 def share_key_exists(name: str) -> bool:
     """Whether a share consumer has a key of this name."""
     return name == "share.group.id" or _CONSUMER_TABLE.attribute(name) is not None
+
+
+def _read_properties(path: str) -> dict[str, str]:
+    """Return the entries of a properties file.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"configFile is {path!r}: it cannot be read on this host: {error}; it must be on the host of the driver,"
+            " in UTF-8, and readable by its user"
+        ) from error
+    return parse_properties(text)

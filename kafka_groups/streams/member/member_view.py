@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
 from kafka_groups.streams.member.client import StreamsClient
-from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
+from kafka_groups.streams.member.rules.known_group import EndpointPartitions
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.tasks import MemberTasks
 

@@ -21,11 +21,11 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.testing.simulation.epochs import MemberEpochs
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
-__all__ = ["GroupLedger", "Place", "RecordLock", "SentRequest", "shown"]
+__all__ = ["GroupLedger", "MemberEpochs", "Place", "RecordLock", "SentRequest", "shown"]
 
+_FORGOTTEN = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND)
 _FATE_UNKNOWN = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 """A write that was repeated because its answer was lost may be refused, and the first one may have succeeded."""
 
@@ -362,3 +362,35 @@ def _acquired(response: ShareFetchResponse) -> Iterator[tuple[TopicIdPartition, 
             for acquired in part.acquired_records:
                 partition = TopicIdPartition(topic.topic_id, part.partition_index)
                 yield partition, acquired.first_offset, acquired.last_offset, acquired.delivery_count
+
+
+class MemberEpochs:
+    """The epoch with which each member of a group was answered last.
+
+    Args:
+        session_timeout_ms: Returns how long a member stays in the group at least, after it has sent a heartbeat.
+    """
+
+    def __init__(self, session_timeout_ms: Callable[[], int]) -> None:
+        self._session_timeout_ms = session_timeout_ms
+        self._known: dict[str, tuple[int, int]] = {}
+        self._asked: Counter[str] = Counter()  # since the last answer
+
+    def asked(self, request: Any) -> None:
+        """A heartbeat is being sent."""
+        self._asked[request.member_id] += 1
+
+    def answered(self, request: Any, response: Any, sent_ms: int, now_ms: int) -> Iterator[str]:
+        """A response is being sent: yield what is wrong with it.
+
+        After a heartbeat without an answer it is not certain what the group knows: it may have been lost, or handled.
+        """
+        member_id = request.member_id
+        if response.error_code is ErrorCode.NONE:
+            self._asked[member_id] = 0
+            self._known[member_id] = (response.member_epoch, sent_ms)
+            return
+        epoch, known_ms = self._known.get(member_id, (0, 0))
+        is_forgotten = response.error_code in _FORGOTTEN and request.member_epoch == epoch > 0
+        if is_forgotten and self._asked[member_id] == 1 and now_ms < known_ms + self._session_timeout_ms():
+            yield f"{member_id}: was answered with epoch {epoch}, and then {response.error_code.name}"

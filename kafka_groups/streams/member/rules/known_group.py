@@ -1,17 +1,22 @@
 """What a member knows about its group from the coordinator's responses."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
+
+from attrs import frozen
 
 from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    EndpointToPartitions,
     StreamsGroupHeartbeatResponse,
     StreamsGroupHeartbeatStatus,
+    StreamsGroupHeartbeatTopicPartition,
     StreamsStatus,
 )
-from kafka_groups.streams.member.rules.endpoints import EndpointPartitions, partitions_of_endpoints
+from kafka_groups.types import TopicPartition
 
-__all__ = ["UNKNOWN_ENDPOINTS_EPOCH", "KnownGroup"]
+__all__ = ["UNKNOWN_ENDPOINTS_EPOCH", "EndpointPartitions", "KnownGroup", "partitions_of_endpoints"]
 
 UNKNOWN_ENDPOINTS_EPOCH: Final = -1
 """The epoch of a member that does not know the group's endpoints. The coordinator then sends all of them."""
@@ -71,3 +76,32 @@ class KnownGroup:
     def shutdown_requested(self) -> bool:
         """Whether a member has asked all members to shut down."""
         return StreamsStatus.SHUTDOWN_APPLICATION in self._codes()
+
+
+@frozen
+class EndpointPartitions:
+    """The partitions of source topics whose keys a process answers queries for.
+
+    Attributes:
+        active: Partitions of tasks that it processes.
+        standby: Partitions of tasks of which it keeps a copy.
+    """
+
+    active: frozenset[TopicPartition] = frozenset()
+    standby: frozenset[TopicPartition] = frozenset()
+
+    def __or__(self, other: "EndpointPartitions") -> "EndpointPartitions":
+        return EndpointPartitions(self.active | other.active, self.standby | other.standby)
+
+
+def partitions_of_endpoints(listed: Iterable[EndpointToPartitions]) -> Mapping[UserEndpoint, EndpointPartitions]:
+    """Return the partitions by endpoint. Members of one process have the same endpoint, and an entry each."""
+    found: dict[UserEndpoint, EndpointPartitions] = {}
+    for entry in listed:
+        its = EndpointPartitions(_partitions(entry.active_partitions), _partitions(entry.standby_partitions))
+        found[entry.user_endpoint] = found.get(entry.user_endpoint, EndpointPartitions()) | its
+    return MappingProxyType(found)
+
+
+def _partitions(listed: Iterable[StreamsGroupHeartbeatTopicPartition]) -> frozenset[TopicPartition]:
+    return frozenset(TopicPartition(each.topic, partition) for each in listed for partition in each.partitions)

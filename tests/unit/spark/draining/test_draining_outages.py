@@ -13,8 +13,7 @@ from kafka_groups.broker.faults import DROP_CONNECTION
 from kafka_groups.errors import IllegalStateError, KafkaGroupsError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.spark.draining.draining import Drain, DrainedBatch, LockLostError
-from kafka_groups.spark.draining.session_end import check_running
+from kafka_groups.spark.draining.draining import Drain, DrainedBatch, LockLostError, check_running
 from tests.unit.share.clusters import SETTINGS
 from tests.unit.spark.draining.test_draining import Topic
 

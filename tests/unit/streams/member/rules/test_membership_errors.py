@@ -21,7 +21,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsStatus,
 )
 from kafka_groups.streams.member.rules.committing import member_of_all_tasks
-from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
+from kafka_groups.streams.member.rules.known_group import EndpointPartitions
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.member.rules.tasks import NO_TASKS, tasks_to_wire
