@@ -4,8 +4,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
-from kafka_groups.spark.producing import DurableProducer
 from kafka_groups.types import Header, TopicIdPartition
 
 __all__ = ["DeadLetters", "LetterBox", "dead_letter_headers"]

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pyarrow as pa
 from attrs import frozen
 
-from kafka_groups.spark.producing import DurableProducer
+from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.spark.sinks.batches import SinkBatch, Transform, check_conversion, with_record_key
 from kafka_groups.types import Header
 

@@ -13,8 +13,8 @@ from attrs import define
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaException, Message
 from confluent_kafka import TopicPartition as Place
 
+from kafka_groups.data_plane.configuration import producer_config
 from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
-from kafka_groups.spark.producing import producer_config
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.types import AcknowledgeType, TopicPartition

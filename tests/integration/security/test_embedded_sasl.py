@@ -20,6 +20,7 @@ from confluent_kafka.admin import (
 from kafka_groups import AsyncKafkaShareConsumer, KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.security import BrokerSecurity
+from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -38,7 +39,6 @@ from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import ServerTls
 from kafka_groups.protocol.messages.metadata import MetadataRequest
 from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
-from kafka_groups.spark.producing import DurableProducer
 from tests.support.certificates import KEY_PASSWORD, Certificates
 
 SECRET = "Tr0ub4dor&3, =ü"

@@ -8,8 +8,8 @@ import pytest
 
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.data_plane import producing
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
-from kafka_groups.spark import producing
 from kafka_groups.spark.sinks.kafka import SOURCE_OFFSET, SOURCE_PARTITION, SOURCE_TOPIC, KafkaSink
 from tests.support.spark.sink_batches import Batch, record_table
 

@@ -17,6 +17,7 @@ from confluent_kafka import Producer
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import DROP_CONNECTION
+from kafka_groups.data_plane import producing
 from kafka_groups.errors import (
     BootstrapError,
     ConfigurationError,
@@ -26,7 +27,6 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.share.delivery.batch import ShareRecords
-from kafka_groups.spark import producing
 from kafka_groups.spark.draining.draining import Drain, LockLostError, drain
 from kafka_groups.spark.records.schema import RECORD_DDL, RECORD_SCHEMA
 from tests.unit.share.clusters import GROUP, SETTINGS

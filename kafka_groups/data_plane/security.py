@@ -1,4 +1,4 @@
-"""Translate TLS and SASL keys of a share consumer into those of librdkafka's producer."""
+"""Translate the SASL keys of a share consumer into those of librdkafka."""
 
 import asyncio
 import inspect
@@ -13,7 +13,7 @@ from kafka_groups.config.settings import KeyTable
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
 
-__all__ = ["SECURITY_ATTRIBUTES", "producer_sasl"]
+__all__ = ["SECURITY_ATTRIBUTES", "librdkafka_sasl"]
 
 _LIFETIME_S = 3_600
 
@@ -23,10 +23,10 @@ SECURITY_ATTRIBUTES = frozenset({
     "sasl_oauthbearer_header_urlencode", "sasl_oauthbearer_method", "sasl_oauthbearer_scope",
     "sasl_oauthbearer_token_endpoint_url", "sasl_password", "sasl_username",
 })  # fmt: skip
-"""The attributes of a consumer's configuration that `producer_sasl` reads, in addition to `security_protocol`."""
+"""The attributes of a consumer's configuration that `librdkafka_sasl` reads, in addition to `security_protocol`."""
 
 
-def producer_sasl(keys: KeyTable, given: Mapping[str, object]) -> dict[str, object]:
+def librdkafka_sasl(keys: KeyTable, given: Mapping[str, object]) -> dict[str, object]:
     """Translate SASL keys.
 
     Args:

@@ -1,11 +1,12 @@
-"""The producer's configuration is made from a consumer's."""
+"""The configurations of librdkafka's clients are made from a share consumer's."""
 
 import pickle
 
 import pytest
 
+from kafka_groups.data_plane.configuration import client_config, producer_config, reader_config
+from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.producing import DurableProducer, producer_config
 
 
 def test_a_consumers_configuration_is_translated() -> None:
@@ -32,6 +33,27 @@ def test_a_consumers_configuration_is_translated() -> None:
     }
 
 
+def test_a_reader_has_what_all_clients_have_and_joins_no_group() -> None:
+    given = {
+        "bootstrap_servers": [("one", 9092)],
+        "group.id": "g",
+        "max_poll_records": 5,
+        "auto.offset.reset": "latest",
+    }
+    assert client_config(given) == {"bootstrap.servers": "one:9092", "auto.offset.reset": "latest", "log_level": 3}
+    assert reader_config(given, "g-peek") == {
+        "bootstrap.servers": "one:9092",
+        "log_level": 3,
+        "group.id": "g-peek",
+        "isolation.level": "read_committed",
+        "allow.auto.create.topics": False,
+        "auto.offset.reset": "error",
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+    }
+    assert reader_config(given | {"isolation.level": "read_uncommitted"}, "g")["isolation.level"] == "read_uncommitted"
+
+
 def test_translating_twice_changes_nothing() -> None:
     once = producer_config({"bootstrap.servers": "one:1", "request.timeout.ms": 9, "acks": "-1", "linger.ms": 0})
     assert producer_config(once) == once
@@ -50,20 +72,6 @@ def test_translating_twice_changes_nothing() -> None:
 def test_what_is_bad_or_would_lose_records_is_refused(config: dict[str, object], named: str) -> None:
     with pytest.raises(ConfigurationError, match=named):
         DurableProducer(config)
-
-
-def test_a_key_that_nobody_knows_is_refused_when_the_producer_is_made() -> None:
-    producer = DurableProducer({"bootstrap.servers": "127.0.0.1:1", "no.such.key": 1})
-    with pytest.raises(ConfigurationError, match=r"no\.such\.key"):
-        producer.produce("t", key=None, value=b"v")
-
-
-def test_secrets_are_not_shown() -> None:
-    producer = DurableProducer(
-        {"bootstrap.servers": "one:1", "security.protocol": "SSL", "ssl.key.location": "k", "ssl.key.password": "hush"}
-    )
-    assert "hush" not in repr(producer)
-    assert "one:1" in repr(pickle.loads(pickle.dumps(producer)))
 
 
 def oauth_cb(config: str) -> tuple[str, float]:

@@ -1,4 +1,4 @@
-"""Write to Kafka from Spark's processes, for dead letters and the Kafka sink; uses confluent-kafka.
+"""Write records durably, from any process.
 
 A `DurableProducer` is a light value that you can create anywhere and send to the process that writes. That process
 creates the librdkafka producer behind it on first use, once for each configuration. Its connections and its thread
@@ -8,103 +8,23 @@ outlive a task, as Spark's Python workers do.
 import logging
 import os
 import threading
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from attrs import define, field, frozen
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from kafka_groups.config.clients.share import ShareConsumerConfig
-from kafka_groups.config.security.security import from_java
-from kafka_groups.config.settings import KeyTable
+from kafka_groups.data_plane.configuration import producer_config
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
-from kafka_groups.spark.producer_security import SECURITY_ATTRIBUTES, producer_sasl
 from kafka_groups.types import Header
 
-__all__ = ["DurableProducer", "producer_config"]
+__all__ = ["DurableProducer"]
 
 _log = logging.getLogger(__name__)
 
 _ANY_PARTITION = -1
 _NOW = 0
 _QUEUE_FULL_POLL_SECONDS = 0.1
-
-_CONSUMER_KEYS = KeyTable(ShareConsumerConfig)
-
-_SHARED: Mapping[str, str] = {
-    "bootstrap.servers": "bootstrap.servers",
-    "client.id": "client.id",
-    "client.rack": "client.rack",
-    "metadata.max.age.ms": "metadata.max.age.ms",
-    "reconnect.backoff.max.ms": "reconnect.backoff.max.ms",
-    "reconnect.backoff.ms": "reconnect.backoff.ms",
-    "request.timeout.ms": "socket.timeout.ms",
-    "retry.backoff.max.ms": "retry.backoff.max.ms",
-    "retry.backoff.ms": "retry.backoff.ms",
-    "security.protocol": "security.protocol",
-    "socket.connection.setup.timeout.ms": "socket.connection.setup.timeout.ms",
-    "ssl.ca.location": "ssl.ca.location",
-    "ssl.ca.pem": "ssl.ca.pem",
-    "ssl.certificate.location": "ssl.certificate.location",
-    "ssl.certificate.pem": "ssl.certificate.pem",
-    "ssl.endpoint.identification.algorithm": "ssl.endpoint.identification.algorithm",
-    "ssl.key.location": "ssl.key.location",
-    "ssl.key.password": "ssl.key.password",
-    "ssl.key.pem": "ssl.key.pem",
-}
-"""The consumer's keys that a producer has too, with librdkafka's names."""
-
-_DURABLE: Mapping[str, object] = {"acks": "all", "enable.idempotence": True}
-"""Settings that keep each confirmed record once and in order; users cannot change them."""
-
-_ALIASES: Mapping[str, str] = {"request.required.acks": "acks"}
-
-_NEEDED: Mapping[str, Container[str]] = {"acks": ("all", "-1"), "enable.idempotence": ("true",)}
-"""The values that users may set for them."""
-
-_DEFAULTS: Mapping[str, object] = {"linger.ms": 5, "log_level": 3}
-
-
-def producer_config(config: Mapping[str, object]) -> dict[str, object]:
-    """Return the librdkafka configuration of a producer for the same cluster as a share consumer.
-
-    Args:
-        config: Keys of a share consumer, in any of its spellings, and of librdkafka's producer by their dotted names.
-            Keys that only a consumer has (`group.id`, `max.poll.records` …) are left out.
-
-    Raises:
-        ConfigurationError: A value is invalid, there are no bootstrap servers, or acknowledgement by all replicas or
-            idempotence would be turned off.
-    """
-    translated: dict[str, object] = {}
-    security: dict[str, object] = {}
-    for given, value in from_java(config.items()):
-        spelling = _ALIASES.get(given, given)
-        attribute = _CONSUMER_KEYS.attribute(spelling)
-        if attribute is None:
-            translated[_checked(spelling, value)] = value
-        elif attribute in SECURITY_ATTRIBUTES:
-            security[attribute] = _CONSUMER_KEYS.key(attribute).parse(value, named=spelling)
-        elif (name := _SHARED.get(_CONSUMER_KEYS.key(attribute).name)) and value is not None:
-            translated[name] = _fitting(attribute, spelling, value)
-    if "bootstrap.servers" not in translated:
-        raise ConfigurationError("bootstrap_servers (bootstrap.servers) is missing: the producer needs it")
-    protocol = translated.get("security.protocol", "PLAINTEXT")
-    sasl = producer_sasl(_CONSUMER_KEYS, {**security, "security_protocol": protocol})
-    return {**_DEFAULTS, **translated, **sasl, **_DURABLE}
-
-
-def _checked(name: str, value: object) -> str:
-    if str(value).lower() not in _NEEDED.get(name, (str(value).lower(),)):
-        raise ConfigurationError(f"{name} is {value!r}, but what is written must be kept; remove it")
-    return name
-
-
-def _fitting(attribute: str, spelling: str, value: object) -> object:
-    parsed = _CONSUMER_KEYS.key(attribute).parse(value, named=spelling)
-    if attribute == "bootstrap_servers" and isinstance(parsed, tuple):
-        return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in parsed)
-    return parsed
 
 
 @frozen

@@ -12,9 +12,9 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.data_plane import producing
+from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.spark import producing
-from kafka_groups.spark.producing import DurableProducer
 
 COUNT = 50
 

@@ -1,0 +1,1 @@
+"""Writes and reads records with librdkafka, for other packages; the only importer of confluent-kafka."""
