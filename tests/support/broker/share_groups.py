@@ -7,10 +7,9 @@ from uuid import UUID
 from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.sessions import MemberKey
 from kafka_groups.broker.coordinators.groups.share.effects import DeleteShareState, InitializeShareState
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
+from kafka_groups.broker.coordinators.groups.share.groups import MemberKey, ShareGroups
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result

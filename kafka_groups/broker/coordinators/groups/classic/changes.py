@@ -1,23 +1,48 @@
 """What one operation on classic groups does in addition to changing soft state: records, replies and deadlines."""
 
+import enum
 from collections.abc import Callable
 from typing import TypeVar
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember
 from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupGeneration, ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
-from kafka_groups.broker.coordinators.groups.classic.timers import ClassicTimers, TimerKey, TimerKind
 from kafka_groups.broker.coordinators.result import Reply, Result
+from kafka_groups.broker.coordinators.timers import Timers
 
-__all__ = ["ClassicChanges"]
+__all__ = ["ClassicChanges", "ClassicTimers", "TimerKey", "TimerKind"]
 
 Response = TypeVar("Response")
 
 _SHORTEST_MS = 1
 """Deadlines lie in the future, so that what an operation sets is not due while it runs."""
+
+
+class TimerKind(enum.IntEnum):
+    """What a deadline is for."""
+
+    SESSION = 1
+    """A member must send a heartbeat, or an id must be used that was given to one that is yet to join."""
+    JOIN = 2
+    """A round waits for members."""
+    SYNC = 3
+    """A generation waits for SyncGroup requests."""
+
+
+@frozen(order=True)
+class TimerKey:
+    """What has a deadline: a member, or a whole group."""
+
+    group_id: str
+    kind: TimerKind
+    member_id: str = ""
+
+
+ClassicTimers = Timers[TimerKey]
+"""The deadlines of all groups of a shard."""
 
 
 class ClassicChanges:

@@ -4,6 +4,7 @@ Only `replay` sets the hard state, which is the last record. Everything else is 
 a round, requests that wait. The next coordinator starts again from the record.
 """
 
+import struct
 from collections.abc import Callable, Iterable
 
 from attrs import define, field, frozen
@@ -16,11 +17,17 @@ from kafka_groups.broker.coordinators.groups.classic.states import (
     ClassicGroupState,
     next_classic_group_state,
 )
-from kafka_groups.broker.coordinators.groups.classic.subscriptions import CONSUMER, subscribed_topics
 from kafka_groups.errors import FencedInstanceIdError, UnknownMemberIdError
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest
 
 __all__ = ["ClassicGroup", "InitialRound"]
+
+_CONSUMER = "consumer"
+"""The protocol type of consumers. The coordinator reads the metadata of no other type."""
+
+_VERSION = struct.Struct(">h")
+_COUNT = struct.Struct(">i")
+_LENGTH = struct.Struct(">h")
 
 
 @define
@@ -93,7 +100,7 @@ class ClassicGroup:
     @property
     def is_of_consumers(self) -> bool:
         """Whether the members are consumers, whose subscriptions the coordinator can read."""
-        return self.protocol_type == CONSUMER
+        return self.protocol_type == _CONSUMER
 
     @property
     def has_all_joined(self) -> bool:
@@ -277,4 +284,32 @@ class ClassicGroup:
     def _read_subscriptions(self) -> None:
         self._topics = None
         if self.is_of_consumers:
-            self._topics = subscribed_topics(member.metadata(self.protocol) for member in self.members.values())
+            self._topics = _subscribed_topics(member.metadata(self.protocol) for member in self.members.values())
+
+
+# ---------------------------------------------------------------------------------------- subscriptions
+
+
+def _subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
+    """Return the topics that members subscribe to, or None if one of the subscriptions cannot be read."""
+    try:
+        return frozenset(topic for each in subscriptions for topic in _topics(each))
+    except (struct.error, UnicodeDecodeError, ValueError):
+        return None
+
+
+def _topics(subscription: bytes) -> list[str]:
+    """Read the topics of a subscription. They come first in every version; what follows is not read."""
+    _VERSION.unpack_from(subscription)
+    at = _VERSION.size
+    (count,) = _COUNT.unpack_from(subscription, at)
+    at += _COUNT.size
+    topics = []
+    for _ in range(count):
+        (length,) = _LENGTH.unpack_from(subscription, at)
+        at += _LENGTH.size
+        if not 0 <= length <= len(subscription) - at:
+            raise ValueError(length)
+        topics.append(subscription[at : at + length].decode())
+        at += length
+    return topics

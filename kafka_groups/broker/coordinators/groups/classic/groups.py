@@ -6,7 +6,7 @@ from types import MappingProxyType
 from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.classic import rounds
-from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges
+from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges, ClassicTimers, TimerKey, TimerKind
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources, JoinAttempt, JoinResult
 from kafka_groups.broker.coordinators.groups.classic.leaving import leave, leave_missing
@@ -15,7 +15,6 @@ from kafka_groups.broker.coordinators.groups.classic.replies import join_refused
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
 from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupEvent, ClassicGroupState
 from kafka_groups.broker.coordinators.groups.classic.syncing import SyncAttempt, SyncResult
-from kafka_groups.broker.coordinators.groups.classic.timers import ClassicTimers, TimerKey, TimerKind
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.errors import (

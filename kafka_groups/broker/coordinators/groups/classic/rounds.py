@@ -1,6 +1,6 @@
 """The rounds of a classic group: it waits for its members, starts a generation, and waits for assignments."""
 
-from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges
+from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges, TimerKind
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup, InitialRound
 from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember
 from kafka_groups.broker.coordinators.groups.classic.replies import (
@@ -10,7 +10,6 @@ from kafka_groups.broker.coordinators.groups.classic.replies import (
     sync_refused,
 )
 from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupEvent, ClassicGroupState
-from kafka_groups.broker.coordinators.groups.classic.timers import TimerKind
 from kafka_groups.protocol.error_codes import ErrorCode
 
 __all__ = [

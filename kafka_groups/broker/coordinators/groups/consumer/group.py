@@ -23,9 +23,8 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     TargetEpoch,
 )
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState, ConsumerMemberState
-from kafka_groups.broker.coordinators.groups.draft import GroupDraft
+from kafka_groups.broker.coordinators.groups.draft import GroupDraft, overlays, put
 from kafka_groups.broker.coordinators.groups.members import name_instance
-from kafka_groups.broker.coordinators.groups.overlay import overlays, put
 
 __all__ = ["ConsumerDraft", "ConsumerGroup", "partitions_of"]
 

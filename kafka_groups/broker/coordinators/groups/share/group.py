@@ -6,8 +6,7 @@ from typing import Self, TypeVar
 
 from attrs import define, evolve, field
 
-from kafka_groups.broker.coordinators.groups.draft import GroupDraft
-from kafka_groups.broker.coordinators.groups.overlay import overlays, put
+from kafka_groups.broker.coordinators.groups.draft import GroupDraft, overlays, put
 from kafka_groups.broker.coordinators.groups.share.records import (
     CurrentAssignment,
     GroupEpoch,

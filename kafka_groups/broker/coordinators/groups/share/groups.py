@@ -11,8 +11,9 @@ from itertools import count, islice
 from types import MappingProxyType
 from uuid import UUID
 
+from attrs import frozen
+
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
 from kafka_groups.broker.coordinators.groups.share import operations, state_partitions
 from kafka_groups.broker.coordinators.groups.share.effects import (
     DeleteShareState,
@@ -31,6 +32,7 @@ from kafka_groups.broker.coordinators.groups.share.responses import heartbeat_re
 from kafka_groups.broker.coordinators.groups.share.settled import Settled
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
+from kafka_groups.broker.coordinators.timers import Timers
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, GroupIdNotFoundError
@@ -41,10 +43,18 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 
-__all__ = ["ShareGroups"]
+__all__ = ["MemberKey", "ShareGroups"]
 
 _GROUPS_AT_ONCE = 200
 """How many groups begin together after loading."""
+
+
+@frozen(order=True)
+class MemberKey:
+    """One member of one group."""
+
+    group_id: str
+    member_id: str
 
 
 class ShareGroups:
@@ -71,7 +81,7 @@ class ShareGroups:
         self._max_size = max_size
         self._profile = profile
         self._groups: dict[str, ShareGroup] = {}
-        self._sessions = SessionTable()
+        self._sessions: Timers[MemberKey] = Timers()
         self._target_computed_ms: dict[str, int] = {}
         self._settled: dict[str, Settled] = {}
         self._new_token = count(1).__next__ if new_token is None else new_token
@@ -149,9 +159,10 @@ class ShareGroups:
 
     def expire(self, now_ms: int) -> Result[tuple[MemberKey, ...], ShareGroupRecord]:
         """Remove the members whose session timed out. The response contains them."""
-        expired = self._sessions.take_expired(now_ms)
+        expired: list[MemberKey] = []
         drafts: dict[str, Draft] = {}
-        for key in expired:
+        while (key := self._sessions.take_due(now_ms)) is not None:
+            expired.append(key)
             group = self._groups.get(key.group_id)
             if group is not None and key.member_id in group.members:
                 draft = drafts.setdefault(key.group_id, Draft(group))
@@ -239,7 +250,7 @@ class ShareGroups:
         result = operations.heartbeat(draft, request, client, self._topics, settled, may_compute_target=may_compute)
         if result.computed_target:
             self._target_computed_ms[group.group_id] = now_ms
-        self._sessions.extend(MemberKey(group.group_id, request.member_id), now_ms + config.session_timeout_ms)
+        self._sessions.set(MemberKey(group.group_id, request.member_id), now_ms + config.session_timeout_ms)
         effects = (*self._initializations(draft, result.initializing), *self._unfinished_deletion(draft))
         return Result(heartbeat_response(request, result, config), tuple(draft.records), effects)
 
@@ -255,7 +266,7 @@ class ShareGroups:
     def _leave(self, group: ShareGroup, member_id: str) -> Result[ShareGroupHeartbeatResponse, ShareGroupRecord]:
         draft = Draft(group)
         self._remove(draft, member_id)
-        self._sessions.end(MemberKey(group.group_id, member_id))
+        self._sessions.cancel(MemberKey(group.group_id, member_id))
         return Result(leave_response(member_id), tuple(draft.records))
 
     def _may_compute_target(self, group: ShareGroup, config: ShareGroupConfig, now_ms: int) -> bool:
@@ -268,7 +279,7 @@ class ShareGroups:
 
     def _extend_session(self, group_id: str, member_id: str, now_ms: int) -> None:
         deadline_ms = now_ms + self._config_of(group_id).session_timeout_ms
-        self._sessions.extend(MemberKey(group_id, member_id), deadline_ms)
+        self._sessions.set(MemberKey(group_id, member_id), deadline_ms)
 
     # ------------------------------------------------------------------------------------------ share state
 

@@ -5,9 +5,8 @@ from typing import Self, TypeVar
 
 from attrs import define, evolve, field
 
-from kafka_groups.broker.coordinators.groups.draft import GroupDraft
+from kafka_groups.broker.coordinators.groups.draft import GroupDraft, overlays, put
 from kafka_groups.broker.coordinators.groups.members import name_instance
-from kafka_groups.broker.coordinators.groups.overlay import overlays, put
 from kafka_groups.broker.coordinators.groups.streams.records import (
     NOT_VALIDATED,
     StreamsAssignment,

@@ -6,7 +6,6 @@ from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology
-from kafka_groups.broker.coordinators.groups.streams.endpoints import partitions_by_endpoint
 from kafka_groups.broker.coordinators.groups.streams.epochs import assignment_configs, increase_if_due
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.members import (
@@ -23,7 +22,12 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsTarget,
 )
 from kafka_groups.broker.coordinators.groups.streams.requests import check_owned, reported_offsets
-from kafka_groups.broker.coordinators.groups.streams.responses import missing_tags, statuses, with_tasks
+from kafka_groups.broker.coordinators.groups.streams.responses import (
+    missing_tags,
+    partitions_by_endpoint,
+    statuses,
+    with_tasks,
+)
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
 from kafka_groups.broker.coordinators.groups.streams.target import assignor_for, may_compute_target, update_target

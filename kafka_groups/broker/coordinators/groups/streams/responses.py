@@ -1,14 +1,19 @@
 """Responses to requests about streams groups, created from the groups."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology
+from kafka_groups.broker.coordinators.groups.streams.configured_topology import (
+    ConfiguredSubtopology,
+    ConfiguredTopology,
+)
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsAssignment, StreamsMember, StreamsTarget
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets
-from kafka_groups.broker.coordinators.groups.streams.tasks import listed_offsets, listed_tasks
+from kafka_groups.broker.coordinators.groups.streams.tasks import by_subtopology, listed_offsets, listed_tasks
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.errors import UnknownServerError
 from kafka_groups.protocol.messages.streams_group import KeyValue, StreamsSubtopology, StreamsTopicInfo
 from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeAssignment,
@@ -18,12 +23,23 @@ from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeTopology,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    EndpointToPartitions,
     StreamsGroupHeartbeatResponse,
     StreamsGroupHeartbeatStatus,
+    StreamsGroupHeartbeatTopicPartition,
     StreamsStatus,
 )
+from kafka_groups.types import TaskId
 
-__all__ = ["described_group", "leave_response", "missing_tags", "statuses", "with_creation_failures", "with_tasks"]
+__all__ = [
+    "described_group",
+    "leave_response",
+    "missing_tags",
+    "partitions_by_endpoint",
+    "statuses",
+    "with_creation_failures",
+    "with_tasks",
+]
 
 _FIRST_WITH_CLIENT_TAGS = 1
 """Version of the heartbeat from which a member is told that it lacks tags."""
@@ -102,6 +118,51 @@ def with_creation_failures(
 
 def _status(code: StreamsStatus, detail: str) -> StreamsGroupHeartbeatStatus:
     return StreamsGroupHeartbeatStatus(status_code=code, status_detail=detail)
+
+
+# ------------------------------------------------------------------------------------------- endpoints
+
+
+def partitions_by_endpoint(
+    group: StreamsGroup, configured: ConfiguredTopology, topics: TopicsImage
+) -> tuple[EndpointToPartitions, ...]:
+    """Return an entry for each member with an endpoint. Several members may have the same one.
+
+    Raises:
+        UnknownServerError: A member has an endpoint, but the topics of the topology do not work. Kafka fails, too.
+    """
+    return tuple(
+        EndpointToPartitions(
+            user_endpoint=member.user_endpoint,
+            active_partitions=tuple(_partitions(group.current_of(member_id).active, _sized(configured), topics)),
+            standby_partitions=tuple(_partitions(group.current_of(member_id).standby, _sized(configured), topics)),
+        )
+        for member_id, member in group.members.items()
+        if member.user_endpoint is not None
+    )
+
+
+def _sized(configured: ConfiguredTopology) -> Mapping[str, ConfiguredSubtopology]:
+    """Return the sub-topologies, whose topics must have numbers of partitions."""
+    if configured.problem is not None and not configured.subtopologies:
+        raise UnknownServerError(
+            f"There are no partitions to ask for at the members' endpoints. {configured.problem.detail}"
+        )
+    return configured.subtopologies
+
+
+def _partitions(
+    tasks: Iterable[TaskId], subtopologies: Mapping[str, ConfiguredSubtopology], topics: TopicsImage
+) -> Iterator[StreamsGroupHeartbeatTopicPartition]:
+    for subtopology_id, numbers in by_subtopology(tasks).items():
+        subtopology = subtopologies.get(subtopology_id)
+        for name in () if subtopology is None else subtopology.source_names:
+            topic = topics.topic(name)
+            if topic is None:
+                raise UnknownServerError(f"Topic {name} does not exist, but a member has tasks that read it.")
+            read = tuple(number for number in numbers if number < topic.num_partitions)
+            if read:
+                yield StreamsGroupHeartbeatTopicPartition(topic=name, partitions=read)
 
 
 # ------------------------------------------------------------------------------------------- descriptions

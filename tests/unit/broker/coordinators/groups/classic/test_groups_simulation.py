@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from kafka_groups.broker.coordinators.groups.classic.changes import TimerKey, TimerKind
 from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupState
-from kafka_groups.broker.coordinators.groups.classic.timers import TimerKey, TimerKind
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.unit.broker.coordinators.groups.classic.driving import (
     GROUP,

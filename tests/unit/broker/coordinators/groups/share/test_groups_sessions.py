@@ -5,7 +5,7 @@ from copy import deepcopy
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.sessions import MemberKey, SessionTable
+from kafka_groups.broker.coordinators.groups.share.groups import MemberKey
 from kafka_groups.errors import UnknownMemberIdError
 from tests.support.broker.share_groups import GROUP, Coordination, assigned
 
@@ -21,35 +21,12 @@ def key(member_id: str) -> MemberKey:
     return MemberKey(GROUP, member_id)
 
 
-class TestTable:
-    def test_empty(self) -> None:
-        table = SessionTable()
-        assert table.next_deadline_ms() is None
-        assert table.take_expired(10**9) == []
-
-    def test_the_last_deadline_counts_also_when_it_moves_back(self) -> None:
-        table = SessionTable()
-        for deadline_ms in (100, 300, 200):
-            table.extend(key("a"), deadline_ms)
-        assert table.next_deadline_ms() == 200
-        assert table.take_expired(199) == []
-        assert table.take_expired(200) == [key("a")]
-        assert len(table) == 0
-
-    def test_ended_sessions_do_not_expire(self) -> None:
-        table = SessionTable()
-        table.extend(key("a"), 100)
-        table.extend(key("b"), 200)
-        table.end(key("a"))
-        table.end(key("nobody"))
-        assert table.next_deadline_ms() == 200
-        assert table.take_expired(1_000) == [key("b")]
-
-    def test_the_earliest_expires_first(self) -> None:
-        table = SessionTable()
-        for member_id, deadline_ms in (("a", 30), ("b", 10), ("c", 20), ("d", 40)):
-            table.extend(key(member_id), deadline_ms)
-        assert table.take_expired(30) == [key("b"), key("c"), key("a")]
+def test_the_last_deadline_counts_also_when_it_moves_back(coordination: Coordination) -> None:
+    coordination.join("a", "orders")
+    for timeout_ms in (60_000, 50_000):
+        coordination.config = evolve(coordination.config, session_timeout_ms=timeout_ms)
+        coordination.heartbeat("a", 3)
+    assert coordination.coordinator.next_deadline_ms() == coordination.now_ms + 50_000
 
 
 def test_no_deadline_without_members(coordination: Coordination) -> None:

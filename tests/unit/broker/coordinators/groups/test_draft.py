@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.broker.coordinators.groups.overlay import Overlay
+from kafka_groups.broker.coordinators.groups.draft import Overlay
 
 keys = st.integers(0, 5)
 

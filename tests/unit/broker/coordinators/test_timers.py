@@ -1,14 +1,14 @@
-"""Deadlines of classic groups: the earliest first, and a table that does not grow with every heartbeat."""
+"""Deadlines of a shard: the earliest first, and a table that does not grow with every heartbeat."""
 
 import random
 
-from kafka_groups.broker.coordinators.groups.classic.timers import ClassicTimers, TimerKey, TimerKind
+from kafka_groups.broker.coordinators.timers import Timers
 
-A, B = TimerKey("g", TimerKind.SESSION, "a"), TimerKey("g", TimerKind.SESSION, "b")
+A, B = "a", "b"
 
 
 def test_deadlines_move_both_ways_and_can_be_cancelled() -> None:
-    timers = ClassicTimers()
+    timers = Timers[str]()
     timers.set(A, 50)
     timers.set(B, 40)
     timers.set(A, 30)
@@ -27,8 +27,8 @@ def test_deadlines_move_both_ways_and_can_be_cancelled() -> None:
 
 def test_it_does_what_a_dictionary_does() -> None:
     chance = random.Random(7)
-    keys = [TimerKey("g", TimerKind.SESSION, str(number)) for number in range(6)]
-    timers, expected = ClassicTimers(), dict[TimerKey, int]()
+    keys = [str(number) for number in range(6)]
+    timers, expected = Timers[str](), dict[str, int]()
     for now_ms in range(3_000):
         key, action = chance.choice(keys), chance.randrange(4)
         if action == 0:
@@ -46,8 +46,15 @@ def test_it_does_what_a_dictionary_does() -> None:
 
 
 def test_heartbeats_do_not_make_the_heap_grow() -> None:
-    timers = ClassicTimers()
+    timers = Timers[str]()
     for now_ms in range(1_000):
         timers.set(A, now_ms + 10_000)
         timers.set(B, now_ms + 10_000)
     assert len(timers._heap) == 2
+
+
+def test_the_earliest_is_taken_first() -> None:
+    timers = Timers[str]()
+    for key, deadline_ms in (("a", 30), ("b", 10), ("c", 20), ("d", 40)):
+        timers.set(key, deadline_ms)
+    assert [timers.take_due(30) for _ in range(4)] == ["b", "c", "a", None]
