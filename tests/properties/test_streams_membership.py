@@ -5,10 +5,12 @@ Programs take their time to close tasks, stay away, leave and are started again.
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 
 import pytest
 from attrs import evolve
 
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsAssignment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
@@ -40,6 +42,7 @@ TOPOLOGY = (
     .build()
 )
 PARTITIONS, STEPS, MOST_MEMBERS = 5, 300, 5
+SESSION_MS = 8_000
 TASKS = sorted(TaskId(each, partition) for each in "01" for partition in range(PARTITIONS))
 SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 40))]
 
@@ -55,7 +58,9 @@ class Program:
         self.finder = finder
         self.to_close: list[TasksRevoked | TasksLost] = []
         self.held = NO_TASKS
+        self.terms: dict[TaskId, int] = {}
         self.in_doubt = False
+        self.paused_until_ms = 0
         self.membership = StreamsMembership(
             MemberDescription(
                 group_id=GROUP,
@@ -77,12 +82,14 @@ class Program:
         requests = self.membership.poll(now_ms).requests
         return requests[0] if requests else None
 
-    def hear(self) -> None:
+    def hear(self, terms: Mapping[TaskId, int]) -> None:
+        """Take the events; `terms` has for each task how often it has changed hands."""
         assert self.errors.fatal is None
         for event in self.membership.take_events():
             if isinstance(event, TasksAssigned):
                 assert not event.tasks.ids & self.held.ids
                 self.held |= event.tasks
+                self.terms |= {task: terms[task] for task in event.tasks.active}
             elif isinstance(event, TasksRevoked | TasksLost):
                 assert not event.tasks - self.held
                 self.held -= event.tasks
@@ -94,10 +101,10 @@ class Program:
         revoked = (event.tasks.active for event in self.to_close if isinstance(event, TasksRevoked))
         return self.held.active.union(*revoked)
 
-    def close_tasks(self, now_ms: int) -> None:
+    def close_tasks(self, terms: Mapping[TaskId, int], now_ms: int) -> None:
         while self.to_close:
             self.membership.confirm(self.to_close.pop(0), now_ms)
-            self.hear()
+            self.hear(terms)
 
 
 class World:
@@ -105,11 +112,21 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.streams = Streams(evolve(AT_ONCE, num_standby_replicas=self.rng.randrange(2), heartbeat_interval_ms=1_000))
+        standbys = self.rng.randrange(2)
+        self.streams = Streams(
+            evolve(
+                AT_ONCE,
+                num_standby_replicas=standbys,
+                heartbeat_interval_ms=1_000,
+                session_timeout_ms=SESSION_MS,
+            )
+        )
         for name in ("in", "r", "store"):
             self.streams.topics.create(name, PARTITIONS)
         self.programs: dict[str, Program] = {}
         self.seen: Counter[str] = Counter()
+        self.terms: Counter[TaskId] = Counter()
+        self._owners: dict[TaskId, str] = {}
         self._started = 0
 
     def step(self) -> None:
@@ -129,8 +146,9 @@ class World:
     def talk(self) -> None:
         self.streams.after(self.rng.choice((50, 300, 1_000)))
         for program in self.programs.values():
-            program.membership.application_called(self.streams.now_ms)
-            self.deliver(program, fault=self.rng.choices(("", "request", "response"), weights=(90, 4, 6))[0])
+            if not self._is_paused(program):
+                program.membership.application_called(self.streams.now_ms)
+                self.deliver(program, fault=self.rng.choices(("", "request", "response"), weights=(90, 4, 6))[0])
 
     def deliver(self, program: Program, fault: str = "") -> None:
         """Send the heartbeat that is due, if one is."""
@@ -147,7 +165,7 @@ class World:
             is_certain = request.context.joins or answer.active_tasks is not None
             program.in_doubt = program.in_doubt and not is_certain
             self.seen[answer.error_code.name] += 1
-        program.hear()
+        program.hear(self.terms)
 
     def answer(self, request: OutgoingRequest) -> StreamsGroupHeartbeatResponse:
         message = request.build(1)
@@ -156,18 +174,31 @@ class World:
             return self.streams.handle(message)
         except BrokerError as error:
             return StreamsGroupHeartbeatResponse(error_code=ErrorCode(error.code), error_message=str(error))
+        finally:
+            self._note_owners()
+
+    def _note_owners(self) -> None:
+        """Count how often each task changes hands."""
+        for name, member in self._known.items():
+            for task in member.active:
+                self.terms[task] += self._owners.get(task, name) != name
+                self._owners[task] = name
+
+    @property
+    def _known(self) -> Mapping[str, StreamsAssignment]:
+        return self.streams.group.current if self.streams.groups.groups else {}
 
     def some(self) -> Program | None:
         return self.rng.choice(list(self.programs.values())) if self.programs else None
 
     def close_tasks(self) -> None:
         if (program := self.some()) is not None:
-            program.close_tasks(self.streams.now_ms)
+            program.close_tasks(self.terms, self.streams.now_ms)
 
     def leave(self) -> None:
         if self.programs:
             program = self.programs.pop(self.rng.choice(list(self.programs)))
-            program.close_tasks(self.streams.now_ms)
+            program.close_tasks(self.terms, self.streams.now_ms)
             program.membership.leave()
             self.deliver(program)
 
@@ -185,14 +216,32 @@ class World:
             self.deliver(program)
             self.seen[program.membership.state.name] += 1
 
+    def _is_paused(self, program: Program) -> bool:
+        """A process stands still until its session has ended, often just before its member joins again."""
+        now_ms = self.streams.now_ms
+        if now_ms < program.paused_until_ms:
+            return True
+        joins_again = program.membership.state is MembershipState.JOINING and bool(program.held)
+        if self.rng.random() > (0.3 if joins_again else 0.002):
+            return False
+        self.seen["paused before joining again"] += joins_again
+        program.paused_until_ms = now_ms + 2 * SESSION_MS
+        return True
+
     def check(self) -> None:
-        """No task has two owners that the coordinator knows and that know what it told them."""
-        known = self.streams.group.current if self.streams.groups.groups else {}
+        """No task has two owners that the coordinator knows and that know what it told them.
+
+        No program keeps a task that another member had in between: the store would be outdated.
+        """
+        known = self._known
         owners: Counter[TaskId] = Counter()
         for name, program in self.programs.items():
             member = program.membership
             if name in known and known[name].member_epoch == member.epoch and not program.in_doubt:
                 owners.update(program.processed)
+                kept = program.held.active & known[name].active.keys()
+                outdated = {task for task in kept if program.terms[task] != self.terms[task]}
+                assert not outdated, f"{name} kept {outdated}, which another member had in between"
         assert all(count == 1 for count in owners.values()), owners
 
     def lose_the_last_change(self) -> None:
@@ -203,7 +252,8 @@ class World:
         for _ in range(200):
             self.streams.after(300)
             for program in self.programs.values():
-                program.close_tasks(self.streams.now_ms)
+                program.paused_until_ms = 0
+                program.close_tasks(self.terms, self.streams.now_ms)
                 program.membership.application_called(self.streams.now_ms)
                 self.deliver(program, fault=self.rng.choice(("", "response")))
 
@@ -212,7 +262,8 @@ class World:
         for _ in range(200):
             self.streams.after(300)
             for program in self.programs.values():
-                program.close_tasks(self.streams.now_ms)
+                program.paused_until_ms = 0
+                program.close_tasks(self.terms, self.streams.now_ms)
                 program.membership.application_called(self.streams.now_ms)
                 self.deliver(program)
             self.check()
@@ -239,4 +290,6 @@ def test_the_runs_contain_what_can_go_wrong() -> None:
         for _ in range(STEPS):
             world.step()
         seen += world.seen
-    assert seen >= Counter(["lost request", "lost response", "UNKNOWN_MEMBER_ID", "STALE"])
+    assert seen >= Counter(
+        ["lost request", "lost response", "UNKNOWN_MEMBER_ID", "STALE", "paused before joining again"]
+    )

@@ -38,6 +38,10 @@ from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
 __all__ = ["ApplicationCalls", "StreamsMembership"]
 
 _SETTLING_MS = 2_000
+_FIRST_EPOCH_OF_ANOTHER_LIFE = 2
+"""The coordinator increases the group's epoch when it removes a member and when a member joins. So a member that it has
+removed in the meantime comes back with an epoch that is higher by two or more, and only then others have had its tasks.
+An epoch that is higher by one has been missed with a lost response."""
 _WITH_HEARTBEATS = IN_GROUP | {MembershipState.STALE, MembershipState.LEAVING}
 
 
@@ -279,6 +283,9 @@ class StreamsMembership:
         self._pace.answered(response.heartbeat_interval_ms, response.throttle_time_ms, now_ms)
         if answer.version >= FIRST_WITH_TASK_OFFSETS:
             self._offsets.accepted(sent.offsets, sent.owned, response, now_ms)
+        if sent.joins and self.owned and not self._has_kept_its_tasks(response.member_epoch):
+            self._log.outdated(self.epoch, response.member_epoch)
+            self._lose_tasks()
         self._note_heard(sent, response)
         self._handle(MembershipEvent.ACCEPTED)
         if self.group.take(response):
@@ -294,6 +301,13 @@ class StreamsMembership:
             self._resynchronize(sent, response)
         elif self._expects_tasks(now_ms):
             self._pace.hurry(self.epoch, now_ms)
+
+    def _has_kept_its_tasks(self, epoch: int) -> bool:
+        """Return whether nobody else can have had the tasks of a member that joins again, so that its stores are good.
+
+        It may have been paused before it joined again, and removed. A group that was deleted counts from the start.
+        """
+        return self.epoch <= epoch < self.epoch + _FIRST_EPOCH_OF_ANOTHER_LIFE
 
     def _note_heard(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse) -> None:
         """Note what the coordinator knows now."""
@@ -495,6 +509,15 @@ class _MembershipLog:
             Area.GROUP,
             "missed tasks",
             f"Static member {self._member} gives up its tasks and rejoins: the response with its new tasks was lost.",
+        )
+
+    def outdated(self, known_epoch: int, epoch: int) -> None:
+        """The group has moved on before the member joined again."""
+        self._events.warn(
+            Area.GROUP,
+            "outdated",
+            f"Member {self._member} lost its tasks: when it rejoined after a lost response, the epoch was {epoch}"
+            f" instead of {known_epoch}. Other members may have had the tasks in between.",
         )
 
     def fenced(self, epoch: int, error: str) -> None:

@@ -20,8 +20,9 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatTopicPartition,
     StreamsStatus,
 )
-from kafka_groups.streams.member.rules.committing import member_of_all_tasks
+from kafka_groups.streams.member.rules.committing import CommittingMember, member_of_all_tasks
 from kafka_groups.streams.member.rules.known_group import EndpointPartitions
+from kafka_groups.streams.member.rules.member_events import TasksAssigned
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.member.rules.tasks import NO_TASKS, tasks_to_wire
@@ -158,6 +159,47 @@ def test_a_dynamic_member_that_may_have_missed_tasks_joins_again_and_keeps_its_o
     assert member.membership.owned == tasks(A, C)
     member.now_ms += 1_000
     assert wire(member.send()).active_tasks == tasks_to_wire([A, C])
+
+
+@pytest.mark.parametrize("epoch", [3, 4])
+def test_a_member_that_cannot_have_been_removed_keeps_its_tasks(epoch: int) -> None:
+    member = Member().joined(A)
+    member.lose(member.heartbeat())
+    member.answer(member.send(), member_epoch=3)
+    member.answer(member.send(), tasks(A), member_epoch=epoch)
+    assert member.membership.owned == tasks(A)
+    assert member.membership.take_events() == ()
+
+
+@pytest.mark.parametrize("epoch", [1, 2, 5, 9])
+def test_tasks_that_others_may_have_had_before_the_member_joined_again_are_lost_and_assigned_anew(epoch: int) -> None:
+    member = Member().joined(A)
+    member.lose(member.heartbeat())
+    member.answer(member.send(), member_epoch=3)
+    before = CommittingMember(member.membership)
+    member.answer(member.send(), tasks(A, B), member_epoch=epoch)  # it was paused for longer than its session
+    event = member.lost()
+    assert event.tasks == member.membership.lost == tasks(A)
+    with pytest.raises(TasksLostError, match="lost its tasks"):
+        before()
+    member.confirm(event)
+    (assigned,) = member.membership.take_events()
+    assert isinstance(assigned, TasksAssigned)
+    assert (assigned.tasks, assigned.epoch) == (tasks(A, B), epoch)
+    member.now_ms += 1_000
+    assert wire(member.send()).active_tasks == tasks_to_wire([A, B])
+
+
+def test_a_program_that_has_not_heard_of_its_outdated_tasks_hears_of_the_new_ones_only() -> None:
+    member = Member().started()
+    member.answer(member.send(), tasks(A))
+    member.answer(member.send())
+    member.lose(member.heartbeat())
+    member.answer(member.send())
+    member.answer(member.send(), tasks(A), member_epoch=9)
+    (assigned,) = member.membership.take_events()
+    assert isinstance(assigned, TasksAssigned)
+    assert assigned.epoch == 9
 
 
 def test_a_member_that_rejoined_has_no_metadata_for_transactions_before_it_has_closed_what_it_lost() -> None:
