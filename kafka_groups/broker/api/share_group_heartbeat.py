@@ -7,6 +7,7 @@ member is not joining), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_R
 
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.share.members import validate
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.errors import BrokerError
@@ -30,5 +31,6 @@ async def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -
 
 async def _heartbeat(request: ShareGroupHeartbeatRequest, context: RequestContext) -> ShareGroupHeartbeatResponse:
     check_share_groups_enabled(context.services)
+    validate(request)
     client = MemberClient(context.header.client_id or "", context.connection.host)
     return await context.services.groups.heartbeat(request, client)

@@ -12,7 +12,6 @@ from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOff
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.members import validate
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.responses import with_creation_failures
@@ -89,7 +88,7 @@ class GroupCoordinator:
         return f"<GroupCoordinator on {self.runtime!r}>"
 
     async def heartbeat(self, request: ShareGroupHeartbeatRequest, client: MemberClient) -> ShareGroupHeartbeatResponse:
-        """Handle a heartbeat: a member joins, stays or leaves.
+        """Handle a valid heartbeat: a member joins, stays or leaves.
 
         The state of new share-partitions is initialised after the response is made, so they are assigned with a
         later heartbeat.
@@ -97,7 +96,6 @@ class GroupCoordinator:
         Raises:
             BrokerError: As for `ShareGroups.heartbeat`.
         """
-        validate(request)
         now_ms = self._clock.now_ms()
         return await self._run(
             request.group_id,

@@ -9,6 +9,7 @@ from uuid import UUID
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerGroup
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
 from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
+from kafka_groups.broker.coordinators.groups.consumer.requests import validate
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules, ConsumerSources
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.result import Result
@@ -29,6 +30,7 @@ GROUP = "group"
 REBALANCE_MS = 5_000
 VERSION = 1
 START_MS = 1_000
+_ASSIGNORS = ("uniform", "range")
 
 Owned = dict[UUID, tuple[int, ...]]
 
@@ -59,7 +61,7 @@ class Consumers:
     def beat(
         self, member_id: str, epoch: int, owned: Mapping[UUID, Iterable[int]] | None = None, **fields: Any
     ) -> ConsumerGroupHeartbeatResponse:
-        """A heartbeat, whose records are stored."""
+        """A heartbeat, which is checked as its handler checks it, and whose records are stored."""
         partitions = None
         if owned is not None:
             partitions = tuple(
@@ -68,6 +70,7 @@ class Consumers:
         request = ConsumerGroupHeartbeatRequest(
             group_id=GROUP, member_id=member_id, member_epoch=epoch, topic_partitions=partitions, **fields
         )
+        validate(request, VERSION, _ASSIGNORS)
         client = MemberClient("client", "/127.0.0.1")
         return self.store(self.groups.heartbeat(request, client, VERSION, self.now_ms))
 
@@ -100,7 +103,7 @@ class Consumers:
         return result.response
 
     def _new_groups(self) -> ConsumerGroups:
-        rules = ConsumerRules(lambda _: self._config, self._max_size, ("uniform", "range"))
+        rules = ConsumerRules(lambda _: self._config, self._max_size, _ASSIGNORS)
         sources = ConsumerSources(partial(random_uuid, random.Random(1)), lambda: self.now_ms)
         return ConsumerGroups(self.topics, rules, sources)
 

@@ -10,6 +10,7 @@ from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.share.effects import DeleteShareState, InitializeShareState
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.groups import MemberKey, ShareGroups
+from kafka_groups.broker.coordinators.groups.share.members import validate
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
@@ -229,7 +230,7 @@ class Coordination:
         rack_id: str | None = None,
         client: MemberClient = CLIENT,
     ) -> ShareGroupHeartbeatResponse:
-        """Send one heartbeat."""
+        """Send one heartbeat, which is checked as its handler checks it."""
         request = ShareGroupHeartbeatRequest(
             group_id=group_id,
             member_id=member_id,
@@ -237,6 +238,7 @@ class Coordination:
             rack_id=rack_id,
             subscribed_topic_names=topics,
         )
+        validate(request)
         return self.coordinator.commit(self.coordinator.shard.heartbeat(request, client, self.now_ms))
 
     def join(self, member_id: str, *topics: str) -> ShareGroupHeartbeatResponse:

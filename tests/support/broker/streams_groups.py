@@ -8,6 +8,7 @@ from kafka_groups.broker.coordinators.groups.streams.effects import CreateIntern
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
+from kafka_groups.broker.coordinators.groups.streams.requests import validate
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.tasks import listed_tasks, task_set
 from kafka_groups.broker.coordinators.result import Result
@@ -81,7 +82,8 @@ class Streams:
         return self.handle(request, version)
 
     def handle(self, request: StreamsGroupHeartbeatRequest, version: int = 1) -> StreamsGroupHeartbeatResponse:
-        """A heartbeat as a message, whose records are stored."""
+        """A heartbeat as a message, which is checked as its handler checks it, and whose records are stored."""
+        validate(request, is_4_4=self._rules.get("is_4_4", True))
         result = self.groups.heartbeat(request, MemberClient("client", "/127.0.0.1"), version, self.now_ms)
         created = [effect for effect in result.effects if isinstance(effect, CreateInternalTopics)]
         self.to_create = [info.name for effect in created for info in effect.topics]

@@ -1,8 +1,8 @@
 """The consumer groups of one shard of the group coordinator, and the operations on them (KIP-848).
 
-An operation is `(state, request, now_ms) → Result(response, records)`. It validates first and then creates records.
-Only `replay` changes the groups themselves. An operation may directly change only soft state, which is lost when the
-coordinator moves: deadlines.
+An operation is `(state, request, now_ms) → Result(response, records)`. It checks first and then creates records. Only
+`replay` changes the groups themselves. An operation may directly change only soft state, which is lost when the
+coordinator moves: deadlines. The handler of heartbeats has checked what does not depend on the group (`requests.py`).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ from kafka_groups.broker.coordinators.groups.consumer.regexes import (
     is_resolution_due,
     write_found,
 )
-from kafka_groups.broker.coordinators.groups.consumer.requests import is_full, validate
+from kafka_groups.broker.coordinators.groups.consumer.requests import is_full
 from kafka_groups.broker.coordinators.groups.consumer.responses import described_group, leave_response, stay_response
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules, ConsumerSources
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
@@ -153,15 +153,12 @@ class ConsumerGroups:
         now_ms: int,
         draft: ConsumerDraft | None = None,
     ) -> Result[ConsumerGroupHeartbeatResponse, ConsumerGroupRecord]:
-        """Handle a heartbeat: a member joins, stays or leaves. A draft is given of a group that was a classic one.
+        """Handle a valid heartbeat: a member joins, stays or leaves. A group that was a classic one comes as a draft.
 
         Raises:
-            InvalidRequestError: The request is malformed.
-            UnsupportedAssignorError: The broker does not have the assignor.
             GroupIdNotFoundError: The group does not exist, and the member is not joining.
             BrokerError: As for `members.enter`.
         """
-        validate(request, version, self._rules.assignors)
         if request.member_epoch <= LEAVE_GROUP_EPOCH:
             return self._leave(request)
         group = self._groups.get(request.group_id)

@@ -1,8 +1,9 @@
 """The share groups of one shard of the group coordinator, and the operations on them.
 
-An operation is `(state, request, now_ms) → Result(response, records, effects)`. It validates first and then creates
+An operation is `(state, request, now_ms) → Result(response, records, effects)`. It checks first and then creates
 records. Only `replay` changes the groups themselves. An operation may directly change only soft state, which is lost
-when the coordinator moves: session deadlines, and the time at which a target assignment was last computed.
+when the coordinator moves: session deadlines, and the time at which a target assignment was last computed. The handler
+of heartbeats has checked what does not depend on the group (`members.validate`).
 """
 
 from collections import Counter
@@ -25,7 +26,6 @@ from kafka_groups.broker.coordinators.groups.share.members import (
     check_can_join,
     check_member_epoch,
     group_of_member,
-    validate,
 )
 from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, ShareGroupRecord, TopicPartitions
 from kafka_groups.broker.coordinators.groups.share.responses import heartbeat_response, leave_response
@@ -133,16 +133,14 @@ class ShareGroups:
     def heartbeat(
         self, request: ShareGroupHeartbeatRequest, client: MemberClient, now_ms: int
     ) -> Result[ShareGroupHeartbeatResponse, ShareGroupRecord]:
-        """Handle a heartbeat: a member joins, stays or leaves.
+        """Handle a valid heartbeat: a member joins, stays or leaves.
 
         Raises:
-            InvalidRequestError: The request is malformed.
             GroupIdNotFoundError: The group does not exist, and the member is not joining.
             UnknownMemberIdError: The group does not have the member, and the member is not joining.
             FencedMemberEpochError: The epoch is neither the member's current epoch nor its previous one.
             GroupMaxSizeReachedError: The group is full.
         """
-        validate(request)
         group = self._groups.get(request.group_id)
         if request.member_epoch == JOIN_EPOCH:
             check_can_join(group, request.member_id, self._max_size)

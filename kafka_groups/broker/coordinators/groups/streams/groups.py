@@ -1,8 +1,9 @@
 """The streams groups of one shard of the group coordinator, and the operations on them (KIP-1071).
 
-An operation is `(state, request, now_ms) → Result(response, records, effects)`. It validates first and then creates
+An operation is `(state, request, now_ms) → Result(response, records, effects)`. It checks first and then creates
 records. Only `replay` changes the groups themselves. An operation may directly change only soft state, which is lost
-when the coordinator moves: deadlines, and what `soft_state.py` lists.
+when the coordinator moves: deadlines, and what `soft_state.py` lists. The handler of heartbeats has checked what does
+not depend on the group (`requests.py`).
 """
 
 import logging
@@ -31,7 +32,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsGroupTargetAssignmentMetadata,
     StreamsGroupTopology,
 )
-from kafka_groups.broker.coordinators.groups.streams.requests import owned_tasks, validate
+from kafka_groups.broker.coordinators.groups.streams.requests import owned_tasks
 from kafka_groups.broker.coordinators.groups.streams.responses import described_group, leave_response
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import StreamsSoftState
@@ -138,16 +139,15 @@ class StreamsGroups:
     def heartbeat(
         self, request: StreamsGroupHeartbeatRequest, client: MemberClient, version: int, now_ms: int
     ) -> Result[StreamsGroupHeartbeatResponse, StreamsGroupRecord]:
-        """Handle a heartbeat: a member joins, stays or leaves.
+        """Handle a valid heartbeat: a member joins, stays or leaves.
 
         Raises:
-            InvalidRequestError: The request is malformed.
-            StreamsInvalidTopologyError: The topology contradicts itself.
+            InvalidRequestError: The topology is not the group's, or a task does not exist.
+            StreamsInvalidTopologyError: The numbers of partitions cannot be derived.
             GroupIdNotFoundError: The group does not exist, and the member is not joining.
             UnknownServerError: The task assignor failed.
             BrokerError: As for `members.enter`.
         """
-        validate(request, is_4_4=self._rules.is_4_4)
         if request.member_epoch <= LEAVE_GROUP_EPOCH:
             return self._leave(request)
         stored = self._groups.get(request.group_id)
