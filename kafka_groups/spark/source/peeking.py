@@ -10,18 +10,15 @@ from typing import Any, cast
 
 import pyarrow as pa
 from attrs import define
-from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaException, Message
-from confluent_kafka import TopicPartition as Place
 
-from kafka_groups.data_plane.configuration import producer_config
-from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
+from kafka_groups.data_plane.reading import PartitionReader, ReadRecord
+from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.types import AcknowledgeType, TopicPartition
 
 __all__ = ["PeekedPiece", "peek"]
 
-_OF_PRODUCERS = ("acks", "enable.idempotence", "linger.ms")
 _POLL_S = 0.2
 
 
@@ -50,35 +47,24 @@ def peek(keys: Mapping[str, object], place: TopicPartition, offset: int, timeout
     Raises:
         KafkaGroupsError: It did not come in time, or the brokers do not allow it.
     """
-    shared = {name: value for name, value in producer_config(keys).items() if name not in _OF_PRODUCERS}
-    own = {"group.id": f"{keys['group_id']}-peek", "enable.auto.commit": False, "isolation.level": "read_committed"}
-    consumer = Consumer({**shared, **own})
-    try:
-        consumer.assign([Place(place.topic, place.partition, offset)])
+    with PartitionReader(keys, f"{keys['group_id']}-peek") as reader:
+        reader.assign({place: offset})
         for _ in range(max(1, round(timeout_s / _POLL_S))):
-            message = consumer.poll(_POLL_S)
-            if message is not None:
-                return PeekedPiece.of(_table(message))
-    except KafkaException as error:
-        raise KafkaGroupsError(f"{place} cannot be read from offset {offset} on: {error}") from error
-    finally:
-        consumer.close()
+            for record in reader.read(1, _POLL_S):
+                return PeekedPiece.of(_table(record))
     raise OperationTimeoutError(f"no record of {place} from offset {offset} on came within {timeout_s} s")
 
 
-def _table(message: Message) -> pa.Table:
-    if (error := message.error()) is not None:
-        raise KafkaException(error)
-    kind, timestamp_ms = message.timestamp()
+def _table(record: ReadRecord) -> pa.Table:
     row = {
-        "topic": message.topic(),
-        "partition": message.partition(),
-        "offset": message.offset(),
-        "timestamp": None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms * 1000,
-        "timestampType": int(kind == TIMESTAMP_LOG_APPEND_TIME),
-        "key": message.key(),
-        "value": message.value(),
-        "headers": [{"key": name, "value": value} for name, value in cast("list[Any]", message.headers() or [])],
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": None if record.timestamp_ms is None else record.timestamp_ms * 1000,
+        "timestampType": int(record.is_append_time),
+        "key": record.key,
+        "value": record.value,
+        "headers": [{"key": name, "value": value} for name, value in record.headers],
         "delivery_count": 1,
     }
     return pa.Table.from_pylist([row], RECORD_SCHEMA)
