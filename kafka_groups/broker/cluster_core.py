@@ -8,23 +8,20 @@ from functools import partial
 from typing import cast
 
 from kafka_groups.broker.configs.groups import GroupConfigs
-from kafka_groups.broker.coordinators.internal_topic import internal_topics
-from kafka_groups.broker.faults import Faults
-from kafka_groups.broker.log.store import LogStore
+from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
 from kafka_groups.broker.metrics import read_metrics
-from kafka_groups.broker.node import BrokerNode, ClusterParts
+from kafka_groups.broker.node import BrokerNode
 from kafka_groups.broker.produced import ProducedRecord, produced_records
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
-from kafka_groups.broker.runtime.directory import CoordinatorDirectory, LeaderDirectory
+from kafka_groups.broker.runtime.parts import ClusterParts
 from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
-from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.config.cluster.groups import (
     check_group_config,
@@ -216,18 +213,13 @@ def cluster_parts(
         profile=profile,
         seed=seed,
         metadata=metadata,
-        logs=LogStore(),
-        history=DeliveryHistory(),
-        directory=CoordinatorDirectory(),
-        leaders=LeaderDirectory(),
         peer_network=_peer_network(network, settings, security, login_with(peer_login, clock)),
         peer_security=_peer_security(peer_login),
-        internal_topics=internal_topics(settings, metadata),
-        share_configs=GroupConfigs(settings, metadata, share_group_config),
-        consumer_configs=GroupConfigs(settings, metadata, consumer_group_config),
-        streams_configs=GroupConfigs(settings, metadata, streams_group_config),
-        faults=Faults(),
-        failures=[],
+        group_configs=GroupConfigSources(
+            GroupConfigs(settings, metadata, share_group_config),
+            GroupConfigs(settings, metadata, consumer_group_config),
+            GroupConfigs(settings, metadata, streams_group_config),
+        ),
         security=security,
         scram=scram,
     )

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from attrs import field, frozen
 
-from kafka_groups.broker.node import ClusterParts
 from kafka_groups.broker.runs import Run
+from kafka_groups.broker.runtime.parts import ClusterParts
 from kafka_groups.broker.share_partitions.history import DeliveryOutcome, Ended
 from kafka_groups.broker.share_partitions.in_flight import InFlightState
 from kafka_groups.broker.share_partitions.record_state import RecordState
@@ -159,7 +159,7 @@ class GroupView:
         state = self.parts.directory.state_now((self.group_id, topic_id, partition))
         if state is not None and state.start_offset != UNINITIALIZED_OFFSET:
             return log.high_watermark - state.start_offset - state.delivery_complete_count
-        from_the_start = self.parts.share_configs(self.group_id).auto_offset_reset == "earliest"
+        from_the_start = self.parts.group_configs.share(self.group_id).auto_offset_reset == "earliest"
         return log.high_watermark - log.log_start_offset if from_the_start or len(log) == 0 else None
 
 

@@ -1,90 +1,31 @@
 """One broker of a cluster: its services, its server and its runtime."""
 
-import random
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from kafka_groups.broker.api.context import ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
-from kafka_groups.broker.configs.groups import GroupConfigs
-from kafka_groups.broker.coordinators.internal_topic import InternalTopic
-from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.batches import AppendResult
-from kafka_groups.broker.log.store import LogStore
-from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
 from kafka_groups.broker.metrics import BrokerFigures
-from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.appending import append_batch
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.coordinators import Coordinators, CoordinatorsParts
-from kafka_groups.broker.runtime.directory import CoordinatorDirectory, LeaderDirectory
-from kafka_groups.broker.runtime.expiry import BrokerRuntime
-from kafka_groups.broker.runtime.peers import PeerNetwork
+from kafka_groups.broker.runtime.coordinators import Coordinators
+from kafka_groups.broker.runtime.expiry import BrokerRuntime, Expiring
+from kafka_groups.broker.runtime.parts import BrokerParts, ClusterParts
 from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.broker.runtime.timers import BrokerTimers
-from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.server import BrokerServer
-from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
-from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
-from kafka_groups.net.clock import Clock
-from kafka_groups.net.network import Network
 from kafka_groups.protocol.apis import ApiKey
 
-__all__ = ["BrokerNode", "ClusterParts"]
+__all__ = ["BrokerNode"]
 
-_PEER_APIS = (
-    ApiKey.API_VERSIONS,
-    ApiKey.SASL_HANDSHAKE,
-    ApiKey.SASL_AUTHENTICATE,
-    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
-    ApiKey.READ_SHARE_GROUP_STATE,
-    ApiKey.WRITE_SHARE_GROUP_STATE,
-    ApiKey.DELETE_SHARE_GROUP_STATE,
-    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
-)
-_PEER_HANDLERS = {key: HANDLERS[key] for key in _PEER_APIS}
-
-
-@frozen
-class ClusterParts:
-    """The parts that all brokers of a cluster share."""
-
-    network: Network
-    clock: Clock
-    settings: BrokerSettings
-    profile: Profile
-    seed: int
-    metadata: ClusterMetadata
-    logs: LogStore
-    history: DeliveryHistory
-    directory: CoordinatorDirectory
-    leaders: LeaderDirectory
-    peer_network: PeerNetwork
-    internal_topics: Mapping[str, InternalTopic]
-    share_configs: GroupConfigs[ShareGroupConfig]
-    consumer_configs: GroupConfigs[ConsumerGroupConfig]
-    streams_configs: GroupConfigs[StreamsGroupConfig]
-    faults: Faults
-    failures: list[BaseException]
-    security: BrokerSecurity
-    peer_security: BrokerSecurity
-    scram: ScramCredentials
-    _streams: Counter[str] = field(factory=Counter)
-
-    def new_rng(self, purpose: str) -> random.Random:
-        """Return randomness for a purpose, other than what the same purpose had before.
-
-        A broker that is started again must not give out the ids that it gave out before.
-        """
-        self._streams[purpose] += 1
-        return random.Random(f"{self.seed}/{purpose}/{self._streams[purpose]}")
+_CONNECTION_APIS = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 
 
 class BrokerNode:
@@ -102,15 +43,15 @@ class BrokerNode:
         self._has_peers = has_peers
         self._timers = BrokerTimers(parts.failures.append)
         purgatory = Purgatory(parts.clock)
-        self._coordinators = Coordinators(
-            node_id, _coordinators_parts(parts), self._timers.later, purgatory.notify, self._deadlines_moved
-        )
+        broker = BrokerParts(node_id, parts, self._timers.later, purgatory.notify, self._deadlines_moved)
+        self._coordinators = Coordinators(broker)
         self._services = _services(node_id, parts, self._coordinators, purgatory)
         self._server = BrokerServer(self._services, HANDLERS, parts.faults)
+        peer_handlers = {key: HANDLERS[key] for key in (*_CONNECTION_APIS, *self._coordinators.hosted.peer_apis)}
         self._peer_server = BrokerServer(
-            evolve(self._services, security=parts.peer_security), _PEER_HANDLERS, parts.faults, is_for_peers=True
+            evolve(self._services, security=parts.peer_security), peer_handlers, parts.faults, is_for_peers=True
         )
-        expiring = (_ShareLocks(self._services), self._coordinators)
+        expiring: tuple[Expiring, ...] = (_ShareLocks(self._services), *self._coordinators.hosted.runtimes.values())
         self._runtime = BrokerRuntime(parts.clock, expiring, parts.failures.append)
         for server in (self._server, self._peer_server):
             server.on_failure = parts.failures.append
@@ -194,7 +135,7 @@ class BrokerNode:
         await self._server.stop()
 
     def _metadata_changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
-        self._coordinators.metadata_changed(image, delta)
+        self._coordinators.hosted.metadata_changed(image, delta)
         self._runtime.touch()
         # Fetches that wait for a partition must check again: it was deleted, its leader moved, or it exists now.
         for partition in (*delta.lost_partitions(), *delta.new_partitions()):
@@ -230,24 +171,6 @@ def _notify(services: BrokerServices, changed: Iterable[SharePartitionKey]) -> N
         services.purgatory.notify(share_partition)
 
 
-def _coordinators_parts(parts: ClusterParts) -> CoordinatorsParts:
-    return CoordinatorsParts(
-        parts.metadata,
-        parts.logs,
-        parts.settings,
-        parts.profile,
-        parts.share_configs,
-        parts.consumer_configs,
-        parts.streams_configs,
-        parts.internal_topics,
-        parts.directory,
-        parts.history,
-        parts.clock,
-        parts.peer_network,
-        lambda node_id: parts.new_rng(f"{node_id}/groups"),
-    )
-
-
 def _services(node_id: int, parts: ClusterParts, coordinators: Coordinators, purgatory: Purgatory) -> BrokerServices:
     return BrokerServices(
         node_id=node_id,
@@ -261,12 +184,12 @@ def _services(node_id: int, parts: ClusterParts, coordinators: Coordinators, pur
             parts.metadata,
             parts.logs,
             coordinators.persister,
-            group_config=parts.share_configs,
+            group_config=parts.group_configs.share,
             max_sessions=parts.settings.max_share_sessions,
         ),
         persister=coordinators.persister,
         share_coordinator=coordinators.share,
-        internal_topics=parts.internal_topics,
+        internal_topics=coordinators.hosted.topics,
         purgatory=purgatory,
         settings=parts.settings,
         profile=parts.profile,

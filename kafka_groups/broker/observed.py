@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar
 from attrs import frozen
 
 from kafka_groups.broker.group_view import EndedDelivery, GroupView, InFlightRecords
-from kafka_groups.broker.node import ClusterParts
 from kafka_groups.broker.producing import Payload, encoded
+from kafka_groups.broker.runtime.parts import ClusterParts
 from kafka_groups.broker.share_partitions.history import DeliveryOutcome
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.wake_up import WakeUp

@@ -131,7 +131,7 @@ def effects_come_before_the_commit(patch: Patch) -> None:
         replies = tuple(effect for effect in result.effects if isinstance(effect, Reply))
         commit(self, led, attrs.evolve(result, effects=replies), done)
         for effect in at_once:
-            self._parts.perform(effect, led.address)
+            self._kind.perform(effect, led.address)
 
     patch.setattr(CoordinatorRuntime, "_commit", commit_after)
 

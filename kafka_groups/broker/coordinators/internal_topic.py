@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC
 from kafka_groups.broker.metadata.topics import TopicMetadata
-from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import CoordinatorNotAvailableError
 
-__all__ = ["InternalTopic", "internal_topics"]
+__all__ = ["InternalTopic"]
 
 
 @frozen
@@ -49,27 +47,3 @@ class InternalTopic:
             raise CoordinatorNotAvailableError
         replicas = min(self.replication_factor, brokers)
         return self.metadata.create_topic(self.name, self.num_partitions, replicas, configs=self.configs)
-
-
-def internal_topics(settings: BrokerSettings, metadata: ClusterMetadata) -> Mapping[str, InternalTopic]:
-    """Return the topics of the coordinators by name."""
-    groups = InternalTopic(
-        GROUP_TOPIC,
-        settings.offsets_topic_num_partitions,
-        settings.offsets_topic_replication_factor,
-        {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"},
-        metadata,
-    )
-    share_state = InternalTopic(
-        SHARE_STATE_TOPIC,
-        settings.share_state_topic_num_partitions,
-        settings.share_state_topic_replication_factor,
-        {
-            "cleanup.policy": "delete",
-            "compression.type": "producer",
-            "retention.ms": "-1",
-            "segment.bytes": "104857600",
-        },
-        metadata,
-    )
-    return {topic.name: topic for topic in (groups, share_state)}

@@ -17,12 +17,13 @@ from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.broker.coordinators.shard import Shard
 from kafka_groups.broker.deadlines import Deadlines
 from kafka_groups.broker.log.entries import Producer, TransactionEnd
-from kafka_groups.broker.log.internal_log import InternalLog
+from kafka_groups.broker.log.internal_log import RecordCodec
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import partition_of_key
 from kafka_groups.broker.runtime.batching import batches_of
 from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
 from kafka_groups.broker.runtime.led_shard import Done, LedShard, ShardAddress, Unanswered
+from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorLoadInProgressError,
@@ -30,10 +31,9 @@ from kafka_groups.errors import (
     NotCoordinatorError,
     UnknownServerError,
 )
-from kafka_groups.net.clock import Clock
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["CoordinatorRuntime", "RuntimeParts"]
+__all__ = ["CoordinatorRuntime", "ShardKind"]
 
 S = TypeVar("S", bound=Shard[Any])
 T = TypeVar("T")
@@ -43,57 +43,53 @@ _PARTS_AT_ONCE = 2
 
 
 @frozen
-class RuntimeParts(Generic[S]):
-    """What a runtime works with.
+class ShardKind(Generic[S]):
+    """What the shards of one coordinator have, and those of others have not.
 
     Attributes:
         topic: Name of the internal topic.
-        open_log: Returns the log of one of its partitions.
+        codec: Encodes and decodes its records.
         new_shard: Makes an empty shard.
         perform: Performs an effect of a shard.
-        clock: The clock of the broker.
-        max_batch_bytes: Returns the largest batch that the logs take (`max.message.bytes`).
-        grown: Takes a partition that has more records for readers.
-        soon: Calls a function with the next turn of the event loop. A slice of a log is loaded with each turn.
-        waits: Called when a request waits, and there may be an earlier deadline.
     """
 
     topic: str
-    open_log: Callable[[UUID, int], InternalLog[Any]]
+    codec: RecordCodec[Any]
     new_shard: Callable[[], S]
     perform: Callable[[Effect, ShardAddress], None]
-    clock: Clock
-    max_batch_bytes: Callable[[], int]
-    grown: Callable[[TopicIdPartition], object]
-    soon: Callable[[Callable[[], None]], object]
-    waits: Callable[[], object] = lambda: None
 
 
 class CoordinatorRuntime(Generic[S]):
     """The shards of one coordinator on one broker.
 
     Args:
-        node_id: The broker.
-        parts: What it works with.
+        broker: The broker.
+        kind: Which shards.
+
+    Attributes:
+        next_deadline_ms: Returns the time at which `expire` has something to do, or None.
     """
 
-    def __init__(self, node_id: int, parts: RuntimeParts[S]) -> None:
-        self._node_id = node_id
-        self._parts = parts
+    def __init__(self, broker: BrokerParts, kind: ShardKind[S]) -> None:
+        self._broker = broker
+        self._kind = kind
+        self._clock = broker.cluster.clock
+        self._max_batch_bytes = broker.max_batch_bytes(kind.topic)
         self._partitions = 0
         self._led: dict[int, LedShard[S]] = {}
         self._loading: deque[LedShard[S]] = deque()
         self._deadlines: Deadlines[int] = Deadlines()
+        self.next_deadline_ms = self._deadlines.earliest_ms  # asked after every request
 
     def __repr__(self) -> str:
-        return f"<CoordinatorRuntime {self._node_id} of {self._parts.topic}: leads {len(self._led)} partitions>"
+        return f"<CoordinatorRuntime {self._broker.node_id} of {self._kind.topic}: leads {len(self._led)} partitions>"
 
     # ------------------------------------------------------------------------------------------- leading
 
     def follow(self, image: MetadataImage) -> None:
         """Lead the partitions that the broker leads by this image, each in its epoch, and no others."""
-        topic = image.topic(self._parts.topic)
-        leads = [] if topic is None else [each for each in topic.partitions if each.leader_id == self._node_id]
+        topic, node_id = image.topic(self._kind.topic), self._broker.node_id
+        leads = [] if topic is None else [each for each in topic.partitions if each.leader_id == node_id]
         self._partitions = 0 if topic is None else topic.num_partitions
         topic_id = None if topic is None else topic.topic_id
         wanted = {each.partition: (topic_id, each.leader_epoch) for each in leads}
@@ -107,7 +103,7 @@ class CoordinatorRuntime(Generic[S]):
     def topics_deleted(self) -> None:
         """Let the shards follow a change of the topics."""
         for led in self._active():
-            now_ms, wall_ms = self._parts.clock.now_ms(), self._parts.clock.wall_ms()
+            now_ms, wall_ms = self._clock.now_ms(), self._clock.wall_ms()
             self._commit(led, led.shard.metadata_changed(now_ms, wall_ms), _ignore)
         for led in self._loading:
             led.beginning = None  # what has been looked at may be out of date
@@ -221,30 +217,26 @@ class CoordinatorRuntime(Generic[S]):
 
     # ----------------------------------------------------------------------------------------- deadlines
 
-    def next_deadline_ms(self) -> int | None:
-        """Return the time at which `expire` has something to do, or None."""
-        return self._deadlines.earliest_ms()
-
     def expire(self, now_ms: int) -> None:
         """Expire what is due in the shards."""
         for index in self._deadlines.due(now_ms):
             led = self._led[index]
-            self._commit(led, led.shard.expire(now_ms, self._parts.clock.wall_ms()), _ignore)
+            self._commit(led, led.shard.expire(now_ms, self._clock.wall_ms()), _ignore)
 
     # ------------------------------------------------------------------------------------------- loading
 
     def _lead(self, topic_id: UUID, address: ShardAddress) -> None:
-        log = self._parts.open_log(topic_id, address.index)
+        log = self._broker.cluster.logs.internal(topic_id, address.index, self._kind.codec)
         log.on_committed = partial(self.log_committed, address.index)
         partition = TopicIdPartition(topic_id, address.index)
-        led = LedShard(partition, address, log, self._parts.new_shard(), log.log_start_offset, log.committed_offset)
+        led = LedShard(partition, address, log, self._kind.new_shard(), log.log_start_offset, log.committed_offset)
         self._led[address.index] = led
         if led.loaded_up_to >= log.end_offset:
             self._begin(led)  # nothing to load: the topic is new, or the partition was never used
         if not led.is_active:
             self._loading.append(led)
             if len(self._loading) == 1:
-                self._parts.soon(self._load_some)
+                self._broker.soon(self._load_some)
 
     def _load_some(self) -> None:
         """Continue to load one partition. Between two calls the broker does other work."""
@@ -262,7 +254,7 @@ class CoordinatorRuntime(Generic[S]):
         if led.is_active:
             self._loading.popleft()
         if self._loading:
-            self._parts.soon(self._load_some)
+            self._broker.soon(self._load_some)
         else:
             FULL_COLLECTIONS.resume(self)
 
@@ -280,7 +272,7 @@ class CoordinatorRuntime(Generic[S]):
         """Let the shard begin with a part of its state, and activate it after the last."""
         if led.beginning is None:
             led.outstanding.clear()
-            led.beginning = led.shard.loaded(self._parts.clock.now_ms(), self._parts.clock.wall_ms())
+            led.beginning = led.shard.loaded(self._clock.now_ms(), self._clock.wall_ms())
         for _ in range(_PARTS_AT_ONCE):
             part = next(led.beginning, None)
             if part is None:
@@ -329,14 +321,14 @@ class CoordinatorRuntime(Generic[S]):
         self._answer_committed(led)
 
     def _append_end(self, led: LedShard[S], producer: Producer, *, committed: bool) -> None:
-        wall_ms = self._parts.clock.wall_ms()
+        wall_ms = self._clock.wall_ms()
         offset = led.log.append_end(producer, led.address.epoch, wall_ms, committed=committed)
         led.end_transaction(TransactionEnd(offset, producer, committed))
 
     def _append(self, led: LedShard[S], records: tuple[Any, ...], producer: Producer | None = None) -> None:
-        wall_ms = self._parts.clock.wall_ms() if records else 0
+        wall_ms = self._clock.wall_ms() if records else 0
         while records:
-            for batch in batches_of(records, led.log.size_of, self._parts.max_batch_bytes()):
+            for batch in batches_of(records, led.log.size_of, self._max_batch_bytes()):
                 base_offset = led.log.append_records(batch, led.address.epoch, wall_ms, producer)
                 for offset, record in enumerate(batch, base_offset):
                     led.replay(record, offset, producer)
@@ -351,7 +343,7 @@ class CoordinatorRuntime(Generic[S]):
         committed_offset = led.log.committed_offset
         if committed_offset > led.readable_up_to:
             led.readable_up_to = committed_offset
-            self._parts.grown(led.partition)
+            self._broker.grown(led.partition)
         while led.unanswered and led.unanswered[0].end_offset <= committed_offset:
             each = led.unanswered.popleft()
             self._complete(led, each.result, each.done)
@@ -361,12 +353,12 @@ class CoordinatorRuntime(Generic[S]):
             done(result.response)
         else:
             led.parked[result.parked] = done
-            self._parts.waits()
+            self._broker.waits()
         for effect in result.effects:
             if isinstance(effect, Reply):
                 led.parked.pop(effect.token, _ignore)(effect.outcome)
             else:
-                self._parts.perform(effect, led.address)
+                self._kind.perform(effect, led.address)
 
 
 def _ignore(_outcome: object) -> None:

@@ -4,25 +4,21 @@ from typing import Protocol
 
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
-from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
-from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartition
 
-__all__ = ["CoordinatorDirectory", "CoordinatorsOfBroker", "LeaderDirectory"]
+__all__ = ["CoordinatedState", "CoordinatorDirectory", "LeaderDirectory"]
 
 
-class CoordinatorsOfBroker(Protocol):
-    """The coordinators of one broker."""
+class CoordinatedState(Protocol):
+    """The state that the coordinators of one broker have now, to look at."""
 
-    @property
-    def groups(self) -> GroupCoordinator:
-        """The group coordinator."""
+    def group_now(self, group_id: str) -> ShareGroup | None:
+        """Return a share group, if the broker coordinates it and has loaded it."""
         ...
 
-    @property
-    def share(self) -> ShareCoordinator:
-        """The share coordinator."""
+    def state_now(self, key: StateKey) -> SharePartitionState | None:
+        """Return the state of a share-partition, if the broker coordinates it and has loaded it."""
         ...
 
 
@@ -30,12 +26,12 @@ class CoordinatorDirectory:
     """The coordinators of the brokers that run."""
 
     def __init__(self) -> None:
-        self._by_node: dict[int, CoordinatorsOfBroker] = {}
+        self._by_node: dict[int, CoordinatedState] = {}
 
     def __repr__(self) -> str:
         return f"<CoordinatorDirectory of brokers {sorted(self._by_node)}>"
 
-    def add(self, node_id: int, coordinators: CoordinatorsOfBroker) -> None:
+    def add(self, node_id: int, coordinators: CoordinatedState) -> None:
         """Add those of a broker that starts."""
         self._by_node[node_id] = coordinators
 
@@ -45,12 +41,12 @@ class CoordinatorDirectory:
 
     def group_now(self, group_id: str) -> ShareGroup | None:
         """Return a group if a coordinator has it now. Do not modify it."""
-        found = (each.groups.group_now(group_id) for each in self._by_node.values())
+        found = (each.group_now(group_id) for each in self._by_node.values())
         return next((group for group in found if group is not None), None)
 
     def state_now(self, key: StateKey) -> SharePartitionState | None:
         """Return the state of a share-partition if a coordinator has it now. Do not modify it."""
-        found = (each.share.state_now(key) for each in self._by_node.values())
+        found = (each.state_now(key) for each in self._by_node.values())
         return next((state for state in found if state is not None), None)
 
 

@@ -2,27 +2,38 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import TypeVar
 from uuid import UUID
 
+from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.group_type import GroupListing
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
+from kafka_groups.broker.coordinators.groups.share.effects import ShareStateEffect
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
+from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.responses import with_creation_failures
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
-from kafka_groups.broker.coordinators.result import Result
-from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
+from kafka_groups.broker.coordinators.internal_topic import InternalTopic
+from kafka_groups.broker.coordinators.result import Effect, Result
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, ShardKind
+from kafka_groups.broker.runtime.effects import ShareStateEffects
 from kafka_groups.broker.runtime.group_figures import GroupFigures
 from kafka_groups.broker.runtime.internal_topics import InternalTopicCreation
+from kafka_groups.broker.runtime.led_shard import ShardAddress
 from kafka_groups.broker.runtime.outcome import outcome_of
-from kafka_groups.errors import IllegalStateError
-from kafka_groups.net.clock import Clock
+from kafka_groups.broker.runtime.parts import BrokerParts
+from kafka_groups.broker.runtime.persister import SharePersister
+from kafka_groups.config.cluster.broker import BrokerSettings
+from kafka_groups.errors import BrokerError, IllegalStateError
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -46,11 +57,18 @@ from kafka_groups.protocol.messages.streams_group_topology_description_update im
     StreamsGroupTopologyDescriptionUpdateRequest,
 )
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from kafka_groups.types import TopicPartition
+from kafka_groups.types import TopicPartition, random_uuid
 
-__all__ = ["GroupCoordinator"]
+__all__ = ["GroupCoordinator", "group_topic"]
 
 T = TypeVar("T")
+
+
+def group_topic(settings: BrokerSettings, metadata: ClusterMetadata) -> InternalTopic:
+    """Return the topic that keeps groups and committed offsets."""
+    configs = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
+    partitions, replicas = settings.offsets_topic_num_partitions, settings.offsets_topic_replication_factor
+    return InternalTopic(GROUP_TOPIC, partitions, replicas, configs, metadata)
 
 
 class GroupCoordinator:
@@ -61,28 +79,28 @@ class GroupCoordinator:
     refused records.
 
     Args:
-        runtime: Has the shards.
-        topics: The topics of the cluster.
-        clock: The clock of the broker.
-        internal_topics: Creates the internal topics of streams groups.
+        broker: The broker that hosts it.
+        persister: The way to the share coordinators, which have the states of share groups.
 
     Attributes:
+        topic: `__consumer_offsets`.
         runtime: Has the shards.
+        peer_apis: None: only clients ask about groups.
         figures: What was done so far.
     """
 
-    def __init__(
-        self,
-        runtime: CoordinatorRuntime[GroupShard],
-        topics: TopicsImage,
-        clock: Clock,
-        internal_topics: InternalTopicCreation,
-    ) -> None:
-        self.runtime = runtime
+    peer_apis: tuple[ApiKey, ...] = ()
+
+    def __init__(self, broker: BrokerParts, persister: SharePersister) -> None:
+        cluster = broker.cluster
+        self.topic = group_topic(cluster.settings, cluster.metadata)
+        kind = ShardKind(self.topic.name, StoredGroupRecords(), _new_shards(broker), self._perform)
+        self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(broker, kind)
         self.figures = GroupFigures()
-        self._topics = topics
-        self._clock = clock
-        self._internal_topics = internal_topics
+        self._topics = cluster.metadata
+        self._clock = cluster.clock
+        self._share_states = ShareStateEffects(persister, self._settle)
+        self._internal_topics = InternalTopicCreation(cluster.metadata, cluster.settings, cluster.clock, broker.soon)
 
     def __repr__(self) -> str:
         return f"<GroupCoordinator on {self.runtime!r}>"
@@ -322,6 +340,17 @@ class GroupCoordinator:
         shard = self.runtime.active_shard(self.runtime.index_of(group_id))
         return None if shard is None else shard.share.groups.get(group_id)
 
+    def _perform(self, effect: Effect, address: ShardAddress) -> None:
+        if isinstance(effect, CreateInternalTopics):
+            self._internal_topics.perform(effect)
+        else:
+            self._share_states.perform(effect, address)
+
+    def _settle(self, address: ShardAddress, effect: ShareStateEffect, error: BrokerError | None) -> None:
+        self.runtime.run(
+            address.index, lambda shard: shard.share.share_state_settled(effect, error), _ignore, epoch=address.epoch
+        )
+
     async def _run(
         self,
         group_id: str,
@@ -330,6 +359,17 @@ class GroupCoordinator:
     ) -> T:
         noted = operation if note is None else partial(_noted, operation, note)
         return await outcome_of(partial(self.runtime.run, self.runtime.index_of(group_id), noted))
+
+
+def _new_shards(broker: BrokerParts) -> Callable[[], GroupShard]:
+    cluster = broker.cluster
+    rng = cluster.new_rng(f"{broker.node_id}/groups")
+    sources = ClassicSources(count(1).__next__, partial(random_uuid, rng), cluster.clock.wall_ms)
+    return lambda: GroupShard(cluster.metadata, cluster.group_configs, cluster.settings, sources, cluster.profile)
+
+
+def _ignore(_outcome: object) -> None:
+    """What the operation has to say, its effects say."""
 
 
 def _noted(

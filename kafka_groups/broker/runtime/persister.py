@@ -12,17 +12,16 @@ from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import NO_LEADER
 from kafka_groups.broker.runtime.led_shard import Done
 from kafka_groups.broker.runtime.outcome import outcome_of
+from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.peers import Peers
 from kafka_groups.broker.runtime.remote_share_coordinator import RemoteShareCoordinator
 from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator, StateRead, state_partition
-from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.errors import (
@@ -45,9 +44,6 @@ _MOST_TRIES = 12
 AnyShareCoordinator = ShareCoordinator | RemoteShareCoordinator
 """That of this broker, or of another one."""
 
-Later = Callable[[int, Callable[[], None]], None]
-"""Calls a function after so many milliseconds, unless the broker has stopped by then."""
-
 
 @frozen
 class _Question:
@@ -62,30 +58,22 @@ class SharePersister:
     """The states of all share-partitions, for one broker.
 
     Args:
-        node_id: The broker.
-        topic: The topic of the states. It is created with the first use.
-        coordinator: The share coordinator of this broker.
+        broker: The broker.
+        coordinator: The share coordinator of this broker. Its topic is created with the first use.
         peers: The way to other brokers.
+
+    Attributes:
         history: Takes the deliveries that ended, for tests.
-        later: Calls a function after some time.
     """
 
-    def __init__(
-        self,
-        node_id: int,
-        topic: InternalTopic,
-        coordinator: ShareCoordinator,
-        peers: Peers,
-        history: DeliveryHistory,
-        later: Later,
-    ) -> None:
-        self.history = history
-        self._node_id = node_id
-        self._topic = topic
+    def __init__(self, broker: BrokerParts, coordinator: ShareCoordinator, peers: Peers) -> None:
+        self.history = broker.cluster.history
+        self._node_id = broker.node_id
+        self._later = broker.later
+        self._topic = coordinator.topic
         self._coordinator = coordinator
         self._peers = peers
         self._remote: dict[int, RemoteShareCoordinator] = {}
-        self._later = later
 
     def __repr__(self) -> str:
         return f"<SharePersister to {self._topic.name}>"

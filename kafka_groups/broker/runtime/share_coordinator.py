@@ -6,17 +6,22 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.coordinators.internal_topic import InternalTopic
+from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
-from kafka_groups.broker.metadata.placement import partition_of_key, share_state_key
-from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
-from kafka_groups.broker.runtime.led_shard import Done
-from kafka_groups.net.clock import Clock
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, partition_of_key, share_state_key
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, ShardKind
+from kafka_groups.broker.runtime.led_shard import Done, ShardAddress
+from kafka_groups.broker.runtime.parts import BrokerParts
+from kafka_groups.config.cluster.broker import BrokerSettings
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
 from kafka_groups.protocol.messages.share_state import StateBatch
 
-__all__ = ["ShareCoordinator", "StateRead", "state_partition"]
+__all__ = ["ShareCoordinator", "StateRead", "share_state_topic", "state_partition"]
 
 T = TypeVar("T")
 
@@ -50,6 +55,18 @@ def state_partition(key: StateKey, partitions: int) -> int:
     return partition_of_key(share_state_key(*key), partitions)
 
 
+def share_state_topic(settings: BrokerSettings, metadata: ClusterMetadata) -> InternalTopic:
+    """Return the topic that keeps the states of share-partitions."""
+    configs = {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "retention.ms": "-1",
+        "segment.bytes": "104857600",
+    }
+    partitions, replicas = settings.share_state_topic_num_partitions, settings.share_state_topic_replication_factor
+    return InternalTopic(SHARE_STATE_TOPIC, partitions, replicas, configs, metadata)
+
+
 class ShareCoordinator:
     """Operations on the states of share-partitions.
 
@@ -57,18 +74,35 @@ class ShareCoordinator:
     `CoordinatorRuntime.run`.
 
     Args:
-        runtime: Has the shards.
-        clock: The clock of the broker.
+        broker: The broker that hosts it.
 
     Attributes:
+        topic: `__share_group_state`.
         runtime: Has the shards.
+        peer_apis: How the brokers ask each other's share coordinators.
         writes: How many states were to be written so far.
     """
 
-    def __init__(self, runtime: CoordinatorRuntime[ShareStateShard], clock: Clock) -> None:
-        self.runtime = runtime
+    peer_apis = (
+        ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE,
+        ApiKey.WRITE_SHARE_GROUP_STATE,
+        ApiKey.DELETE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    )
+
+    def __init__(self, broker: BrokerParts) -> None:
+        settings, metadata = broker.cluster.settings, broker.cluster.metadata
+        self.topic = share_state_topic(settings, metadata)
+        kind = ShardKind(
+            self.topic.name,
+            SHARE_GROUP_STATE,
+            lambda: ShareStateShard(metadata, settings.share_updates_per_snapshot),
+            _no_effects,
+        )
+        self.runtime: CoordinatorRuntime[ShareStateShard] = CoordinatorRuntime(broker, kind)
         self.writes = 0
-        self._clock = clock
+        self._clock = broker.cluster.clock
 
     def __repr__(self) -> str:
         return f"<ShareCoordinator on {self.runtime!r}>"
@@ -142,3 +176,7 @@ def _read(state: SharePartitionState, *, with_batches: bool) -> StateRead:
         state.delivery_complete_count,
         state.batches if with_batches else (),
     )
+
+
+def _no_effects(effect: Effect, _address: ShardAddress) -> None:
+    raise TypeError(f"The share coordinator has no effect {effect!r}.")

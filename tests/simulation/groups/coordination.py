@@ -45,7 +45,7 @@ def told_of_losses(group_id: str, tell: Callable[[], None]) -> Iterator[None]:
     resign = CoordinatorRuntime._resign
 
     def told(self: CoordinatorRuntime[Any], led: Any) -> None:
-        if self._parts.topic == GROUP_TOPIC and led.address.index == self.index_of(group_id):
+        if self._kind.topic == GROUP_TOPIC and led.address.index == self.index_of(group_id):
             tell()
         resign(self, led)
 

@@ -1,18 +1,17 @@
 """The coordinators of a broker without an event loop: a test says when the turns of the loop come."""
 
 import heapq
-import random
 from collections.abc import Callable
 from itertools import count
 
-from kafka_groups.broker.coordinators.internal_topic import internal_topics
+from attrs import evolve
+
+from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.profile import DEFAULT_PROFILE
-from kafka_groups.broker.runtime.coordinators import Coordinators, CoordinatorsParts
-from kafka_groups.broker.runtime.directory import CoordinatorDirectory
+from kafka_groups.broker.runtime.coordinators import Coordinators
+from kafka_groups.broker.runtime.parts import BrokerParts, ClusterParts
 from kafka_groups.broker.runtime.peers import PeerNetwork
-from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, broker_settings
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.net.clock import Clock
@@ -69,21 +68,7 @@ class Cluster:
         clock: Clock | None = None,
     ) -> None:
         self.turns = Turns()
-        self.parts = CoordinatorsParts(
-            metadata,
-            LogStore() if logs is None else logs,
-            settings or broker_settings(),
-            DEFAULT_PROFILE,
-            lambda _group_id: ShareGroupConfig(assignment_interval_ms=0),
-            lambda _group_id: ConsumerGroupConfig(assignment_interval_ms=0),
-            lambda _group_id: StreamsGroupConfig(assignment_interval_ms=0),
-            internal_topics(settings or broker_settings(), metadata),
-            CoordinatorDirectory(),
-            DeliveryHistory(),
-            clock or ManualClock(),
-            PeerNetwork(MemoryNetwork(), "brokers.internal", Access(None), {}),
-            random.Random,
-        )
+        self.parts = evolve(parts_of(metadata, settings, clock), logs=LogStore() if logs is None else logs)
         self.brokers: dict[int, Coordinators] = {}
         for node_id in metadata.brokers:
             self.start(node_id)
@@ -91,7 +76,34 @@ class Cluster:
 
     def start(self, node_id: int) -> Coordinators:
         """Let a broker coordinate what it leads."""
-        made = self.brokers[node_id] = Coordinators(node_id, self.parts, self.turns.later, lambda _: None, lambda: None)
-        self.parts.metadata.on_change(made.metadata_changed)
+        broker = BrokerParts(node_id, self.parts, self.turns.later, lambda _: None, lambda: None)
+        made = self.brokers[node_id] = Coordinators(broker)
+        self.parts.metadata.on_change(made.hosted.metadata_changed)
         made.start(self.parts.metadata.image)
         return made
+
+
+def parts_of(
+    metadata: ClusterMetadata, settings: BrokerSettings | None = None, clock: Clock | None = None
+) -> ClusterParts:
+    """What the brokers of a cluster share, with the defaults of Kafka. Its groups do not batch assignments.
+
+    Args:
+        metadata: The metadata of the cluster.
+        settings: The settings of the brokers.
+        clock: Their clock; one that stands still when it is not given.
+    """
+    network = MemoryNetwork()
+    return ClusterParts(
+        network=network,
+        peer_network=PeerNetwork(network, "brokers.internal", Access(None), {}),
+        clock=clock or ManualClock(),
+        settings=settings or broker_settings(),
+        seed=1,
+        metadata=metadata,
+        group_configs=GroupConfigSources(
+            lambda _group_id: ShareGroupConfig(assignment_interval_ms=0),
+            lambda _group_id: ConsumerGroupConfig(assignment_interval_ms=0),
+            lambda _group_id: StreamsGroupConfig(assignment_interval_ms=0),
+        ),
+    )

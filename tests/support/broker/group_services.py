@@ -39,10 +39,10 @@ def group_context(
         metadata.register_broker(BrokerEndpoint(node_id, f"host{node_id}", 9092 + node_id))
     clock = StoppedClock()
     cluster = Cluster(metadata, settings=BrokerSettings(), clock=clock)
-    for topic in cluster.parts.internal_topics.values() if has_internal_topics else ():
+    coordinators = cluster.brokers[0]
+    for topic in coordinators.hosted.topics.values() if has_internal_topics else ():
         topic.ensured()
     not_used: Any = None
-    coordinators = cluster.brokers[0]
     services = BrokerServices(
         node_id=0,
         clock=clock,
@@ -53,7 +53,7 @@ def group_context(
         share=not_used,
         persister=coordinators.persister,
         share_coordinator=coordinators.share,
-        internal_topics=cluster.parts.internal_topics,
+        internal_topics=coordinators.hosted.topics,
         purgatory=Purgatory(clock),
         settings=BrokerSettings(),
     )

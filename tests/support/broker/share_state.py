@@ -9,7 +9,6 @@ from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
 from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.share_coordinator import StateRead
@@ -60,7 +59,7 @@ class ShareStates:
         self.metadata = metadata or cluster_of(1)
         self.cluster = Cluster(self.metadata, logs, settings)
         [self.coordinators] = self.cluster.brokers.values()
-        self.cluster.parts.internal_topics[SHARE_STATE_TOPIC].ensured()
+        self.coordinators.share.topic.ensured()
         self.cluster.turns.run()
 
     def initialize(self, key: StateKey, state_epoch: int, start_offset: int) -> None:

@@ -3,27 +3,31 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.broker.coordinators.shard import LogUpkeep
 from kafka_groups.broker.log.entries import Producer, TransactionEnd
-from kafka_groups.broker.log.internal_log import InternalLog
+from kafka_groups.broker.log.internal_log import InternalLog, RecordCodec
+from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
-from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, RuntimeParts
+from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, ShardKind
 from kafka_groups.broker.runtime.led_shard import ShardAddress
 from kafka_groups.broker.runtime.outcome import PendingOutcome
+from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorNotAvailableError,
     GroupIdNotFoundError,
 )
+from kafka_groups.protocol.messages.config_resources import TOPIC_RESOURCE
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TopicIdPartition, TopicPartition
-from tests.support.broker.coordinators import Turns
+from tests.support.broker.coordinators import Turns, parts_of
 from tests.support.broker.share_state import cluster_of
 
 TOPIC = "__numbers"
@@ -132,35 +136,44 @@ class SlowLog(InternalLog[Number]):
         return super().append_records(records, *rest)
 
 
+class NumberLogs(LogStore):
+    """The logs that a test has given to the partitions."""
+
+    def __init__(self, log_of: Callable[[int], SlowLog]) -> None:
+        super().__init__()
+        self._log_of = log_of
+
+    def internal(self, topic_id: UUID, partition: int, codec: RecordCodec[Any]) -> InternalLog[Any]:
+        return self._log_of(partition)
+
+
 class Brokers:
     """Brokers with a runtime each, over one topic of two partitions."""
 
     def __init__(self, count: int = 2) -> None:
         self.metadata = cluster_of(count)
         self.turns = Turns()
-        self.max_batch_bytes = 1_048_588
         self.grown: list[TopicIdPartition] = []
         self.clock = ManualClock()
         self.logs = {0: SlowLog(), 1: SlowLog()}
+        self.cluster = evolve(
+            parts_of(self.metadata, clock=self.clock), logs=NumberLogs(lambda index: self.logs[index])
+        )
         self.performed: list[tuple[Effect, ShardAddress]] = []
-        self.runtimes = [CoordinatorRuntime(node_id, self.parts()) for node_id in range(count)]
+        self.runtimes = [self._runtime(node_id) for node_id in range(count)]
         for runtime in self.runtimes:
             self.metadata.on_change(partial(_follow, runtime))
         self.metadata.create_topic(TOPIC, 2)
         self.move(0, 0)
         self.move(1, 0)
 
-    def parts(self) -> RuntimeParts[Numbers]:
-        return RuntimeParts(
-            TOPIC,
-            lambda _topic_id, index: self.logs[index],
-            Numbers,
-            lambda effect, address: self.performed.append((effect, address)),
-            self.clock,
-            lambda: self.max_batch_bytes,
-            self.grown.append,
-            lambda call: self.turns.later(0, call),
-        )
+    def _runtime(self, node_id: int) -> CoordinatorRuntime[Numbers]:
+        broker = BrokerParts(node_id, self.cluster, self.turns.later, self.grown.append, lambda: None)
+        kind = ShardKind(TOPIC, NumberCodec(), Numbers, lambda *performed: self.performed.append(performed))
+        return CoordinatorRuntime(broker, kind)
+
+    def limit_batches(self, most_bytes: int) -> None:
+        self.metadata.alter_configs(TOPIC_RESOURCE, TOPIC, {"max.message.bytes": str(most_bytes)})
 
     def move(self, index: int, node_id: int) -> None:
         self.metadata.move_leader(TopicPartition(TOPIC, index), node_id)

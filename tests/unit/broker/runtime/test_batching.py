@@ -9,7 +9,7 @@ MOST = 250
 
 def brokers_with_batches() -> Brokers:
     brokers = Brokers()
-    brokers.max_batch_bytes = MOST
+    brokers.limit_batches(MOST)
     brokers.runtimes[0].run(0, lambda _shard: Result(None, _numbers(20)), lambda _outcome: None)
     return brokers
 
@@ -26,7 +26,7 @@ def test_the_answer_comes_when_the_last_batch_is_committed() -> None:
     brokers, log = Brokers(), SlowLog()
     brokers.logs[0] = log
     brokers.move(0, 0)
-    brokers.max_batch_bytes = MOST
+    brokers.limit_batches(MOST)
     log.commits_at_once = False
     outcome = brokers.run(lambda _shard: Result("done", _numbers(20)))
     for log.committed in range(20):

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.coordinators.internal_topic import internal_topics
 from kafka_groups.broker.coordinators.result import Reply, Result
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
@@ -16,6 +15,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
 from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
 from kafka_groups.broker.runtime.outcome import PendingOutcome
+from kafka_groups.broker.runtime.share_coordinator import share_state_topic
 from kafka_groups.config.cluster.broker import broker_settings
 from kafka_groups.errors import (
     CoordinatorLoadInProgressError,
@@ -307,14 +307,14 @@ def accepted(first: int, last: int) -> StateWrite:
 
 @pytest.mark.parametrize(("brokers", "replicas"), [(1, 1), (2, 2), (5, 3)])
 def test_internal_topics_have_a_replica_on_each_broker_up_to_three(brokers: int, replicas: int) -> None:
-    topic = internal_topics(broker_settings(), cluster_of(brokers))[SHARE_STATE_TOPIC].ensured()
+    topic = share_state_topic(broker_settings(), cluster_of(brokers)).ensured()
     assert topic.is_internal
     assert (topic.num_partitions, len(topic.partitions[0].replicas)) == (50, replicas)
 
 
 def test_without_a_broker_there_is_no_topic() -> None:
     with pytest.raises(CoordinatorNotAvailableError):
-        internal_topics(broker_settings(), cluster_of(0))[SHARE_STATE_TOPIC].ensured()
+        share_state_topic(broker_settings(), cluster_of(0)).ensured()
 
 
 def test_what_was_written_is_there_after_loading() -> None:

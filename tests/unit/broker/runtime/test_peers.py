@@ -35,7 +35,7 @@ class Bench:
     def __init__(self, cluster: EmbeddedCluster) -> None:
         self.cluster = cluster
         topic = cluster.create_topic("t", 100)
-        cluster._core.parts.internal_topics[SHARE_STATE_TOPIC].ensured()
+        self.coordinators(1).share.topic.ensured()
         image = cluster.metadata.image
         self.keys: list[StateKey] = [
             ("g", topic.topic_id, number)

@@ -1,0 +1,121 @@
+"""What the brokers of a cluster share, and what one of them lends to its coordinators. Both are handed on whole."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+from attrs import field, frozen
+
+from kafka_groups.broker.configs.effective import BrokerConfigs, append_rules
+from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
+from kafka_groups.broker.faults import Faults
+from kafka_groups.broker.log.store import LogStore
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
+from kafka_groups.broker.runtime.directory import CoordinatorDirectory, LeaderDirectory
+from kafka_groups.broker.runtime.peers import PeerNetwork
+from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
+from kafka_groups.broker.share_partitions.history import DeliveryHistory
+from kafka_groups.config.cluster.broker import BrokerSettings
+from kafka_groups.net.clock import Clock
+from kafka_groups.net.network import Network
+from kafka_groups.types import TopicIdPartition
+
+__all__ = ["BrokerParts", "ClusterParts"]
+
+
+@frozen(kw_only=True, eq=False)
+class ClusterParts:
+    """The parts that all brokers of a cluster share.
+
+    Attributes:
+        network: Where clients reach the brokers.
+        peer_network: Where the brokers reach each other.
+        clock: Their clock.
+        settings: The settings that they started with.
+        profile: The release that they act as.
+        seed: What their randomness depends on.
+        metadata: Brokers, topics, leaders, configs.
+        group_configs: The effective configuration of each group.
+        security: How clients authenticate.
+        peer_security: How the brokers authenticate to each other.
+        scram: The SCRAM credentials.
+        logs: The logs of all partitions.
+        history: The deliveries to share groups that ended, for tests.
+        directory: The coordinators of all brokers that run, for tests.
+        leaders: The share-partition leaders of all brokers that run, for tests.
+        faults: How the brokers misbehave, for tests.
+        failures: Takes the errors that no request is answered with.
+    """
+
+    network: Network
+    peer_network: PeerNetwork
+    clock: Clock
+    settings: BrokerSettings
+    profile: Profile = DEFAULT_PROFILE
+    seed: int
+    metadata: ClusterMetadata
+    group_configs: GroupConfigSources
+    security: BrokerSecurity = field(factory=BrokerSecurity)
+    peer_security: BrokerSecurity = field(factory=BrokerSecurity)
+    scram: ScramCredentials = field(factory=ScramCredentials)
+    logs: LogStore = field(factory=LogStore)
+    history: DeliveryHistory = field(factory=DeliveryHistory)
+    directory: CoordinatorDirectory = field(factory=CoordinatorDirectory)
+    leaders: LeaderDirectory = field(factory=LeaderDirectory)
+    faults: Faults = field(factory=Faults)
+    failures: list[BaseException] = field(factory=list)
+    _streams: Counter[str] = field(init=False, factory=Counter)
+
+    def new_rng(self, purpose: str) -> random.Random:
+        """Return randomness for a purpose, other than what the same purpose had before.
+
+        A broker that is started again must not give out the ids that it gave out before.
+        """
+        self._streams[purpose] += 1
+        return random.Random(f"{self.seed}/{purpose}/{self._streams[purpose]}")
+
+
+@frozen(eq=False)
+class BrokerParts:
+    """What one broker lends to its coordinators.
+
+    Attributes:
+        node_id: The broker.
+        cluster: What it shares with the others.
+        later: Calls a function after so many milliseconds, unless the broker has stopped by then.
+        grown: Takes a partition of an internal topic that has more records for readers.
+        waits: Called when a request waits, and there may be an earlier deadline.
+        configs: The broker's configs.
+    """
+
+    node_id: int
+    cluster: ClusterParts
+    later: Callable[[int, Callable[[], None]], None]
+    grown: Callable[[TopicIdPartition], object]
+    waits: Callable[[], object]
+    configs: BrokerConfigs = field(init=False)
+
+    @configs.default
+    def _configs(self) -> BrokerConfigs:
+        return BrokerConfigs(self.node_id, self.cluster.settings, self.cluster.metadata, self.cluster.profile)
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Call a function in the next turn of the event loop, or when the storage has read the next slice of a log."""
+        self.later(self.cluster.logs.storage.next_slice_ms(), call)
+
+    def max_batch_bytes(self, topic: str) -> Callable[[], int]:
+        """Return a function for the largest batch that a topic takes (`max.message.bytes`).
+
+        It is called with each append, and looks only if the configs have changed.
+        """
+        known_configs, most = None, 0
+
+        def max_batch_bytes() -> int:
+            nonlocal known_configs, most
+            configs = self.configs.dynamic
+            if configs is not known_configs:
+                known_configs, most = configs, append_rules(self.configs, topic).max_message_bytes
+            return most
+
+        return max_batch_bytes
