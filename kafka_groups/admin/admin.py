@@ -1,28 +1,20 @@
-"""The blocking admin client: the asynchronous one on a background thread."""
+"""The blocking admin client; generated from `aio.py`.
 
-import threading
-import warnings
-import weakref
-from collections.abc import Coroutine, Iterable, Mapping
+Edit that module and run `python -m tests.generating.facades`; do not edit this one.
+"""
+
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, Unpack
+from typing import Literal, Self
 
 from kafka_groups.admin.admin_streams import StreamsGroupCalls
-from kafka_groups.admin.aio import AsyncKafkaAdmin
 from kafka_groups.admin.rules.group_configs import ConfigChanges, GroupConfigValues
 from kafka_groups.admin.rules.values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
-from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.results import Results
-from kafka_groups.config.clients.admin import AdminConfig
-from kafka_groups.config.clients.keywords import AdminKeywords
-from kafka_groups.errors import ClosedError
-from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.types import TopicPartition
 
 __all__ = ["KafkaAdmin"]
-
-T = TypeVar("T")
 
 
 class KafkaAdmin(StreamsGroupCalls):
@@ -36,8 +28,8 @@ class KafkaAdmin(StreamsGroupCalls):
     raises the error of that group. If a response is lost, the request is sent again, so that a change may be made
     twice; the second time it may fail because the first succeeded.
 
-    Any number of threads may use a client at the same time. It connects with the first call, on a background thread.
-    Use it in a `with` statement, or call `close`.
+    Any number of threads may use a client at the same time. It connects with the first call, on a background
+    thread. Use it in a `with` statement, or call `close`.
 
     Args:
         config: A dictionary of configuration keys by Kafka's dotted names, or by confluent-kafka's where both mean the
@@ -50,23 +42,6 @@ class KafkaAdmin(StreamsGroupCalls):
         ConfigurationError: A key is unknown, or a value is invalid.
     """
 
-    def __init__(
-        self,
-        config: AdminConfig | Mapping[str, object] | None = None,
-        /,
-        *,
-        environment: Environment | None = None,
-        **keywords: Unpack[AdminKeywords],
-    ) -> None:
-        self._admin: AsyncKafkaAdmin = AsyncKafkaAdmin(config, environment=environment, **keywords)
-        self._thread = LoopThread("kafka-admin")
-        self._starting = threading.Lock()
-        self._is_started = self._is_closed = False
-        self._finalizer = weakref.finalize(self, _abandon, self._thread, self._admin)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._admin!r}>"
-
     def __enter__(self) -> Self:
         return self
 
@@ -74,11 +49,6 @@ class KafkaAdmin(StreamsGroupCalls):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        finalizer = getattr(self, "_finalizer", None)
-        if finalizer is not None and finalizer.alive and self._thread.is_running:
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
     # ---------------------------------------------------------------------------------- share groups
 
@@ -138,10 +108,7 @@ class KafkaAdmin(StreamsGroupCalls):
     # --------------------------------------------------------------------------------------- offsets
 
     def describe_share_group_offsets(
-        self,
-        groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None],
-        *,
-        timeout: float | None = None,
+        self, groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None], *, timeout: float | None = None
     ) -> Results[str, Results[TopicPartition, ShareOffset]]:
         """Describe how far share groups are: start offsets and lag (KIP-932, KIP-1226).
 
@@ -315,26 +282,4 @@ class KafkaAdmin(StreamsGroupCalls):
         Calls that are under way raise `ClosedError`. A second call does nothing, and neither does a call in a process
         that was forked from the client's.
         """
-        self._is_closed = True
-        self._finalizer()
-
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        try:
-            self._start()
-        except BaseException:
-            coroutine.close()
-            raise
-        return self._thread.run(coroutine)
-
-    def _start(self) -> None:
-        with self._starting:
-            if self._is_closed:
-                raise ClosedError("The admin client was closed.")
-            if not self._is_started:
-                self._thread.start()
-                self._is_started = True
-
-
-def _abandon(thread: LoopThread, admin: AsyncKafkaAdmin) -> None:
-    """Drop the connections and end the thread; runs where the client was closed or garbage-collected."""
-    thread.stop(last=admin.close() if thread.is_running else None)
+        self._close()

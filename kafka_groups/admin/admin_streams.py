@@ -1,28 +1,22 @@
-"""What the blocking admin client does with streams groups."""
+"""What the blocking admin client does with streams groups; generated from `aio_streams.py`.
 
-from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Iterable, Mapping
+Edit that module and run `python -m tests.generating.facades`; do not edit this one.
+"""
+
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
+from kafka_groups.admin.admin_thread import _AdminThread
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
 from kafka_groups.client.calls.results import Results
 from kafka_groups.types import TopicPartition
 
 __all__ = ["StreamsGroupCalls"]
 
-T = TypeVar("T")
 
-
-class StreamsGroupCalls(ABC):
+class StreamsGroupCalls(_AdminThread):
     """The methods of `KafkaAdmin` about streams groups (KIP-1071)."""
-
-    _admin: AsyncStreamsGroupCalls
-
-    @abstractmethod
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a call of the asynchronous client to its end."""
 
     def list_streams_groups(self, *, states: Iterable[str] = (), timeout: float | None = None) -> StreamsGroupList:
         """List the streams groups of the cluster (KIP-1071, KIP-1043).
@@ -81,10 +75,7 @@ class StreamsGroupCalls(ABC):
         return self._run(self._admin.delete_streams_groups(group_ids, timeout=timeout))
 
     def describe_streams_group_offsets(
-        self,
-        groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None],
-        *,
-        timeout: float | None = None,
+        self, groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None], *, timeout: float | None = None
     ) -> Results[str, Results[TopicPartition, StreamsGroupOffset]]:
         """Describe how far streams groups are: committed offsets and lag (KIP-1071).
 

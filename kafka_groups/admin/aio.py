@@ -64,6 +64,12 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
         ConfigurationError: A key is unknown, or a value is invalid.
     """
 
+    # In the blocking class, for the paragraph "An admin client for groups, for asyncio.":
+    #   An admin client for groups; its methods block.
+    # In the blocking class, for the paragraph "A client belongs to one event loop.":
+    #   Any number of threads may use a client at the same time. It connects with the first call, on a background
+    #   thread. Use it in a `with` statement, or call `close`.
+
     def __init__(
         self,
         config: AdminConfig | Mapping[str, object] | None = None,

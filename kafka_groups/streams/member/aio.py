@@ -67,7 +67,8 @@ class AsyncStreamsGroupMember(_MemberView):
         number: Which member of its process this is, counted from 1. The instance id of a static member is
             `<group.instance.id>-<number>`.
         task_offsets: Returns the position of the stores of each task with state in this process, including tasks that
-            the process does not own now. It is called on the event loop and must return at once.
+            the process does not own now. It is called on the event loop (of a blocking member: on its background
+            thread) and must return at once.
         close_timeout: Longest wait for the coordinator in `close`, in seconds, also at the end of a `with` statement.
         environment: Another network or clock, for tests.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
@@ -76,6 +77,12 @@ class AsyncStreamsGroupMember(_MemberView):
     Raises:
         ConfigurationError: A key is unknown or has no effect on streams groups, or a value is invalid.
     """
+
+    # In the blocking class, for the paragraph "A member of a streams group (KIP-1071), for asyncio.":
+    #   A member of a streams group (KIP-1071); its methods block.
+    # In the blocking class, for the paragraph "A member belongs to one event loop.":
+    #   A background thread sends heartbeats while your program works. Only one thread may poll at a time; any thread
+    #   may call the other methods. Use it in a `with` statement, or call `close`.
 
     def __init__(  # noqa: PLR0913 - all but the first by keyword
         self,

@@ -1,37 +1,25 @@
-"""The blocking member of a streams group: the asynchronous one on a background thread."""
+"""The blocking member of a streams group; generated from `aio.py`.
 
-import threading
-import warnings
-import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+Edit that module and run `python -m tests.generating.facades`; do not edit this one.
+"""
+
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Self
 
-from kafka_groups.client.assembly import Environment
-from kafka_groups.config.clients.keywords import StreamsMemberKeywords
-from kafka_groups.config.clients.streams_member import StreamsMemberConfig
-from kafka_groups.config.clients.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_CLOSE_TIMEOUT, checked_timeout
-from kafka_groups.errors import ClosedError, IllegalStateError
-from kafka_groups.net.loop_thread import LoopThread
-from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
-from kafka_groups.streams.member.arguments import check_operation
-from kafka_groups.streams.member.client import TaskPositions
-from kafka_groups.streams.member.member_view import _MemberView
+from kafka_groups.streams.member.member_thread import _MemberThread
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StreamsMembershipEvent,
     TasksLost,
     TasksRevoked,
 )
-from kafka_groups.streams.member.rules.topology import GroupTopology
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["StreamsGroupMember"]
 
-T = TypeVar("T")
 
-
-class StreamsGroupMember(_MemberView):
+class StreamsGroupMember(_MemberThread):
     """A member of a streams group (KIP-1071); its methods block.
 
     The group coordinator assigns *tasks* to the members of a streams group. A task is one partition of all topics that
@@ -47,8 +35,8 @@ class StreamsGroupMember(_MemberView):
     Each assigned task ends with exactly one `TasksRevoked` or `TasksLost`. If the member has lost its tasks and your
     program has not received that event yet, `commit` raises `TasksLostError`: continue to poll.
 
-    A background thread sends heartbeats while your program works. Only one thread may poll at a time; any thread may
-    call the other methods. Use it in a `with` statement, or call `close`.
+    A background thread sends heartbeats while your program works. Only one thread may poll at a time; any thread
+    may call the other methods. Use it in a `with` statement, or call `close`.
 
     Args:
         config: A dictionary of configuration keys by Kafka's dotted names.
@@ -58,7 +46,8 @@ class StreamsGroupMember(_MemberView):
         number: Which member of its process this is, counted from 1. The instance id of a static member is
             `<group.instance.id>-<number>`.
         task_offsets: Returns the position of the stores of each task with state in this process, including tasks that
-            the process does not own now. It is called on the background thread and must return at once.
+            the process does not own now. It is called on the event loop (of a blocking member: on its background
+            thread) and must return at once.
         close_timeout: Longest wait for the coordinator in `close`, in seconds, also at the end of a `with` statement.
         environment: Another network or clock, for tests.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
@@ -68,35 +57,6 @@ class StreamsGroupMember(_MemberView):
         ConfigurationError: A key is unknown or has no effect on streams groups, or a value is invalid.
     """
 
-    def __init__(  # noqa: PLR0913 - all but the first by keyword
-        self,
-        config: StreamsMemberConfig | Mapping[str, object] | None = None,
-        /,
-        *,
-        topology: GroupTopology,
-        process_id: str | None = None,
-        number: int = 1,
-        task_offsets: TaskPositions = dict,
-        close_timeout: float = DEFAULT_CLOSE_TIMEOUT_S,
-        environment: Environment | None = None,
-        **keywords: Unpack[StreamsMemberKeywords],
-    ) -> None:
-        self._member = AsyncStreamsGroupMember(
-            config,
-            topology=topology,
-            process_id=process_id,
-            number=number,
-            task_offsets=task_offsets,
-            close_timeout=close_timeout,
-            environment=environment,
-            **keywords,
-        )
-        super().__init__(self._member._client)
-        self._thread = LoopThread(f"streams-member-{self._client.membership.description.group_id}")
-        self._starting = threading.Lock()
-        self._is_closed = False
-        self._finalizer = weakref.finalize(self, _abandon, self._thread, self._member)
-
     def __enter__(self) -> Self:
         return self
 
@@ -104,11 +64,6 @@ class StreamsGroupMember(_MemberView):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        finalizer = getattr(self, "_finalizer", None)
-        if finalizer is not None and finalizer.alive and self._thread.is_running:
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
     # ------------------------------------------------------------------------------------ the group
 
@@ -119,10 +74,7 @@ class StreamsGroupMember(_MemberView):
             IllegalStateError: The member has joined already.
             ClosedError: The member was closed.
         """
-        with self._starting:
-            if not self._thread.is_running and not self._is_closed:
-                self._thread.start()
-        self._run(self._member.join())
+        self._join()
 
     def poll(self, timeout: float | None = None) -> tuple[StreamsMembershipEvent, ...]:
         """Wait for events and return them.
@@ -157,7 +109,7 @@ class StreamsGroupMember(_MemberView):
             ConfigurationError: The event needs no confirmation.
             ClosedError: The member was closed.
         """
-        self._run(_called(self._member.confirm, event))
+        self._call(self._member.confirm, event)
 
     def request_shutdown(self) -> None:
         """Ask all members of the group to shut down, including this one. The next heartbeat sends the request.
@@ -166,7 +118,7 @@ class StreamsGroupMember(_MemberView):
             IllegalStateError: `join` was not called.
             ClosedError: The member was closed.
         """
-        self._run(_called(self._member.request_shutdown))
+        self._call(self._member.request_shutdown)
 
     # -------------------------------------------------------------------------------------- offsets
 
@@ -227,10 +179,7 @@ class StreamsGroupMember(_MemberView):
     # ------------------------------------------------------------------------------------------ end
 
     def close(
-        self,
-        timeout: float | None = None,
-        *,
-        operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+        self, timeout: float | None = None, *, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
     ) -> None:
         """Leave the group and close all connections. Commit and close your tasks first.
 
@@ -244,27 +193,4 @@ class StreamsGroupMember(_MemberView):
         Raises:
             ConcurrentUseError: A `poll` is under way.
         """
-        checked_timeout(timeout, NONE_IS_CLOSE_TIMEOUT)
-        check_operation(operation)
-        self._is_closed = True
-        if self._thread.is_running:
-            self._thread.run(self._member.close(timeout, operation=operation))
-        self._finalizer()
-
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        if self._is_closed or not self._thread.is_running:
-            coroutine.close()
-            if self._is_closed:
-                raise ClosedError("the streams group member was closed")
-            raise IllegalStateError("The member has not joined its group in this process: call join() first.")
-        return self._thread.run(coroutine)
-
-
-async def _called(function: Callable[..., T], *args: object) -> T:
-    return function(*args)
-
-
-def _abandon(thread: LoopThread, member: AsyncStreamsGroupMember) -> None:
-    """Drop the connections and the thread of a member that was garbage-collected without being closed."""
-    member._finalizer.detach()
-    thread.stop(last=member._client.abort() if thread.is_running else None)
+        self._close(timeout, operation=operation)
