@@ -212,8 +212,8 @@ class Application(ConsumerGuard):
 
     def run_callback(self) -> None:
         """Pass new results of acknowledgements to the callback."""
-        if self._inbox.fates:
-            self._tell_all(self._inbox.fates, self.callback)
+        if self._inbox.results:
+            self._tell_all(self._inbox.results, self.callback)
         if self._inbox.archived:
             self._tell_all(self._inbox.archived, self.archive_callback)
 
@@ -390,7 +390,7 @@ class Application(ConsumerGuard):
 
     def _have_the_loop_look(self) -> None:
         """Acknowledgements must go at once: the facade wakes the loop even if it would look by itself later."""
-        self._inbox.is_attended = False
+        self._inbox.will_be_read = False
 
     def pause(self) -> None:
         """Want nothing until the next poll, and give back what the application has not seen.

@@ -57,8 +57,10 @@ class ShareClient:
             timeout_ms=config.request_timeout_ms,
         )
         self._archives = ArchiveWatch(inbox, self._limits, inbox.events)
-        around = Collaborators(self.membership, self._metadata, assembly.errors, inbox, self._metrics, assembly.rng)
-        self.fetcher = ShareFetchManager(config, around)
+        collaborators = Collaborators(
+            self.membership, self._metadata, assembly.errors, inbox, self._metrics, assembly.rng
+        )
+        self.fetcher = ShareFetchManager(config, collaborators)
         assembly.on_data_lost = self._connection_lost
         managers = (self.fetcher, self.membership, coordinator, self._metadata, self._archives)
         self._engine = assembly.engine(managers, self._after_turn)
@@ -198,7 +200,7 @@ class ShareClient:
         self._follow_limits()
         if self._changed is not None:
             self._changed()
-        if self._errors or self._inbox.fates or self._inbox.archived:
+        if self._errors or self._inbox.results or self._inbox.archived:
             self._inbox.notify()
 
     def _follow_limits(self) -> None:

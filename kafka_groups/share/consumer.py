@@ -179,7 +179,7 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
 
     def _attract_attention(self) -> None:
         """Have the loop look at what the application did; it does so by itself when the next answer comes."""
-        if self._inbox.is_attended:
+        if self._inbox.will_be_read:
             self._thread.check_usable()
         else:
             self._thread.call_soon(self._client.turn)

@@ -254,21 +254,21 @@ async def _acknowledge(bench: Bench, member: RawMember, records: int) -> float:
     await member.join_and_wait(range(PARTITIONS))
     batch = build_batch([NewRecord(b"x")] * _BATCH)
     began, written, accepted = time.perf_counter(), 0, 0
-    fates: tuple[Acknowledgement, ...] = ()
+    acknowledgements: tuple[Acknowledgement, ...] = ()
     while accepted < records:
         if written < min(records, accepted + 20 * _BATCH):
             await bench.admin.produce_raw(member.topic, batch, written // _BATCH % PARTITIONS)
             written += _BATCH
-        acquired = await member.fetch(_FETCHES, *fates, partitions=range(PARTITIONS))
-        fates = tuple(each for run in acquired.runs for each in _fates(run))
-        accepted += sum(each.last - each.first + 1 for each in fates if each.kinds == _ACCEPT)
-    await member.settle(*fates)
+        acquired = await member.fetch(_FETCHES, *acknowledgements, partitions=range(PARTITIONS))
+        acknowledgements = tuple(each for run in acquired.runs for each in _acknowledgements(run))
+        accepted += sum(each.last - each.first + 1 for each in acknowledgements if each.kinds == _ACCEPT)
+    await member.settle(*acknowledgements)
     progress = await bench.admin.progress("group", member.topic)
     assert sum(each.lag for each in progress.values()) == 0, progress
     return time.perf_counter() - began
 
 
-def _fates(run: Run) -> Iterator[Acknowledgement]:
+def _acknowledgements(run: Run) -> Iterator[Acknowledgement]:
     first = run.first
     for released in range(run.first, run.last + 1) if run.delivery_count == 1 else ():
         if released % 100 == _RELEASED:

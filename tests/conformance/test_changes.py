@@ -19,10 +19,10 @@ async def test_29_unsubscribing_reports_acknowledgements_and_releases_the_rest(t
     topic = await target.cluster.create_topic()
     group_id = await target.group_of(topic)
     await target.cluster.produce(topic, values(6))
-    fates: list[Acknowledged] = []
+    results: list[Acknowledged] = []
 
     async with target.consumer(group_id, acknowledgement_mode="explicit", prefetch_batches=0) as consumer:
-        consumer.set_acknowledgement_callback(fates.append)
+        consumer.set_acknowledgement_callback(results.append)
         await consumer.subscribe([topic.name])
         for record in await consume(consumer, 6):
             if record.offset < 4:
@@ -33,7 +33,7 @@ async def test_29_unsubscribing_reports_acknowledgements_and_releases_the_rest(t
         async def reported() -> int:
             with pytest.raises(IllegalStateError, match="not subscribed"):
                 await consumer.poll(timeout=0)
-            return len(fates)
+            return len(results)
 
         await until(reported, lambda count: count > 0)
         await until(lambda: target.cluster.describe_group(group_id), lambda it: not it.members)
@@ -41,7 +41,7 @@ async def test_29_unsubscribing_reports_acknowledgements_and_releases_the_rest(t
             await other.subscribe([topic.name])
             rest = await consume(other, 2)
 
-    assert [(fate.error, list(fate.offsets())) for fate in fates] == [(None, [0, 1, 2, 3])]
+    assert [(result.error, list(result.offsets())) for result in results] == [(None, [0, 1, 2, 3])]
     assert offsets(rest) == [4, 5]
     assert delivery_counts(rest) == {2}
 

@@ -136,12 +136,12 @@ async def test_15_it_can_be_rejected_instead(target: Target) -> None:
     topic = await topic_with_one_bad_number(target)
     group_id = await target.group_of(topic)
 
-    def fate(record: object) -> AcknowledgeType:
+    def kind_of(record: object) -> AcknowledgeType:
         return AcknowledgeType.REJECT if getattr(record, "error", None) else AcknowledgeType.ACCEPT
 
     async with target.consumer(group_id, value_deserializer=number, **EXPLICIT) as consumer:
         await consumer.subscribe([topic.name])
-        await consume_as(consumer, 5, fate)
+        await consume_as(consumer, 5, kind_of)
         await target.cluster.until_lag(group_id, topic, 0)
 
 

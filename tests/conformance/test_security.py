@@ -424,8 +424,8 @@ def test_access_withdrawn_before_the_acknowledgement(secured: SecuredKafka) -> N
         consumer.subscribe([topic])
         polled(consumer)
         secured.forbid(TOPIC, topic, READ)
-        (fate,) = consumer.commit_sync().values()
-        assert isinstance(fate, TopicAuthorizationFailedError)
+        (result,) = consumer.commit_sync().values()
+        assert isinstance(result, TopicAuthorizationFailedError)
 
 
 def test_access_to_the_group_withdrawn_while_it_consumes(secured: SecuredKafka) -> None:

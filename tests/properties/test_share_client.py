@@ -279,9 +279,9 @@ def test_random_schedules(seed: int, config: dict[str, Any], version: int) -> No
     assert run.complaints == []
     assert all(ticket.is_done for ticket in run.waited_for)
     assert [complaint for broker in run.brokers.values() for complaint in broker.complaints] == []
-    told = Counter(offset for fate in run.bench.fates for offset in fate.offsets())
+    told = Counter(offset for result in run.bench.results for offset in result.offsets())
     assert told == run.decided
-    taken = Counter(offset for fate in run.bench.fates if fate.error is None for offset in fate.offsets())
+    taken = Counter(offset for result in run.bench.results if result.error is None for offset in result.offsets())
     assert all(taken[offset] for offset in run.log.ended)
 
 

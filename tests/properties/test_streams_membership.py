@@ -33,7 +33,7 @@ from kafka_groups.streams.member.rules.topology import ChangelogTopic, Repartiti
 from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
 from kafka_groups.types import TaskId
 from tests.support.broker.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, Streams
-from tests.support.members.former_life import former_life
+from tests.support.members.old_session import old_session
 
 TOPOLOGY = (
     GroupTopologyBuilder()
@@ -71,7 +71,7 @@ class Program:
             ),
             coordinator=finder,
             errors=self.errors,
-            pace=HeartbeatPace(BackoffTimer(100, 1_000, rng), former_life(rng), rng),
+            pace=HeartbeatPace(BackoffTimer(100, 1_000, rng), old_session(rng), rng),
             offsets=TaskOffsetReporter(dict),
             timeout_ms=30_000,
         )

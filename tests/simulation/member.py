@@ -123,12 +123,12 @@ class Member:
         if kind is AcknowledgeType.ACCEPT:
             self.accepted.add(place)
 
-    def _hear(self, fate: Acknowledged) -> None:
-        self._world.note(self.name, "heard", fate)
-        for offset in fate.offsets():
-            place = (fate.partition, offset)
+    def _hear(self, result: Acknowledged) -> None:
+        self._world.note(self.name, "heard", result)
+        for offset in result.offsets():
+            place = (result.partition, offset)
             self._told[place] += 1
-            if fate.error is None and not self._is_explicit:
+            if result.error is None and not self._is_explicit:
                 self._confirmed.add(place)
 
     # ----------------------------------------------------------------------------------- the verdict
@@ -144,6 +144,6 @@ class Member:
         ]
         return [
             *self._stale,
-            *(f"{self.name} said {self._said[p]}, was told {self._told[p]} fates of {p}" for p in untold),
+            *(f"{self.name} said {self._said[p]}, was told {self._told[p]} results of {p}" for p in untold),
             *(f"{self.name} was told that {place} is accepted, and no broker said so" for place in unfounded),
         ]

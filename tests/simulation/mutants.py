@@ -159,7 +159,7 @@ def pending_records_are_acquired_again(patch: Patch) -> None:
 
 
 def failures_are_not_told(patch: Patch) -> None:
-    """An acknowledgement that came to nothing is forgotten."""
+    """A failed acknowledgement is forgotten."""
     settled = Settlement._settled
 
     def settle_success_only(self: Settlement, pending: Any, error: Exception | None) -> None:

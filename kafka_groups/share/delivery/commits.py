@@ -138,7 +138,7 @@ class PendingAcknowledgement:
         """Positions that the application acknowledged with RENEW: they are delivered once more."""
         return () if self.marks is None else tuple(m.runs_of(self.marks, m.RENEW))
 
-    def fate(self, error: KafkaGroupsError | None) -> Acknowledged:
+    def result(self, error: KafkaGroupsError | None) -> Acknowledged:
         """The report for the callback."""
         ranges = tuple((batch.first_offset, batch.last_offset) for batch in self.batches)
         return Acknowledged(self.partition, ranges, error)

@@ -48,9 +48,9 @@ class Demand:
         """How long the leader may wait for records in a fetch that is due now; None when none is."""
         if self._inbox.is_paused:
             return None
-        if self._inbox.is_starved:
+        if self._inbox.needs_records:
             return self._wait_for_application(now_ms)
-        if leader.dry or self._inbox.unclaimed(leader.node_id) >= self._prefetch_batches(now_ms):
+        if leader.was_empty or self._inbox.unclaimed(leader.node_id) >= self._prefetch_batches(now_ms):
             return None
         return 0
 
@@ -72,16 +72,16 @@ class Demand:
         since_ms = inbox.processing_since_ms
         current_ms = 0 if since_ms is None else now_ms - since_ms
         is_slow = max(inbox.processing_ms, current_ms) * 4 > lock_timeout_ms
-        if is_slow or not inbox.fetches_ahead or self._is_wary:
+        if is_slow or not inbox.fetches_ahead or self._is_risky:
             return 0
         return self._config.prefetch_batches
 
     @property
-    def _is_wary(self) -> bool:
+    def _is_risky(self) -> bool:
         """Whether what is in hand may be what ends the application, or is more than it can handle."""
         if self._config.fetch_max_records != ADAPTIVE:
             return self._inbox.was_delivered_more_than(_OFTEN)
-        return self._inbox.is_wary or self._inbox.was_delivered_more_than(1)
+        return self._inbox.after_setback or self._inbox.was_delivered_more_than(1)
 
     def max_records(self, leader: Leader, leaders: int, partitions: int, now_ms: int) -> int:
         """How many records to ask a leader for.

@@ -60,21 +60,25 @@ class ShareFetchManager:
 
     Args:
         config: The consumer's configuration.
-        around: What it works with.
+        collaborators: What it works with.
     """
 
-    def __init__(self, config: ShareConsumerConfig, around: Collaborators) -> None:
+    def __init__(self, config: ShareConsumerConfig, collaborators: Collaborators) -> None:
         self._config = config
-        self._around = around
-        self._inbox = around.inbox
+        self._collaborators = collaborators
+        self._inbox = collaborators.inbox
         self._leaders: dict[int, Leader] = {}
-        self._assigned = AssignedPartitions(around.membership, around.metadata, around.inbox.events, self._backoff())
+        self._assigned = AssignedPartitions(
+            collaborators.membership, collaborators.metadata, collaborators.inbox.events, self._backoff()
+        )
         self._closing = False
         self._noted_poll_ms: int | None = None
-        self._settlement = Settlement(config, around.metadata, around.errors, around.inbox, around.metrics)
-        self._demand = Demand(config, around.inbox, self._settlement)
-        self._renewer = Renewer(config, around.errors, around.inbox, around.metrics)
-        self._delayed = DelayedReleases(around.inbox.events, config.default_api_timeout_ms)
+        self._settlement = Settlement(
+            config, collaborators.metadata, collaborators.errors, collaborators.inbox, collaborators.metrics
+        )
+        self._demand = Demand(config, collaborators.inbox, self._settlement)
+        self._renewer = Renewer(config, collaborators.errors, collaborators.inbox, collaborators.metrics)
+        self._delayed = DelayedReleases(collaborators.inbox.events, config.default_api_timeout_ms)
 
     def __repr__(self) -> str:
         return f"<ShareFetchManager {list(self._leaders.values())}>"
@@ -124,7 +128,7 @@ class ShareFetchManager:
     def connection_lost(self, host: str, port: int) -> None:
         """A connection for data ended; a request that was under way on it has failed before."""
         for leader in self._leaders.values():
-            node = self._around.metadata.metadata.nodes.get(leader.node_id)
+            node = self._collaborators.metadata.metadata.nodes.get(leader.node_id)
             is_there = node is not None and (node.host, node.port) == (host, port)
             if is_there and leader.exchange is None and leader.session.is_open:
                 self._settlement.connection_lost(leader)
@@ -133,9 +137,9 @@ class ShareFetchManager:
 
     def poll(self, now_ms: int) -> PollResult:
         """The next request to each leader that can take one."""
-        self._inbox.is_attended = False  # before looking at what the application did, so that nothing is overlooked
+        self._inbox.will_be_read = False  # before looking at what the application did, so that nothing is overlooked
         self._note_application(now_ms)
-        self._around.metrics.turned(now_ms)
+        self._collaborators.metrics.turned(now_ms)
         self._accept_outbox(now_ms)
         self._follow_assignment()
         requests: list[OutgoingRequest] = []
@@ -146,19 +150,19 @@ class ShareFetchManager:
             if request is not None:
                 requests.append(request)
         self._inbox.records_held = self._delayed.records
-        if self._attend(now_ms):
+        if self._plan_next_look(now_ms):
             wait_ms = 0
         return PollResult(tuple(requests), wait_ms)
 
-    def _attend(self, now_ms: int) -> bool:
+    def _plan_next_look(self, now_ms: int) -> bool:
         """Tell the application whether it must make the loop look; returns whether to look again at once."""
         inbox = self._inbox
         gathering = [leader for leader in self._leaders.values() if self._gathers(leader, now_ms)]
         busy = sum(leader.exchange is not None for leader in self._leaders.values())
-        inbox.is_attended = bool(self._leaders) and busy + len(gathering) == len(self._leaders)
-        # The application may have done something while this was found out, and have seen `is_attended` as it was.
+        inbox.will_be_read = bool(self._leaders) and busy + len(gathering) == len(self._leaders)
+        # The application may have done something while this was found out, and have seen `will_be_read` as it was.
         is_overtaken = inbox.has_urgent_acknowledgements or not all(inbox.unclaimed(x.node_id) for x in gathering)
-        return inbox.is_attended and (is_overtaken or (inbox.is_paused and bool(gathering)))
+        return inbox.will_be_read and (is_overtaken or (inbox.is_paused and bool(gathering)))
 
     def _gathers(self, leader: Leader, now_ms: int) -> bool:
         """Whether acknowledgements wait a moment for a fetch: one is due when the application takes the answer.
@@ -199,7 +203,7 @@ class ShareFetchManager:
         """Note what a fetch brings after the end of its session was decided: nobody will see these records."""
         if not leader.ending:
             return
-        name_of = self._around.metadata.metadata.name_of
+        name_of = self._collaborators.metadata.metadata.name_of
         for topic in response.responses:
             for data in topic.partitions:
                 topic_id = topic.topic_id or UUID(int=0)
@@ -213,7 +217,7 @@ class ShareFetchManager:
         polled_ms = now_ms if self._inbox.is_waiting else self._inbox.last_poll_ms
         if polled_ms is not None and (self._noted_poll_ms is None or polled_ms > self._noted_poll_ms):
             self._noted_poll_ms = polled_ms
-            self._around.membership.application_polled(polled_ms)
+            self._collaborators.membership.application_polled(polled_ms)
 
     # ------------------------------------------------------------------------- what the leaders hold
 
@@ -232,7 +236,7 @@ class ShareFetchManager:
         return leader
 
     def _backoff(self) -> BackoffTimer:
-        return BackoffTimer(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._around.rng)
+        return BackoffTimer(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._collaborators.rng)
 
     def _in_turn(self) -> Sequence[Leader]:
         leaders = list(self._leaders.values())
@@ -265,7 +269,7 @@ class ShareFetchManager:
                 self._settlement.fail(held.release(NEVER_MS * 2, 0), ShareSessionNotFoundError(_SESSION_GONE))
 
     def _has_moved(self, pending: PendingAcknowledgement) -> bool:
-        leader = self._around.metadata.metadata.leader_of(pending.partition)
+        leader = self._collaborators.metadata.metadata.leader_of(pending.partition)
         return leader is not None and leader != pending.delivery.session.node_id
 
     def _expire_pending(self, now_ms: int) -> None:
@@ -299,7 +303,7 @@ class ShareFetchManager:
         return None, renewal_wait_ms
 
     def _keep_locks(self, leader: Leader, now_ms: int) -> int:
-        if self._around.membership.state is MemberState.STALE:
+        if self._collaborators.membership.state is MemberState.STALE:
             self._renewer.give_back(leader)
             self._delayed.give_up(leader, now_ms)
             return NEVER_MS
@@ -328,7 +332,7 @@ class ShareFetchManager:
         return bool(self._inbox.ready) or any(exchange is not None for exchange in others)
 
     def _fetch(self, leader: Leader, max_wait_ms: int, now_ms: int) -> OutgoingRequest:
-        identity, demand = self._around.membership.identity, self._demand
+        identity, demand = self._collaborators.membership.identity, self._demand
         if demand.had_setback():
             for each in self._leaders.values():
                 each.size.reset()
@@ -342,7 +346,7 @@ class ShareFetchManager:
         return self._outgoing(ApiKey.SHARE_FETCH, request, exchange)
 
     def _acknowledge(self, leader: Leader, now_ms: int, *, closing: bool = False) -> OutgoingRequest:
-        identity = self._around.membership.identity
+        identity = self._collaborators.membership.identity
         taken = leader.take_pending()
         request = leader.acknowledge_request(identity.group_id, identity.member_id, taken, closing=closing)
         exchange = InFlightRequest(Purpose.CLOSE if closing else Purpose.ACKNOWLEDGE, leader, taken, now_ms)
@@ -359,7 +363,7 @@ class ShareFetchManager:
 
     def _outgoing(self, api: ApiKey, request: object, exchange: InFlightRequest) -> OutgoingRequest:
         exchange.leader.exchange = exchange
-        self._around.metrics.sent(exchange)
+        self._collaborators.metrics.sent(exchange)
         return OutgoingRequest(
             api,
             lambda _version: request,

@@ -56,7 +56,7 @@ class Inbox:
         waits_until_ms: Until when it waits; None for as long as it takes.
         last_poll_ms: When the application last called poll; None before.
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
-        is_attended: Whether the loop looks here soon anyway: when the answer comes that each leader still owes, or when
+        will_be_read: Whether the loop reads this without being woken: with the response that each leader owes, or when
             the application takes the next one.
         is_paused: Whether the application wants nothing until its next poll.
         fetches_ahead: Whether the application wants the next batch to be fetched while it works.
@@ -66,7 +66,7 @@ class Inbox:
         processing_ms: How long it took for the delivery before; None before the first.
         pace_ms: How long it takes for a record; a slow delivery counts at once, and is forgotten slowly.
         setbacks: How often a lock was lost, or records were released or rejected.
-        is_wary: Whether that happened with the last delivery.
+        after_setback: Whether that happened with the last delivery.
         records_handed_over: How many records the application has been given.
         bytes_handed_over: Bytes of the batches that they came in.
         polls: Figures of the polls.
@@ -81,14 +81,14 @@ class Inbox:
     def __init__(self, events: Events | None = None) -> None:
         self.ready: deque[CompletedFetch] = deque()
         self.outbox: deque[PendingAcknowledgement] = deque()
-        self.fates: deque[Acknowledged] = deque()
+        self.results: deque[Acknowledged] = deque()
         self.events = Events() if events is None else events
         self.in_hand: tuple[DeliveredRecords, ...] = ()
         self.set_aside: tuple[DeliveredRecords, ...] = ()
         self.on_ready: Callable[[], None] | None = None
         self.is_waiting = False
         self.waits_until_ms: int | None = None
-        self.is_attended = False
+        self.will_be_read = False
         self.is_paused = False
         self.fetches_ahead = True
         self.fetch_limit: int | None = None
@@ -97,7 +97,7 @@ class Inbox:
         self.processing_ms: int | None = None
         self.pace_ms = 0.0
         self.setbacks = 0
-        self.is_wary = False
+        self.after_setback = False
         self.records_handed_over = 0
         self.bytes_handed_over = 0
         self.polls = PollFigures()
@@ -114,7 +114,7 @@ class Inbox:
     # ------------------------------------------------------------------------------- the loop's side
 
     @property
-    def is_starved(self) -> bool:
+    def needs_records(self) -> bool:
         """Whether the application waits and there is nothing for it."""
         return self.is_waiting and not self.ready
 
@@ -122,7 +122,7 @@ class Inbox:
         """Whether a record that waits or is in hand was delivered more often than that.
 
         It may be what ended the consumers before, and this one next: prefetched records would share its
-        fate, and come nearer to their delivery limit without having been looked at.
+        result, and come nearer to their delivery limit without having been looked at.
         """
         held = (*self.in_hand, *(fetched.acquired for fetched in list(self.ready)))
         return any(delivery.max_delivery_count > times for delivery in held)
@@ -163,7 +163,7 @@ class Inbox:
         self.notify()
 
     def notify(self) -> None:
-        """Something changed that a waiting application wants to see: a delivery, a fate, an error."""
+        """Something changed that a waiting application wants to see: a delivery, a result, an error."""
         if self.on_ready is not None:
             self.on_ready()
 
@@ -187,7 +187,7 @@ class Inbox:
             fetched = self.ready.popleft()
             if fetched.is_untouched:
                 fetched.is_untouched = False
-                self.is_attended = False  # the loop may fetch the next one
+                self.will_be_read = False  # the loop may fetch the next one
             if fetched.acquired.lock_deadline_ms > now_ms:
                 self.bytes_handed_over += len(fetched.blob or b"")
                 return fetched
@@ -227,7 +227,7 @@ class Inbox:
     def had_setback(self) -> None:
         """Something went wrong with what was delivered: fetch no more than needed until a delivery goes well."""
         self.setbacks += 1
-        self.is_wary = self._had_setback = True
+        self.after_setback = self._had_setback = True
 
     def polled(self, now_ms: int) -> None:
         """The application came back for more."""
@@ -239,7 +239,7 @@ class Inbox:
             self.processing_since_ms = None
             record_ms = self.processing_ms / max(1, self._in_process)
             self.pace_ms = max(record_ms, self.pace_ms + (record_ms - self.pace_ms) / _FORGET_PACE_IN)
-            self.is_wary, self._had_setback = self._had_setback, False
+            self.after_setback, self._had_setback = self._had_setback, False
 
 
 def _next_of(delivery: DeliveredRecords) -> str:

@@ -82,7 +82,7 @@ class Leader:
         pending: Acknowledgements that wait for the next request.
         exchange: The request under way, or None.
         version: Version of ShareFetch that it speaks; None before its first answer.
-        dry: Whether the last fetch brought nothing, so that fetching ahead is of no use.
+        was_empty: Whether the last fetch brought nothing, so that fetching ahead is of no use.
         last_fetch_ms: When it was last asked for records.
         ending: Whether to close the session, even if another one follows.
         size: How much a fetch asks for.
@@ -95,7 +95,7 @@ class Leader:
         self.pending: deque[PendingAcknowledgement] = deque()
         self.exchange: InFlightRequest | None = None
         self.version: int | None = None
-        self.dry = False
+        self.was_empty = False
         self.last_fetch_ms = 0
         self.ending = False
         self.size = size

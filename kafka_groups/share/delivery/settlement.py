@@ -66,7 +66,7 @@ class Settlement:
         config: The consumer's configuration.
         metadata: Learns of leaders that moved.
         errors: Where errors go that the application is to see.
-        inbox: Where records and the fates of acknowledgements go.
+        inbox: Where records and the results of acknowledgements go.
         metrics: Counts.
     """
 
@@ -110,7 +110,7 @@ class Settlement:
         tries_again = self._settle_all(exchange, results, now_ms)
         failed = [self._partition_failed(tip, p, response.node_endpoints) for tip, p in parts if p.error_code]
         self._deliver(exchange, parts, now_ms)
-        return not tries_again and not (any(failed) and exchange.leader.dry)
+        return not tries_again and not (any(failed) and exchange.leader.was_empty)
 
     def _deliver(
         self, exchange: InFlightRequest, parts: Iterable[tuple[TopicIdPartition, ShareFetchPartitionData]], now_ms: int
@@ -118,7 +118,7 @@ class Settlement:
         if exchange.leader.ending:
             return  # closing the session releases them
         fetched = [self._fetched_part(exchange, tip, data) for tip, data in parts if data.acquired_records]
-        exchange.leader.dry = not fetched
+        exchange.leader.was_empty = not fetched
         records, size_bytes = sum(f.acquired.open_count for f in fetched), sum(len(f.blob or b"") for f in fetched)
         redelivered = sum(f.acquired.max_delivery_count > 1 for f in fetched)
         self._metrics.redelivered_total += redelivered
@@ -127,7 +127,7 @@ class Settlement:
             size.reset()
         else:
             size.answered(
-                exchange.max_records, records, size_bytes, is_awaited=inbox.is_starved, waiting=inbox.records_waiting
+                exchange.max_records, records, size_bytes, is_awaited=inbox.needs_records, waiting=inbox.records_waiting
             )
         if fetched:
             inbox.deliver(exchange.leader.node_id, fetched)
@@ -240,7 +240,7 @@ class Settlement:
 
     def _settled(self, pending: PendingAcknowledgement, error: KafkaGroupsError | None) -> None:
         if not pending.is_renewal_in_place:
-            self._inbox.fates.append(pending.fate(error))
+            self._inbox.results.append(pending.result(error))
             if error is None:
                 self._metrics.acknowledged(pending)
             else:

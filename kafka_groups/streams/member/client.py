@@ -26,7 +26,6 @@ from kafka_groups.errors import (
     UnknownMemberIdError,
 )
 from kafka_groups.streams.member.rules.committing import REMEDY, CommittingMember, member_of_all_tasks
-from kafka_groups.streams.member.rules.former_life import SESSION_TIMEOUT, FormerLife
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
@@ -36,6 +35,7 @@ from kafka_groups.streams.member.rules.member_events import (
 )
 from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.streams.member.rules.metrics import MetricSources, read_member_metrics
+from kafka_groups.streams.member.rules.old_session import SESSION_TIMEOUT, OldSession
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter, TaskPosition
@@ -51,7 +51,7 @@ TaskPositions = Callable[[], Mapping[TaskId, TaskPosition]]
 """Returns the positions of all tasks that have state in this process, dormant ones included."""
 
 _RELEASE_MS, _RELEASE_MAX_MS = 1_000, 10_000
-"""How long to wait before a static member joins again whose former life is still in the group."""
+"""How long to wait before a static member joins again while its old session is still in the group."""
 
 
 _REMOVED = (FencedMemberEpochError, IllegalGenerationError, UnknownMemberIdError)
@@ -93,12 +93,12 @@ class StreamsClient:
             backoff=assembly.backoff(),
             timeout_ms=config.request_timeout_ms,
         )
-        former_life = FormerLife(BackoffTimer(_RELEASE_MS, _RELEASE_MAX_MS, assembly.rng), configs)
+        old_session = OldSession(BackoffTimer(_RELEASE_MS, _RELEASE_MAX_MS, assembly.rng), configs)
         self.membership = StreamsMembership(
             description,
             coordinator=coordinator,
             errors=assembly.errors,
-            pace=HeartbeatPace(assembly.backoff(), former_life, assembly.rng),
+            pace=HeartbeatPace(assembly.backoff(), old_session, assembly.rng),
             offsets=TaskOffsetReporter(self._positions_of_application),
             timeout_ms=config.request_timeout_ms,
         )

@@ -24,7 +24,7 @@ from tests.simulation.groups.coordination import link_to
 from tests.simulation.groups.coordinator_link import CoordinatorLink
 from tests.simulation.streams.commits import Commits
 from tests.simulation.streams.topics import GROUP, TOPOLOGY, Tasks
-from tests.support.members.former_life import former_life
+from tests.support.members.old_session import old_session
 
 __all__ = ["REBALANCE_S", "SESSION_S", "Member", "Seat"]
 
@@ -93,7 +93,7 @@ class Member:
             coordinator=self._finder,
             errors=self._errors,
             pace=HeartbeatPace(
-                BackoffTimer(100, 1_000, self.rng), former_life(self.rng, SESSION_S * 2000, 5_000), self.rng
+                BackoffTimer(100, 1_000, self.rng), old_session(self.rng, SESSION_S * 2000, 5_000), self.rng
             ),
             offsets=TaskOffsetReporter(dict),
             timeout_ms=6_000,

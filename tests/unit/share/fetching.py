@@ -82,12 +82,12 @@ class Bench:
             timeout_ms=1,
             max_poll_interval_ms=self.config.max_poll_interval_ms,
         )
-        self.around = Collaborators(self.membership, self.metadata, self.errors, self.inbox, self.metrics, rng)
-        self.manager = ShareFetchManager(self.config, self.around)
+        self.collaborators = Collaborators(self.membership, self.metadata, self.errors, self.inbox, self.metrics, rng)
+        self.manager = ShareFetchManager(self.config, self.collaborators)
         self.application = Application(self.config, self.inbox, self.errors, self.clock)
         self.application.subscription = frozenset({"orders"})
-        self.fates: list[Any] = []
-        self.application.callback = self.fates.append
+        self.results: list[Any] = []
+        self.application.callback = self.results.append
         self.notified = 0
         self.inbox.on_ready = self._notified
         self.learn_leaders(self.leaders)
@@ -232,8 +232,8 @@ class Bench:
         """What the callback was told: partition, offsets, name of the error's class."""
         self.application.run_callback()
         return [
-            (fate.partition.partition, list(fate.offsets()), type(fate.error).__name__ if fate.error else None)
-            for fate in self.fates
+            (result.partition.partition, list(result.offsets()), type(result.error).__name__ if result.error else None)
+            for result in self.results
         ]
 
 

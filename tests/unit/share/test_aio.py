@@ -131,7 +131,7 @@ def test_explicit_close_sends_what_was_acknowledged_and_releases_the_rest() -> N
         told: list[Any] = []
         consumer.set_acknowledgement_callback(told.append)
         await consumer.close()
-        assert [(list(fate.offsets()), fate.error) for fate in told] == [(list(range(6)), None)]
+        assert [(list(result.offsets()), result.error) for result in told] == [(list(range(6)), None)]
         async with world.consumer() as other:
             await other.subscribe([TOPIC])
             assert [(r.offset, r.delivery_count) for r in await take(other, 4)] == [(o, 2) for o in range(6, 10)]
@@ -253,7 +253,7 @@ def test_a_member_that_was_refused_still_hands_in_its_acknowledgements_when_it_c
         told: list[Any] = []
         consumer.set_acknowledgement_callback(told.append)
         await consumer.close()
-        assert [(list(fate.offsets()), fate.error) for fate in told] == [(list(range(5)), None)]
+        assert [(list(result.offsets()), result.error) for result in told] == [(list(range(5)), None)]
         world.cluster.faults.clear()
         await world.admin.until_lag("g", world.topic, 0)
 
@@ -414,7 +414,7 @@ def test_a_commit_that_is_not_answered_times_out_and_close_tells_the_callback() 
             await consumer.commit_sync(timeout=2)
         assert told == []
         await consumer.close(timeout=1)
-        assert [list(fate.offsets()) for fate in told] == [[0, 1, 2]]
+        assert [list(result.offsets()) for result in told] == [[0, 1, 2]]
         assert isinstance(told[0].error, OperationTimeoutError)
 
     simulate(program)

@@ -153,7 +153,7 @@ def test_callbacks_run_before_errors_are_raised_and_before_records_are_accepted(
     bench.errors.report(TopicAuthorizationFailedError("orders"))
     with pytest.raises(TopicAuthorizationFailedError):
         bench.begin()
-    assert [list(fate.offsets()) for fate in bench.fates] == [[0]]
+    assert [list(result.offsets()) for result in bench.results] == [[0]]
     bench.begin()
 
 
@@ -224,8 +224,8 @@ def test_an_error_of_the_callback_comes_out_of_the_call_and_the_next_call_goes_o
         bench.acknowledged(request)
     told = []
 
-    def callback(fate: Any) -> None:
-        told.append(fate.partition.partition)
+    def callback(result: Any) -> None:
+        told.append(result.partition.partition)
         if len(told) == 1:
             raise ZeroDivisionError
 

@@ -74,6 +74,6 @@ def test_the_end_of_a_with_statement_does_not_wait_long_for_brokers_that_are_dow
         await world.admin.close()
 
     simulate(program)
-    (fate,) = failed
-    assert list(fate.offsets()) == [0, 1, 2]
-    assert fate.error is not None
+    (result,) = failed
+    assert list(result.offsets()) == [0, 1, 2]
+    assert result.error is not None

@@ -106,7 +106,7 @@ def test_records_acknowledgements_and_the_end(cluster: EmbeddedCluster, group: s
         assert set(consumer.commit_sync().values()) == {None}
         assert consumer.metrics()["records-consumed-total"] == 30
         assert consumer.acquisition_lock_timeout == 30.0
-    assert sorted(offset for fate in told for offset in fate.offsets()) == list(range(30))
+    assert sorted(offset for result in told for offset in result.offsets()) == list(range(30))
 
 
 def test_records_may_be_held_over_polls(cluster: EmbeddedCluster, group: str) -> None:

@@ -90,6 +90,6 @@ class Broker:
         return results
 
     @property
-    def fates(self) -> dict[int, int]:
+    def decisions(self) -> dict[int, int]:
         """Offset → acknowledgement type, of all commits."""
         return {offset: kind for commit in self.sent for offset, kind in commit.items()}

@@ -224,9 +224,9 @@ class GroupShard(NoTransactions):
         becomes_streams = self._is_empty_classic(request.group_id) and request.member_epoch == JOIN_STREAMS_EPOCH
         if not becomes_streams:
             self._by_type.check_type(request.group_id, GroupType.STREAMS)
-        beaten = self.streams.heartbeat(request, client, version, now_ms)
+        heartbeat = self.streams.heartbeat(request, client, version, now_ms)
         replaced = (ClassicGroupMetadata(request.group_id, None),) if becomes_streams else ()
-        return Result(beaten.response, (*replaced, *beaten.records), beaten.effects)
+        return Result(heartbeat.response, (*replaced, *heartbeat.records), heartbeat.effects)
 
     def streams_groups_with(self, group_id: str) -> StreamsGroups:
         """Return the streams groups, for an operation on this one, whether or not it exists.

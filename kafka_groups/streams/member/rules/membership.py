@@ -61,7 +61,7 @@ class StreamsMembership:
         epoch: Its epoch; commits are fenced by it.
         group: What the member knows about its group: statuses and endpoints.
         calls: Checks whether the application polls often enough.
-        life: How often the member has lost its tasks, or left. What it did in a former life may be outdated.
+        life: How often the member has lost its tasks, or left. What it did before then may be outdated.
         heard: How many heartbeats the coordinator has accepted.
         figures: Counts and times for the metrics.
     """

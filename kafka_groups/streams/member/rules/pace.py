@@ -5,7 +5,7 @@ from collections import deque
 
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
-from kafka_groups.streams.member.rules.former_life import FormerLife
+from kafka_groups.streams.member.rules.old_session import OldSession
 
 __all__ = ["HeartbeatPace"]
 
@@ -23,12 +23,12 @@ class HeartbeatPace:
 
     Args:
         backoff: Delays heartbeats after failures.
-        former_life: Delays joins while the group has another member with the same instance id.
+        old_session: Delays joins while the group has another member with the same instance id.
         rng: Source of the jitter.
     """
 
-    def __init__(self, backoff: BackoffTimer, former_life: FormerLife, rng: random.Random) -> None:
-        self._former_life = former_life
+    def __init__(self, backoff: BackoffTimer, old_session: OldSession, rng: random.Random) -> None:
+        self._old_session = old_session
         self._timer = HeartbeatTimer(backoff)
         self._backoff = backoff
         self._rng = rng
@@ -78,7 +78,7 @@ class HeartbeatPace:
     def answered(self, interval_ms: int, throttle_time_ms: int, now_ms: int) -> None:
         """Note a response without an error. The interval counts from when the heartbeat was sent."""
         self._timer.answered(interval_ms, throttle_time_ms, now_ms)
-        self._former_life.over()
+        self._old_session.over()
 
     def failed(self, now_ms: int) -> None:
         """Note that the heartbeat failed. The next one waits only for the back-off."""
@@ -86,7 +86,7 @@ class HeartbeatPace:
 
     def awaits_release(self, now_ms: int) -> int | None:
         """Note that another member has the instance id. Return when to join again, or None to give up."""
-        wait_ms = self._former_life.refused(now_ms)
+        wait_ms = self._old_session.refused(now_ms)
         if wait_ms is not None:
             self._timer.dropped()
             self._backoff.wait(wait_ms, now_ms)

@@ -255,7 +255,7 @@ def test_an_application_that_becomes_slow_in_this_batch_gets_nothing_more_ahead(
     ahead = bench.fetch()
     bench.advance(LOCK_MS // 4 + 1)
     bench.fetched(ahead)
-    bench.manager._leaders[1].dry = False
+    bench.manager._leaders[1].was_empty = False
     bench.nothing()
 
 
@@ -599,14 +599,14 @@ def test_the_acknowledgement_of_a_partition_that_the_broker_does_not_mention_is_
     bench.commit()
     other = AcknowledgedPartition(partition_index=9)
     bench.acknowledged(bench.acknowledge(), partitions=(other,))
-    assert [fate[2] for fate in bench.told()] == ["InvalidRecordStateError"]
+    assert [result[2] for result in bench.told()] == ["InvalidRecordStateError"]
 
 
 # ------------------------------------------------------------------------------------- attention
 
 
 def _is_attended(bench: Bench) -> bool:
-    return bench.inbox.is_attended
+    return bench.inbox.will_be_read
 
 
 def test_nobody_needs_to_wake_the_loop_while_every_leader_owes_an_answer() -> None:

@@ -132,7 +132,7 @@ def test_a_lost_session_withdraws_what_waits_fails_acknowledgements_and_starts_a
     bench.commit()
     bench.fetched(bench.one(), (2, 3))
     assert bench.told() == [(0, [0], None)]
-    bench.fates.clear()
+    bench.results.clear()
     assert len(bench.inbox.ready) == 1
 
     bench.application.acknowledge_offset(TopicPartition("orders", 0), 1, AcknowledgeType.RELEASE)
@@ -156,7 +156,7 @@ def test_acknowledgements_of_an_earlier_session_fail_without_a_request() -> None
     bench.begin()
     bench.lose(bench.fetch(), DisconnectedError("gone"))
     assert bench.told() == [(0, [0, 1], "DisconnectedError")]
-    bench.fates.clear()
+    bench.results.clear()
     bench.end()
     bench.advance(5_000)
     assert bench.delivered((0, 1))
@@ -437,7 +437,7 @@ def test_a_close_that_is_refused_or_lost_is_a_close_all_the_same() -> None:
         else:
             bench.lose(closing, DisconnectedError("gone"))
         assert bench.manager.is_closed
-        assert [fate[2] for fate in bench.told()] == [
+        assert [result[2] for result in bench.told()] == [
             "ShareSessionNotFoundError" if how == "refused" else "DisconnectedError"
         ]
 

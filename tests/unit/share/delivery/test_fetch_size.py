@@ -117,7 +117,7 @@ def test_an_adaptive_size_keeps_its_bounds(start: int, answers: list[tuple[int, 
 # -------------------------------------------------------------------------------- in a fetch manager
 
 
-def starved(polls: int = 0, **config: Any) -> Bench:
+def waiting(polls: int = 0, **config: Any) -> Bench:
     """A bench whose application has always come back before the answer: that many full answers were handled."""
     bench = Bench(max_poll_records=RECORDS, **config).warm()
     bench.inbox.record_locks = 1 << 20
@@ -157,7 +157,7 @@ def answer(bench: Bench, *, delivery_count: int = 1) -> int:
 
 
 def test_a_poll_returns_no_more_than_before_when_a_fetch_brings_more() -> None:
-    bench = starved(2)
+    bench = waiting(2)
     assert answer(bench) == 4 * RECORDS
     assert wire(bench.fetch()).max_records == 8 * RECORDS
     sizes = [len(bench.end()), *(len(bench.begin()) for _ in range(4))]
@@ -165,13 +165,13 @@ def test_a_poll_returns_no_more_than_before_when_a_fetch_brings_more() -> None:
 
 
 def test_the_broker_is_asked_to_lock_in_parts_of_a_poll() -> None:
-    bench = starved(2)
+    bench = waiting(2)
     assert not bench.begin()
     assert wire(bench.fetch()).batch_size == RECORDS
 
 
 def test_what_is_left_over_waits_renewed_and_is_released_by_a_pause() -> None:
-    bench = starved(2, prefetch_batches=0)
+    bench = waiting(2, prefetch_batches=0)
     answer(bench)
     first = list(bench.end())
     bench.advance(LOCK_MS // 2)
@@ -184,7 +184,7 @@ def test_what_is_left_over_waits_renewed_and_is_released_by_a_pause() -> None:
 
 
 def test_a_fetch_asks_for_no_more_than_a_poll_beside_records_that_were_delivered_before() -> None:
-    bench = starved(3)
+    bench = waiting(3)
     assert answer(bench, delivery_count=2) == 8 * RECORDS
     bench.end()
     bench.nothing()
@@ -194,7 +194,7 @@ def test_a_fetch_asks_for_no_more_than_a_poll_beside_records_that_were_delivered
 
 @pytest.mark.parametrize("what", ["released", "lost"])
 def test_a_fetch_asks_for_no_more_than_a_poll_after_a_setback(what: str) -> None:
-    bench = starved(3, acknowledgement_mode="explicit")
+    bench = waiting(3, acknowledgement_mode="explicit")
     answer(bench)
     records = bench.end()
     if what == "lost":
@@ -218,14 +218,14 @@ def test_a_number_holds_from_the_first_fetch_on() -> None:
 
 
 def test_record_limit_asks_for_what_a_poll_returns() -> None:
-    bench = starved(acquire_mode="record_limit")
+    bench = waiting(acquire_mode="record_limit")
     for _ in range(3):
         assert answer(bench) == RECORDS
         assert len(bench.end()) == RECORDS
 
 
 def test_an_application_that_slows_down_is_noticed_before_it_is_done() -> None:
-    bench = starved(4)
+    bench = waiting(4)
     answer(bench)
     bench.end()
     bench.advance(LOCK_MS // 8)  # for the ten records of this poll
@@ -235,13 +235,13 @@ def test_an_application_that_slows_down_is_noticed_before_it_is_done() -> None:
 # -------------------------------------------------------------------------------------- gathering
 
 
-def is_attended(bench: Bench) -> bool:
-    return bench.inbox.is_attended
+def will_be_read(bench: Bench) -> bool:
+    return bench.inbox.will_be_read
 
 
 def gathering(**config: Any) -> Bench:
     """The second answer is there, and the application works on the first third of the first one."""
-    bench = starved(1, **config)
+    bench = waiting(1, **config)
     answer(bench)
     first = bench.fetch()
     bench.end()
@@ -254,9 +254,9 @@ def test_acknowledgements_wait_a_moment_for_the_fetch_that_is_due_when_the_next_
     bench = gathering()
     bench.begin()
     bench.nothing()
-    assert is_attended(bench)
+    assert will_be_read(bench)
     assert [record.offset for record in bench.begin()] == list(range(1000, 1010))
-    assert not is_attended(bench)
+    assert not will_be_read(bench)
     assert len(acknowledged_in(bench.fetch())[0]) == 2 * RECORDS
 
 
@@ -276,7 +276,7 @@ def test_acknowledgements_go_at_once_when_somebody_waits(call: str) -> None:
         bench.manager.close()
     else:
         getattr(bench.application, call)(*[CommitTicket()] if call == "commit" else [])
-        assert not is_attended(bench)
+        assert not will_be_read(bench)
     assert acknowledged_in(bench.acknowledge())
 
 
@@ -306,7 +306,7 @@ def test_a_commit_goes_at_once_when_somebody_begins_to_wait_for_it() -> None:
 
 
 def test_an_answer_that_comes_after_a_commit_does_not_delay_it() -> None:
-    bench = starved(1)
+    bench = waiting(1)
     answer(bench)
     under_way = bench.fetch()
     bench.end()
@@ -333,7 +333,7 @@ def test_the_loop_looks_again_if_an_urgent_commit_came_while_it_looked(monkeypat
 
 def test_the_loop_looks_again_if_the_answer_was_taken_while_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = gathering()
-    seen = [1, 1, 1, 0]  # the fourth look is the one after `is_attended` was set
+    seen = [1, 1, 1, 0]  # the fourth look is the one after `will_be_read` was set
     monkeypatch.setattr(bench.inbox, "unclaimed", lambda _node_id: seen.pop(0))
     assert bench.wait_ms() == 0
     assert seen == []

@@ -149,8 +149,8 @@ def test_explicit_acknowledgements_under_a_busy_engine(seed: int, auto_renew: bo
     ready = threading.Event()
     bench.inbox.on_ready = ready.set
     leader = Leader(total - 1)
-    fates: list[Acknowledged] = []
-    bench.application.callback = fates.append
+    results: list[Acknowledged] = []
+    bench.application.callback = results.append
     seen: dict[int, int] = {}
     engine = Engine(bench, leader)
     with engine.running():
@@ -170,8 +170,8 @@ def test_explicit_acknowledgements_under_a_busy_engine(seed: int, auto_renew: bo
     assert leader.renewals > 0
     assert leader.ended == seen
     bench.application.run_callback()
-    told = [offset for fate in fates for offset in fate.offsets()]
-    assert not [fate for fate in fates if fate.error is not None]
+    told = [offset for result in results for offset in result.offsets()]
+    assert not [result for result in results if result.error is not None]
     assert set(told) == set(range(total))
 
 

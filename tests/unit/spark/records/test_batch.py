@@ -20,11 +20,11 @@ def offsets(batch: ShareBatch) -> list[int]:
     return [record.offset for record in batch]
 
 
-def fates(batch: ShareBatch) -> dict[int, int]:
+def decisions(batch: ShareBatch) -> dict[int, int]:
     broker = Broker(batch.records)
     batch.accept_open()
     broker.commit_sync()
-    return broker.fates
+    return broker.decisions
 
 
 def test_a_batch_as_a_table_as_a_frame_and_record_by_record() -> None:
@@ -45,7 +45,7 @@ def test_a_batch_as_a_table_as_a_frame_and_record_by_record() -> None:
 
 def test_what_nothing_is_said_about_is_accepted() -> None:
     batch = ShareBatch(polled((0, 2, 1)))
-    assert fates(batch) == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT}
+    assert decisions(batch) == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT}
 
 
 MASKS: list[Callable[[ShareBatch], Any]] = [
@@ -62,20 +62,20 @@ MASKS: list[Callable[[ShareBatch], Any]] = [
 def test_a_mask_says_which_records_are_meant(mask: Callable[[ShareBatch], Any]) -> None:
     batch = ShareBatch(polled((10, 12, 1), (20, 20, 1)))
     assert batch.reject(mask(batch)) == 2
-    assert fates(batch) == {10: ACCEPT, 11: REJECT, 12: ACCEPT, 20: REJECT}
+    assert decisions(batch) == {10: ACCEPT, 11: REJECT, 12: ACCEPT, 20: REJECT}
 
 
 def test_one_record_all_records_and_the_last_word_counts() -> None:
     batch = ShareBatch(polled((0, 2, 1)))
     assert batch.reject() == 3
     assert batch.release(next(iter(batch))) == 1
-    assert fates(batch) == {0: RELEASE, 1: REJECT, 2: REJECT}
+    assert decisions(batch) == {0: RELEASE, 1: REJECT, 2: REJECT}
 
 
 def test_several_deliveries_are_one_batch() -> None:
     batch = ShareBatch(ShareRecords([delivery((0, 2, 1)), delivery((50, 52, 2))]))
     batch.reject(batch.to_arrow().column("offset").to_numpy() > 50)
-    assert fates(batch) == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT, 50: ACCEPT, 51: REJECT, 52: REJECT}
+    assert decisions(batch) == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT, 50: ACCEPT, 51: REJECT, 52: REJECT}
 
 
 def test_a_part_shows_and_decides_about_its_own_records_only() -> None:
@@ -89,7 +89,7 @@ def test_a_part_shows_and_decides_about_its_own_records_only() -> None:
     part.accept_open()
     broker = Broker(whole.records)
     broker.commit_sync()
-    assert broker.fates == {1: REJECT, 2: ACCEPT, 4: ACCEPT}
+    assert broker.decisions == {1: REJECT, 2: ACCEPT, 4: ACCEPT}
 
 
 def test_the_records_that_were_rejected() -> None:

@@ -158,7 +158,7 @@ def test_what_the_function_decided_holds() -> None:
 
     desk = Desk(process, (0, 2, 1))
     assert desk.handle()
-    assert desk.broker.fates == {0: REJECT, 1: RELEASE, 2: ACCEPT}
+    assert desk.broker.decisions == {0: REJECT, 1: RELEASE, 2: ACCEPT}
     assert desk.counts == (1, 1, 1, 0)
 
 
@@ -169,7 +169,7 @@ def test_release_gives_everything_back_and_says_why_whatever_the_function_had_de
 
     desk = Desk(process, (0, 2, 1))
     assert not desk.handle()
-    assert desk.broker.fates == dict.fromkeys(range(3), RELEASE)
+    assert desk.broker.decisions == dict.fromkeys(range(3), RELEASE)
     assert desk.counts == (0, 3, 0, 0)
     assert desk.tally.failed
     assert desk.tally.error is not None
@@ -179,7 +179,7 @@ def test_release_gives_everything_back_and_says_why_whatever_the_function_had_de
 def test_per_record_releases_only_the_bad_ones() -> None:
     desk = Desk(failing_on(2, 4), (0, 5, 1), on_error="per_record")
     assert desk.handle()
-    assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT, 2: RELEASE, 3: ACCEPT, 4: RELEASE, 5: ACCEPT}
+    assert desk.broker.decisions == {0: ACCEPT, 1: ACCEPT, 2: RELEASE, 3: ACCEPT, 4: RELEASE, 5: ACCEPT}
     assert desk.counts == (4, 2, 0, 0)
     assert not desk.tally.failed
 
@@ -215,7 +215,7 @@ def away_for(desk_clock: Callable[[], ManualClock], until_ms: int) -> Callable[[
 def test_an_outage_of_the_sink_costs_no_delivery_and_ends_at_full_speed(on_error: str, ranges: list[Range]) -> None:
     desk = Desk(away_for(lambda: desk.clock, 1_060_000), *ranges, on_error=on_error, patient=True)
     assert desk.handle()
-    assert set(desk.broker.fates.values()) == {ACCEPT}
+    assert set(desk.broker.decisions.values()) == {ACCEPT}
     assert desk.tally.released == desk.tally.rejected == 0
     assert not desk.tally.failed
     assert desk.tally.last_error == "ConnectionError: the sink is away"
@@ -250,16 +250,16 @@ def test_a_last_delivery_is_held_through_a_long_outage_even_if_the_run_is_to_end
         limit=limit,
     )
     desk.handle()
-    fates = desk.broker.fates
-    assert {fates[offset] for offset in range(10, 15)} == {ACCEPT}
-    assert {fates[offset] for offset in range(10)} == {RELEASE}
+    decisions = desk.broker.decisions
+    assert {decisions[offset] for offset in range(10, 15)} == {ACCEPT}
+    assert {decisions[offset] for offset in range(10)} == {RELEASE}
     assert desk.tally.rejected == 0
 
 
 def test_without_a_success_nothing_is_rejected_and_with_one_the_bad_ones_are() -> None:
     desk = Desk(failing_on(*range(30)), (0, 29, 5), on_error="reject", patient=True, others=[(30, 39, 1)])
     assert desk.handle()
-    assert desk.broker.fates == {**dict.fromkeys(range(30), REJECT), **dict.fromkeys(range(30, 40), ACCEPT)}
+    assert desk.broker.decisions == {**dict.fromkeys(range(30), REJECT), **dict.fromkeys(range(30, 40), ACCEPT)}
 
 
 def test_what_the_function_decided_before_it_raised_does_not_hold_in_the_next_try() -> None:
@@ -270,14 +270,14 @@ def test_what_the_function_decided_before_it_raised_does_not_hold_in_the_next_tr
 
     desk = Desk(process, (0, 1, 1), patient=True)
     assert desk.handle()
-    assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT}
+    assert desk.broker.decisions == {0: ACCEPT, 1: ACCEPT}
 
 
 @pytest.mark.parametrize("on_error", ["release", "per_record"])
 def test_other_records_show_that_it_is_not_the_sink(on_error: str) -> None:
     desk = Desk(failing_on(0), (0, 0, 1), on_error=on_error, patient=True, others=[(1, 5, 1)])
     assert desk.handle()
-    assert desk.broker.fates == {0: RELEASE, **dict.fromkeys(range(1, 6), ACCEPT)}
+    assert desk.broker.decisions == {0: RELEASE, **dict.fromkeys(range(1, 6), ACCEPT)}
     assert desk.clock.now_ms() - 1_000_000 < 1_000
     assert desk.tally.failed == (on_error == "release")
 
@@ -285,14 +285,14 @@ def test_other_records_show_that_it_is_not_the_sink(on_error: str) -> None:
 def test_a_bad_record_that_is_left_over_is_not_held_for_long() -> None:
     desk = Desk(failing_on(5), (0, 5, 1), on_error="per_record", patient=True)
     assert desk.handle()
-    assert desk.broker.fates == {5: RELEASE, **dict.fromkeys(range(5), ACCEPT)}
+    assert desk.broker.decisions == {5: RELEASE, **dict.fromkeys(range(5), ACCEPT)}
     assert desk.clock.now_ms() - 1_000_000 < 10_000
 
 
 def test_a_last_delivery_that_is_left_over_is_given_up_when_a_good_record_succeeds_again() -> None:
     desk = Desk(failing_on(0), (0, 5, 5), on_error="per_record", patient=True)  # which goes last
     desk.handle()
-    assert desk.broker.fates == {0: REJECT, **dict.fromkeys(range(1, 6), ACCEPT)}
+    assert desk.broker.decisions == {0: REJECT, **dict.fromkeys(range(1, 6), ACCEPT)}
     assert desk.given[-2:] == [[1], [0]], "the sink works, and the record fails"
 
 
@@ -303,7 +303,7 @@ def test_the_sink_that_fails_after_the_others_succeeded_costs_no_last_delivery()
 
     desk = Desk(process, (0, 5, 5), on_error="reject", patient=True)
     desk.handle()
-    assert desk.broker.fates == dict.fromkeys(range(6), ACCEPT)
+    assert desk.broker.decisions == dict.fromkeys(range(6), ACCEPT)
 
 
 @pytest.mark.parametrize(("count", "released"), [(1, 29), (2, 1)])
@@ -318,7 +318,7 @@ def test_one_record_of_a_batch_shows_that_it_is_not_the_sink(count: int, release
 def test_two_bad_records_do_not_look_like_an_outage_once_a_third_comes() -> None:
     desk = Desk(failing_on(0, 1), (0, 0, 1), patient=True, others=[(1, 1, 1), (2, 2, 1)])
     assert desk.handle()
-    assert desk.broker.fates == {0: RELEASE, 1: RELEASE, 2: ACCEPT}
+    assert desk.broker.decisions == {0: RELEASE, 1: RELEASE, 2: ACCEPT}
     assert desk.clock.now_ms() - 1_000_000 < 5_000
 
 
@@ -379,7 +379,7 @@ def test_a_future_that_fails_does_not_lose_its_records() -> None:
 
     desk = Desk(process, (0, 99, 1), patient=True)
     assert not desk.handle()
-    assert desk.broker.fates == dict.fromkeys(range(100), RELEASE)
+    assert desk.broker.decisions == dict.fromkeys(range(100), RELEASE)
 
 
 # ---------------------------------------------------------------------------------------- what is given up
@@ -445,7 +445,7 @@ def test_nothing_waits_while_a_record_is_on_its_last_delivery() -> None:
 def test_a_bad_record_does_not_bring_its_neighbours_nearer_to_their_limit() -> None:
     desk = Desk(failing_on(3), (0, 5, 4))
     assert desk.handle()
-    assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT, 3: RELEASE, 4: ACCEPT, 5: ACCEPT}
+    assert desk.broker.decisions == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT, 3: RELEASE, 4: ACCEPT, 5: ACCEPT}
     assert desk.tally.failed
 
 
@@ -467,7 +467,7 @@ def test_near_the_limit_a_copy_is_durable_before_anything_is_processed() -> None
 def test_the_last_failure_rejects_and_copies_once(dead_letters: bool) -> None:
     desk = Desk(failing_on(1), (0, 1, 5), dead_letters=dead_letters)
     desk.handle()
-    assert desk.broker.fates == {0: ACCEPT, 1: REJECT}
+    assert desk.broker.decisions == {0: ACCEPT, 1: REJECT}
     assert desk.box.values == ([b"v0", b"v1"] if dead_letters else [])
     assert desk.tally.dead_lettered == (2 if dead_letters else 0)
 
@@ -476,7 +476,7 @@ def test_the_last_delivery_is_tried_although_no_copy_can_be_made() -> None:
     desk = Desk(succeed, (0, 1, 5), dead_letters=True)
     desk.box.is_away = True
     desk.handle()
-    assert desk.broker.fates == {0: ACCEPT, 1: ACCEPT}
+    assert desk.broker.decisions == {0: ACCEPT, 1: ACCEPT}
     assert desk.tally.failed
 
 
@@ -525,7 +525,7 @@ def test_answers_are_waited_for_at_the_end() -> None:
     desk = Desk(succeed, (0, 2, 1))
     desk.broker.answers_late = True
     assert desk.handle()
-    assert desk.broker.fates == dict.fromkeys(range(3), ACCEPT)
+    assert desk.broker.decisions == dict.fromkeys(range(3), ACCEPT)
     assert desk.counts == (0, 0, 0, 0)
     desk.acknowledger.finish()
     desk.acknowledger.finish()

@@ -32,7 +32,7 @@ from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter, T
 from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks, tasks_to_wire
 from kafka_groups.streams.member.rules.topology import GroupTopology, Subtopology
 from kafka_groups.types import TaskId
-from tests.support.members.former_life import former_life
+from tests.support.members.old_session import old_session
 
 INTERVAL_MS = 5_000
 REBALANCE_MS = 300_000
@@ -80,7 +80,7 @@ class Member:
             coordinator=self.coordinator,
             errors=self.errors,
             pace=HeartbeatPace(
-                BackoffTimer(100, 1000, random.Random(2)), former_life(random.Random(3), SESSION_MS), random.Random(4)
+                BackoffTimer(100, 1000, random.Random(2)), old_session(random.Random(3), SESSION_MS), random.Random(4)
             ),
             offsets=TaskOffsetReporter(lambda: self.positions),
             timeout_ms=30_000,

@@ -86,7 +86,7 @@ def test_a_broker_without_streams_groups_ends_the_member() -> None:
     assert member.is_in(MembershipState.FATAL)
 
 
-def test_a_static_member_waits_for_its_former_life_for_one_session() -> None:
+def test_a_static_member_waits_for_its_old_session_for_one_session() -> None:
     member = Member("i").started()
     start_ms, waits = member.now_ms, []
     while member.is_in(MembershipState.JOINING):
@@ -103,7 +103,7 @@ def test_a_static_member_waits_for_its_former_life_for_one_session() -> None:
     assert f"joins again in {waits[0]} ms" in logged[0]
 
 
-def test_a_static_member_joins_when_its_former_life_is_over() -> None:
+def test_a_static_member_joins_when_its_old_session_is_over() -> None:
     member = Member("i").started()
     member.refuse(member.send(), ErrorCode.UNRELEASED_INSTANCE_ID)
     member.now_ms += member.quiet_ms()

@@ -4,7 +4,7 @@ import random
 
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
-from tests.support.members.former_life import former_life
+from tests.support.members.old_session import old_session
 
 INTERVAL_MS = 5_000
 
@@ -12,7 +12,7 @@ INTERVAL_MS = 5_000
 def answered(now_ms: int = 0) -> HeartbeatPace:
     """A pace after its first heartbeat."""
     pace = HeartbeatPace(
-        BackoffTimer(100, 1000, random.Random(1)), former_life(random.Random(2), 20_000), random.Random(3)
+        BackoffTimer(100, 1000, random.Random(1)), old_session(random.Random(2), 20_000), random.Random(3)
     )
     assert pace.remaining_ms(now_ms) == 0
     pace.sent(now_ms)
@@ -72,7 +72,7 @@ def test_early_heartbeats_respect_throttling_and_the_back_off() -> None:
     assert pace.remaining_ms(0) == 700
 
 
-def test_joining_waits_for_a_former_life_until_its_session_has_ended() -> None:
+def test_joining_waits_for_a_old_session_until_its_session_has_ended() -> None:
     pace, now_ms = answered(), 1_000
     while (wait_ms := pace.awaits_release(now_ms)) is not None:
         assert pace.remaining_ms(now_ms) == wait_ms

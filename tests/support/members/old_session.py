@@ -1,4 +1,4 @@
-"""The former life of a static streams member in a group whose session timeout is known."""
+"""The old session of a static streams member in a group whose session timeout is known."""
 
 import random
 
@@ -6,7 +6,7 @@ from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Events
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.metadata import Metadata
-from kafka_groups.streams.member.rules.former_life import SESSION_TIMEOUT, FormerLife
+from kafka_groups.streams.member.rules.old_session import SESSION_TIMEOUT, OldSession
 
 
 def configs_of(session_timeout_ms: int | None = None) -> GroupConfigsManager:
@@ -23,6 +23,6 @@ def configs_of(session_timeout_ms: int | None = None) -> GroupConfigsManager:
     return manager
 
 
-def former_life(rng: random.Random, session_timeout_ms: int | None = None, longest_ms: int = 10_000) -> FormerLife:
+def old_session(rng: random.Random, session_timeout_ms: int | None = None, longest_ms: int = 10_000) -> OldSession:
     """Waits from one second on."""
-    return FormerLife(BackoffTimer(1_000, longest_ms, rng), configs_of(session_timeout_ms))
+    return OldSession(BackoffTimer(1_000, longest_ms, rng), configs_of(session_timeout_ms))

@@ -3,14 +3,14 @@
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.group_configs import GroupConfigsManager
 
-__all__ = ["SESSION_TIMEOUT", "FormerLife"]
+__all__ = ["SESSION_TIMEOUT", "OldSession"]
 
 SESSION_TIMEOUT = "streams.session.timeout.ms"
 
 _KAFKAS_DEFAULT_MS = 45_000
 
 
-class FormerLife:
+class OldSession:
     """The waits of a static member while another member has its instance id.
 
     The other member may be this process before it crashed, whose session will expire. The member retries with
@@ -27,7 +27,7 @@ class FormerLife:
         self._since_ms: int | None = None
 
     def __repr__(self) -> str:
-        return f"<FormerLife refused since {self._since_ms}>"
+        return f"<OldSession refused since {self._since_ms}>"
 
     def refused(self, now_ms: int) -> int | None:
         """Note that the other member is still in the group. Return how long to wait, or None to give up."""

@@ -1,13 +1,13 @@
-"""How long a static member waits for its former life."""
+"""How long a static member waits for its old session to expire."""
 
 import random
 
 from kafka_groups.client.backoff import BackoffTimer
-from kafka_groups.streams.member.rules.former_life import SESSION_TIMEOUT, FormerLife
-from tests.support.members.former_life import configs_of, former_life
+from kafka_groups.streams.member.rules.old_session import SESSION_TIMEOUT, OldSession
+from tests.support.members.old_session import configs_of, old_session
 
 
-def waits(life: FormerLife, now_ms: int = 1_000) -> list[int]:
+def waits(life: OldSession, now_ms: int = 1_000) -> list[int]:
     found = []
     while (wait_ms := life.refused(now_ms)) is not None:
         found.append(wait_ms)
@@ -16,7 +16,7 @@ def waits(life: FormerLife, now_ms: int = 1_000) -> list[int]:
 
 
 def test_the_waits_grow_and_end_exactly_with_the_session() -> None:
-    found = waits(former_life(random.Random(2), 20_000))
+    found = waits(old_session(random.Random(2), 20_000))
     assert sum(found) == 20_000
     assert found[:3] == sorted(found[:3])
     assert 800 <= found[0] <= 1_200
@@ -25,7 +25,7 @@ def test_the_waits_grow_and_end_exactly_with_the_session() -> None:
 
 def test_the_sessions_of_a_group_may_be_longer_than_kafkas_default() -> None:
     configs = configs_of()
-    life = FormerLife(BackoffTimer(1_000, 10_000, random.Random(2)), configs)
+    life = OldSession(BackoffTimer(1_000, 10_000, random.Random(2)), configs)
     asked_before = configs.wanted
     first = life.refused(0)
     assert (asked_before, configs.wanted) == (False, True)
@@ -35,11 +35,11 @@ def test_the_sessions_of_a_group_may_be_longer_than_kafkas_default() -> None:
 
 
 def test_a_session_timeout_that_is_unknown_is_kafkas_default() -> None:
-    assert sum(waits(former_life(random.Random(2)))) == 45_000
+    assert sum(waits(old_session(random.Random(2)))) == 45_000
 
 
 def test_acceptance_starts_the_wait_over() -> None:
-    life = former_life(random.Random(2), 20_000)
+    life = old_session(random.Random(2), 20_000)
     assert life.refused(0) is not None
     life.over()
     again = life.refused(60_000)
