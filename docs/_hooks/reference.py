@@ -45,7 +45,7 @@ from kafka_groups.config.keys import Key
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS
 from kafka_groups.share.membership import states as member_states
-from kafka_groups.share.metrics import METRICS
+from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
@@ -97,7 +97,7 @@ def streams_member_transition() -> Iterator[str]:
 def consumer_metrics() -> Iterator[str]:
     """The metrics of a share consumer."""
     yield from _table_head("Name", "Unit", "Meaning")
-    for metric in METRICS:
+    for metric in SHARE_METRICS:
         yield _row(f"`{metric.name}`", metric.unit, metric.doc)
 
 

@@ -9,6 +9,7 @@ from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.logbook import GROUP_LOG
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
+from kafka_groups.client.membership.metrics import values_of
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import BrokerError, ClientFailureError
 from kafka_groups.share.archiving import DELIVERY_LIMIT, ArchiveWatch
@@ -18,7 +19,7 @@ from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.share.membership.membership import MemberIdentity, ShareMembership
 from kafka_groups.share.membership.states import MemberState
-from kafka_groups.share.metrics import Figures, read_metrics
+from kafka_groups.share.metrics import SHARE_METRICS, ShareSources
 from kafka_groups.types import ConsumerState, member_id_of, random_uuid
 
 __all__ = ["ShareClient"]
@@ -135,16 +136,15 @@ class ShareClient:
 
     def metrics(self, state: ConsumerState) -> Mapping[str, float]:
         """Name → value; the state is the consumer's, which knows whether it was closed."""
-        return read_metrics(
-            Figures(
-                self._clock.now_ms(),
-                state,
-                self.membership.figures,
-                self._assembly.reachability,
-                self._inbox,
-                self._metrics,
-            )
+        sources = ShareSources(
+            self._clock.now_ms(),
+            self._assembly.reachability,
+            self.membership.figures,
+            state=state,
+            inbox=self._inbox,
+            fetching=self._metrics,
         )
+        return values_of(SHARE_METRICS, sources)
 
     def counts(self) -> ConsumerCounts:
         """The totals that the application asks for by name."""

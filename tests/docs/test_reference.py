@@ -25,7 +25,7 @@ from kafka_groups.config.cluster.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS, ApiKey
 from kafka_groups.share.membership import states as member_states
-from kafka_groups.share.metrics import METRICS
+from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
@@ -233,7 +233,7 @@ def test_state_reference_has_every_state_of_a_consumer(hook: ModuleType) -> None
 
 def test_metric_reference_has_every_metric_once(hook: ModuleType) -> None:
     rows = [cells(line) for line in page(hook, "metrics.md").splitlines() if line.startswith("| `")]
-    tables = [[metric.name for metric in each] for each in (METRICS, MEMBER_METRICS, BROKER_METRICS)]
+    tables = [[metric.name for metric in each] for each in (SHARE_METRICS, MEMBER_METRICS, BROKER_METRICS)]
     assert [name for name, _, _ in rows] == [f"`{name}`" for names in tables for name in names]
     assert all(len(set(names)) == len(names) for names in tables)
     assert all(unit and meaning.endswith(".") for _, unit, meaning in rows)

@@ -13,6 +13,7 @@ from kafka_groups.client.calls.questions import Question
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.logbook import GROUP_LOG
+from kafka_groups.client.membership.metrics import values_of
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.errors import (
@@ -34,7 +35,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.membership import StreamsMembership
-from kafka_groups.streams.member.rules.metrics import MetricSources, read_member_metrics
+from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS, MemberSources
 from kafka_groups.streams.member.rules.old_session import SESSION_TIMEOUT, OldSession
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
@@ -124,9 +125,16 @@ class StreamsClient:
 
     def metrics(self) -> Mapping[str, float]:
         """Return the metrics by name; may be called from any thread."""
-        owned, reachability = self.membership.owned, self._assembly.reachability
-        sources = MetricSources(self._clock.now_ms(), self.state, owned, reachability, self.membership.figures)
-        return read_member_metrics(sources)
+        figures = self.membership.figures
+        sources = MemberSources(
+            self._clock.now_ms(),
+            self._assembly.reachability,
+            figures.member,
+            state=self.state,
+            owned=self.membership.owned,
+            figures=figures,
+        )
+        return values_of(MEMBER_METRICS, sources)
 
     # ------------------------------------------------------------------------------- the membership
 

@@ -5,51 +5,32 @@ for the latency of tasks, in those of its threads (KIP-1216). What Kafka does no
 a name in the same style.
 """
 
-from collections.abc import Callable, Mapping
-
 from attrs import frozen
 
-from kafka_groups.client.reachability import Reachability
+from kafka_groups.client.membership.metrics import (
+    HEARTBEAT_METRICS,
+    REACHABILITY_METRICS,
+    REBALANCE_METRICS,
+    Metric,
+    MetricSources,
+)
 from kafka_groups.streams.member.rules.figures import StreamsFigures
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.tasks import MemberTasks
 
-__all__ = ["MEMBER_METRICS", "MemberMetric", "MetricSources", "read_member_metrics"]
+__all__ = ["MEMBER_METRICS", "MemberSources"]
 
 
 @frozen
-class MetricSources:
+class MemberSources(MetricSources):
     """Where the metrics of one member are read from, at one moment."""
 
-    now_ms: int
     state: MembershipState
     owned: MemberTasks
-    reachability: Reachability
     figures: StreamsFigures
 
-    def seconds_since(self, then_ms: int | None) -> float:
-        """Seconds since a moment; -1 if it has not come, as in Kafka's client."""
-        return -1.0 if then_ms is None else (self.now_ms - then_ms) / 1000
 
-
-@frozen
-class MemberMetric:
-    """One metric.
-
-    Attributes:
-        name: Its key in `metrics()`.
-        unit: What it counts or measures.
-        doc: What it means.
-        read: Makes the value.
-    """
-
-    name: str
-    unit: str
-    doc: str
-    read: Callable[[MetricSources], float]
-
-
-_M = MemberMetric
+_M = Metric[MemberSources]
 _STATES = {state: float(number) for number, state in enumerate(MembershipState)}
 
 _GAUGES = (
@@ -59,18 +40,7 @@ _GAUGES = (
         "`member.state` as a number: its place in [States](states.md#a-member-of-a-streams-group), counted from 0.",
         lambda s: _STATES[s.state],
     ),
-    _M(
-        "last-answer-seconds-ago",
-        "s",
-        "Time since a broker last answered a request; -1 before the first.",
-        lambda s: s.seconds_since(s.reachability.last_answer_ms),
-    ),
-    _M(
-        "unreachable-seconds",
-        "s",
-        "For how long no broker has answered; 0 while one does.",
-        lambda s: max(0.0, s.seconds_since(s.reachability.unreachable_since_ms)),
-    ),
+    *REACHABILITY_METRICS,
     _M("active-tasks", "tasks", "Active tasks that the member owns.", lambda s: len(s.owned.active)),
     _M("standby-tasks", "tasks", "Standby tasks that the member owns.", lambda s: len(s.owned.standby)),
     _M("warmup-tasks", "tasks", "Warm-up tasks that the member owns.", lambda s: len(s.owned.warmup)),
@@ -103,28 +73,6 @@ _OF_POLLS = (
     ),
 )
 
-_OF_HEARTBEATS = (
-    _M(
-        "heartbeat-response-time-max",
-        "ms",
-        "Longest time that the coordinator took to answer a heartbeat.",
-        lambda s: s.figures.member.response_times.largest(s.now_ms),
-    ),
-    _M(
-        "heartbeat-rate",
-        "1/s",
-        "Heartbeats that were answered.",
-        lambda s: s.figures.member.response_times.times_per_second(s.now_ms),
-    ),
-    _M("heartbeat-total", "heartbeats", "Heartbeats that were answered.", lambda s: s.figures.member.heartbeats),
-    _M(
-        "last-heartbeat-seconds-ago",
-        "s",
-        "Time since the last heartbeat was sent; -1 before the first.",
-        lambda s: s.seconds_since(s.figures.member.sent_ms),
-    ),
-)
-
 _OF_REBALANCES = (
     _M(
         "rebalance-latency-avg",
@@ -139,13 +87,7 @@ _OF_REBALANCES = (
         lambda s: s.figures.rebalances.latencies.largest(s.now_ms),
     ),
     _M("rebalance-latency-total", "ms", "How long all rebalances took.", lambda s: s.figures.rebalances.total_ms),
-    _M("rebalance-total", "rebalances", "Changes of the assignment.", lambda s: s.figures.member.rebalances),
-    _M(
-        "rebalance-rate-per-hour",
-        "1/h",
-        "Changes of the assignment.",
-        lambda s: s.figures.member.rebalance_times.per_second(s.now_ms) * 3600,
-    ),
+    *REBALANCE_METRICS,
     _M(
         "failed-rebalance-total",
         "rebalances",
@@ -224,13 +166,8 @@ _OF_COMMITS = (
     _M("commit-total", "commits", "Commits that succeeded.", lambda s: s.figures.commits),
 )
 
-MEMBER_METRICS: tuple[MemberMetric, ...] = (
-    *(*_GAUGES, *_OF_POLLS, *_OF_HEARTBEATS),
+MEMBER_METRICS: tuple[Metric[MemberSources], ...] = (
+    *(*_GAUGES, *_OF_POLLS, *HEARTBEAT_METRICS),
     *(*_OF_REBALANCES, *_OF_TASKS, *_OF_COMMITS),
 )
 """All metrics, in the order of the reference."""
-
-
-def read_member_metrics(sources: MetricSources) -> Mapping[str, float]:
-    """Return the values by name."""
-    return {metric.name: float(metric.read(sources)) for metric in MEMBER_METRICS}

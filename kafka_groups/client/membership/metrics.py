@@ -1,0 +1,105 @@
+"""What the metrics of all clients with a member have in common: the class of a metric, and those that all have."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeVar
+
+from attrs import frozen
+
+from kafka_groups.client.membership.figures import MemberFigures
+from kafka_groups.client.reachability import Reachability
+
+__all__ = ["HEARTBEAT_METRICS", "REACHABILITY_METRICS", "REBALANCE_METRICS", "Metric", "MetricSources", "values_of"]
+
+S = TypeVar("S")
+S_contra = TypeVar("S_contra", contravariant=True)
+
+
+@frozen
+class MetricSources:
+    """Where the metrics of one client are read from, at one moment. Each kind of client adds its own sources.
+
+    Attributes:
+        now_ms: When they are read.
+        reachability: Knows whether brokers answer.
+        member: Counts and times of the member.
+    """
+
+    now_ms: int
+    reachability: Reachability
+    member: MemberFigures
+
+    def seconds_since(self, then_ms: int | None) -> float:
+        """Return the seconds since a moment; -1 if it has not come, as in Kafka's client."""
+        return -1.0 if then_ms is None else (self.now_ms - then_ms) / 1000
+
+
+@frozen
+class Metric(Generic[S_contra]):
+    """One metric.
+
+    Attributes:
+        name: Its key in `metrics()`.
+        unit: What it counts or measures.
+        doc: What it means.
+        read: Computes the value.
+    """
+
+    name: str
+    unit: str
+    doc: str
+    read: Callable[[S_contra], float]
+
+
+_M = Metric[MetricSources]
+
+REACHABILITY_METRICS = (
+    _M(
+        "last-answer-seconds-ago",
+        "s",
+        "Time since a broker last answered a request; -1 before the first.",
+        lambda s: s.seconds_since(s.reachability.last_answer_ms),
+    ),
+    _M(
+        "unreachable-seconds",
+        "s",
+        "For how long no broker has answered; 0 while one does.",
+        lambda s: max(0.0, s.seconds_since(s.reachability.unreachable_since_ms)),
+    ),
+)
+
+HEARTBEAT_METRICS = (
+    _M(
+        "heartbeat-response-time-max",
+        "ms",
+        "Longest time that the coordinator took to answer a heartbeat.",
+        lambda s: s.member.response_times.largest(s.now_ms),
+    ),
+    _M(
+        "heartbeat-rate",
+        "1/s",
+        "Heartbeats that were answered.",
+        lambda s: s.member.response_times.times_per_second(s.now_ms),
+    ),
+    _M("heartbeat-total", "heartbeats", "Heartbeats that were answered.", lambda s: s.member.heartbeats),
+    _M(
+        "last-heartbeat-seconds-ago",
+        "s",
+        "Time since the last heartbeat was sent; -1 before the first.",
+        lambda s: s.seconds_since(s.member.sent_ms),
+    ),
+)
+
+REBALANCE_METRICS = (
+    _M("rebalance-total", "rebalances", "Changes of the assignment.", lambda s: s.member.rebalances),
+    _M(
+        "rebalance-rate-per-hour",
+        "1/h",
+        "Changes of the assignment.",
+        lambda s: s.member.rebalance_times.per_second(s.now_ms) * 3600,
+    ),
+)
+
+
+def values_of(metrics: Iterable[Metric[S]], sources: S) -> Mapping[str, float]:
+    """Return the values of metrics by name."""
+    return {metric.name: float(metric.read(sources)) for metric in metrics}
