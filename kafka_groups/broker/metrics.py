@@ -13,6 +13,7 @@ from types import MappingProxyType
 from attrs import field, frozen
 
 from kafka_groups.broker.coordinators.groups.group_type import GroupType
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.types import AcknowledgeType
 
@@ -28,7 +29,7 @@ class BrokerFigures:
 
     @groups.default
     def _groups(self) -> Counter[tuple[str, str]]:
-        shards = self.services.groups.runtime.active_shards()
+        shards = self.services.coordinators.groups.runtime.active_shards()
         return Counter((group.type, group.state) for shard in shards for group in shard.listed())
 
     def groups_of(self, kind: GroupType) -> int:
@@ -38,7 +39,7 @@ class BrokerFigures:
     @property
     def offsets(self) -> int:
         """Number of committed offsets."""
-        return sum(len(shard.offsets) for shard in self.services.groups.runtime.active_shards())
+        return sum(len(shard.offsets) for shard in self.services.coordinators.groups.runtime.active_shards())
 
 
 @frozen
@@ -127,13 +128,13 @@ _OF_OFFSETS = (
         f"{_GROUPS}:offset-commit-count",
         "offsets",
         "Offsets that were committed.",
-        lambda figures: figures.services.groups.figures.offset_commits,
+        lambda figures: figures.services.coordinators.groups.figures.offset_commits,
     ),
     BrokerMetric(
         f"{_GROUPS}:offset-deletion-count",
         "offsets",
         "Offsets that an administrator deleted.",
-        lambda figures: figures.services.groups.figures.offset_deletions,
+        lambda figures: figures.services.coordinators.groups.figures.offset_deletions,
     ),
 )
 _OF_REBALANCES = (
@@ -141,25 +142,25 @@ _OF_REBALANCES = (
         f"{_GROUPS}:group-completed-rebalance-count",
         "rebalances",
         "Rebalances of classic groups that ended with assignments.",
-        lambda figures: figures.services.groups.figures.classic_rebalances,
+        lambda figures: figures.services.coordinators.groups.figures.classic_rebalances,
     ),
     BrokerMetric(
         f"{_GROUPS}:consumer-group-rebalance-count",
         "rebalances",
         "Heartbeats of consumer groups that began a new epoch of the group. Members that leave do not count.",
-        lambda figures: figures.services.groups.figures.consumer_rebalances,
+        lambda figures: figures.services.coordinators.groups.figures.consumer_rebalances,
     ),
     BrokerMetric(
         f"{_GROUPS}:share-group-rebalance-count",
         "rebalances",
         "Heartbeats of share groups that began a new epoch of the group. Members that leave do not count.",
-        lambda figures: figures.services.groups.figures.share_rebalances,
+        lambda figures: figures.services.coordinators.groups.figures.share_rebalances,
     ),
     BrokerMetric(
         f"{_GROUPS}:streams-group-rebalance-count",
         "rebalances",
         "Heartbeats of streams groups that began a new epoch of the group. Members that leave do not count.",
-        lambda figures: figures.services.groups.figures.streams_rebalances,
+        lambda figures: figures.services.coordinators.groups.figures.streams_rebalances,
     ),
 )
 _OF_DESCRIPTIONS = (
@@ -167,46 +168,37 @@ _OF_DESCRIPTIONS = (
         f"{_GROUPS}:streams-group-topology-description-set-success-count",
         "descriptions",
         "Descriptions of topologies that were stored (KIP-1331).",
-        lambda figures: figures.services.groups.figures.descriptions_stored,
+        lambda figures: figures.services.coordinators.groups.figures.descriptions_stored,
     ),
     BrokerMetric(
         f"{_GROUPS}:streams-group-topology-description-get-success-count",
         "descriptions",
         "Descriptions of topologies that StreamsGroupDescribe has shown (KIP-1331).",
-        lambda figures: figures.services.groups.figures.descriptions_shown,
+        lambda figures: figures.services.coordinators.groups.figures.descriptions_shown,
     ),
 )
-_OF_COORDINATORS = (
-    BrokerMetric(
-        f"{_GROUPS},state=active:num-partitions",
+
+
+def _of_coordinator(mbean: str, topic: str, coordinator: str) -> Iterator[BrokerMetric]:
+    yield BrokerMetric(
+        f"{mbean},state=active:num-partitions",
         "partitions",
-        "Partitions of `__consumer_offsets` that the group coordinator leads and has loaded.",
-        lambda figures: len(figures.services.groups.runtime.active_shards()),
-    ),
-    BrokerMetric(
-        f"{_GROUPS},state=loading:num-partitions",
+        f"Partitions of `{topic}` that the {coordinator} leads and has loaded.",
+        lambda figures: len(figures.services.coordinators.hosted.runtimes[topic].active_shards()),
+    )
+    yield BrokerMetric(
+        f"{mbean},state=loading:num-partitions",
         "partitions",
-        "Partitions of `__consumer_offsets` that are being loaded.",
-        lambda figures: figures.services.groups.runtime.num_loading,
-    ),
-    BrokerMetric(
-        f"{_SHARE_STATE},state=active:num-partitions",
-        "partitions",
-        "Partitions of `__share_group_state` that the share coordinator leads and has loaded.",
-        lambda figures: len(figures.services.share_coordinator.runtime.active_shards()),
-    ),
-    BrokerMetric(
-        f"{_SHARE_STATE},state=loading:num-partitions",
-        "partitions",
-        "Partitions of `__share_group_state` that are being loaded.",
-        lambda figures: figures.services.share_coordinator.runtime.num_loading,
-    ),
-    BrokerMetric(
-        f"{_SHARE_STATE}:write-total",
-        "writes",
-        "Writes of the state of a share-partition.",
-        lambda figures: figures.services.share_coordinator.writes,
-    ),
+        f"Partitions of `{topic}` that are being loaded.",
+        lambda figures: figures.services.coordinators.hosted.runtimes[topic].num_loading,
+    )
+
+
+_OF_WRITES = BrokerMetric(
+    f"{_SHARE_STATE}:write-total",
+    "writes",
+    "Writes of the state of a share-partition.",
+    lambda figures: figures.services.coordinators.share.writes,
 )
 _OF_SESSIONS = (
     BrokerMetric(
@@ -248,7 +240,9 @@ METRICS: tuple[BrokerMetric, ...] = (
     *_OF_OFFSETS,
     *_OF_REBALANCES,
     *_OF_DESCRIPTIONS,
-    *_OF_COORDINATORS,
+    *_of_coordinator(_GROUPS, GROUP_TOPIC, "group coordinator"),
+    *_of_coordinator(_SHARE_STATE, SHARE_STATE_TOPIC, "share coordinator"),
+    _OF_WRITES,
     *_OF_SESSIONS,
     *_of_acknowledgements(),
 )

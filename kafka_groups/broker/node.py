@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterable
 
-from attrs import evolve
-
 from kafka_groups.broker.api.context import ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.log.batches import AppendResult
@@ -45,12 +43,10 @@ class BrokerNode:
         purgatory = Purgatory(parts.clock)
         broker = BrokerParts(node_id, parts, self._timers.later, purgatory.notify, self._deadlines_moved)
         self._coordinators = Coordinators(broker)
-        self._services = _services(node_id, parts, self._coordinators, purgatory)
-        self._server = BrokerServer(self._services, HANDLERS, parts.faults)
+        self._services = _services(broker, self._coordinators, purgatory)
+        self._server = BrokerServer(self._services, HANDLERS)
         peer_handlers = {key: HANDLERS[key] for key in (*_CONNECTION_APIS, *self._coordinators.hosted.peer_apis)}
-        self._peer_server = BrokerServer(
-            evolve(self._services, security=parts.peer_security), peer_handlers, parts.faults, is_for_peers=True
-        )
+        self._peer_server = BrokerServer(self._services, peer_handlers, is_for_peers=True)
         expiring: tuple[Expiring, ...] = (_ShareLocks(self._services), *self._coordinators.hosted.runtimes.values())
         self._runtime = BrokerRuntime(parts.clock, expiring, parts.failures.append)
         for server in (self._server, self._peer_server):
@@ -152,7 +148,7 @@ class BrokerNode:
     def _connection_closed(self, info: ConnectionInfo) -> None:
         """End the share sessions of a connection."""
         services = self._services
-        _notify(services, services.share.connection_closed(info.id, services.clock.now_ms()))
+        _notify(services, services.share.connection_closed(info.id, services.cluster.clock.now_ms()))
 
 
 class _ShareLocks:
@@ -171,28 +167,14 @@ def _notify(services: BrokerServices, changed: Iterable[SharePartitionKey]) -> N
         services.purgatory.notify(share_partition)
 
 
-def _services(node_id: int, parts: ClusterParts, coordinators: Coordinators, purgatory: Purgatory) -> BrokerServices:
-    return BrokerServices(
-        node_id=node_id,
-        clock=parts.clock,
-        rng=parts.new_rng(f"{node_id}"),
-        metadata=parts.metadata,
-        logs=parts.logs,
-        groups=coordinators.groups,
-        share=SharePartitionLeader(
-            node_id,
-            parts.metadata,
-            parts.logs,
-            coordinators.persister,
-            group_config=parts.group_configs.share,
-            max_sessions=parts.settings.max_share_sessions,
-        ),
-        persister=coordinators.persister,
-        share_coordinator=coordinators.share,
-        internal_topics=coordinators.hosted.topics,
-        purgatory=purgatory,
-        settings=parts.settings,
-        profile=parts.profile,
-        security=parts.security,
-        scram=parts.scram,
+def _services(broker: BrokerParts, coordinators: Coordinators, purgatory: Purgatory) -> BrokerServices:
+    cluster = broker.cluster
+    share = SharePartitionLeader(
+        broker.node_id,
+        cluster.metadata,
+        cluster.logs,
+        coordinators.persister,
+        group_config=cluster.group_configs.share,
+        max_sessions=cluster.settings.max_share_sessions,
     )
+    return BrokerServices(broker, coordinators, share, purgatory, cluster.new_rng(f"{broker.node_id}"))

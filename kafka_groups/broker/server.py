@@ -9,7 +9,7 @@ from typing import Any
 from kafka_groups.broker.api.api_versions import unsupported_version
 from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.api.handlers import Handler
-from kafka_groups.broker.faults import Action, Answer, Delay, Drop, Faults
+from kafka_groups.broker.faults import Action, Answer, Delay, Drop
 from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.turns import CHEAP, Turns
@@ -49,7 +49,6 @@ class BrokerServer:
     Args:
         services: The services for the handlers.
         handlers: The handlers by API. An API without a handler is not served.
-        faults: The fault rules, which are checked for every request.
         is_for_peers: Whether its clients are the other brokers.
     """
 
@@ -57,15 +56,15 @@ class BrokerServer:
         self,
         services: BrokerServices,
         handlers: Mapping[ApiKey, Handler],
-        faults: Faults,
         *,
         is_for_peers: bool = False,
     ) -> None:
         self.services = services
         self._is_for_peers = is_for_peers
         self.handlers: Mapping[int, Handler] = dict(handlers.items())
-        self.served: Mapping[int, VersionRange] = _served(handlers, services.profile)
-        self.faults = faults
+        self.served: Mapping[int, VersionRange] = _served(handlers, services.cluster.profile)
+        self.faults = services.cluster.faults
+        self._security = services.cluster.peer_security if is_for_peers else services.cluster.security
         self.on_request_done: Callable[[], None] = lambda: None
         self.on_connection_closed: Callable[[ConnectionInfo], None] = lambda _info: None
         self.on_failure: Callable[[BaseException], None] = lambda _error: None
@@ -122,13 +121,11 @@ class BrokerServer:
         return connection
 
     def _authentication(self) -> Authentication | None:
-        services = self.services
-        if not services.security.mechanisms:
+        if not self._security.mechanisms:
             return None
-        max_session_ms = services.settings.connections_max_reauth_ms
-        return Authentication(
-            services.security, services.scram, max_session_ms, lambda: services.rng.randbytes(16).hex()
-        )
+        cluster, rng = self.services.cluster, self.services.rng
+        max_session_ms = cluster.settings.connections_max_reauth_ms
+        return Authentication(self._security, cluster.scram, max_session_ms, lambda: rng.randbytes(16).hex())
 
 
 def _served(handlers: Iterable[ApiKey], profile: Profile) -> dict[int, VersionRange]:
@@ -150,8 +147,8 @@ class _Connection:
         self._lost_in_good_order = False
         self._turns = Turns()
         self._is_over = False
-        self._idle_ms = server.services.settings.connections_max_idle_ms
-        self._used_ms = server.services.clock.now_ms()
+        self._idle_ms = server.services.cluster.settings.connections_max_idle_ms
+        self._used_ms = server.services.cluster.clock.now_ms()
         self._idle_check: asyncio.TimerHandle | None = None
         self._check_idle_in(self._idle_ms)
         name = f"broker {server.services.node_id}, connection {info.id}"
@@ -162,7 +159,7 @@ class _Connection:
 
     def frame_received(self, frame: memoryview) -> None:
         self._frames.append(bytes(frame))
-        self._used_ms = self._server.services.clock.now_ms()
+        self._used_ms = self._server.services.cluster.clock.now_ms()
         if self._arrival is not None:
             arrival, self._arrival = self._arrival, None
             arrival.set_result(None)
@@ -196,7 +193,7 @@ class _Connection:
             self._idle_check = asyncio.get_running_loop().call_later(wait_ms / 1000, self._check_idle)
 
     def _check_idle(self) -> None:
-        idle_ms = self._server.services.clock.now_ms() - self._used_ms
+        idle_ms = self._server.services.cluster.clock.now_ms() - self._used_ms
         if self._arrival is None:  # handling a request
             self._check_idle_in(self._idle_ms)
             return
@@ -238,7 +235,7 @@ class _Connection:
     async def _refuse(self, response: bytes | None) -> None:
         """Answer late, so that guessing passwords takes time, and close."""
         _log.debug("broker %d closes %s: it failed to authenticate", self._server.services.node_id, self.info)
-        await asyncio.sleep(self._server.services.settings.connection_failed_authentication_delay_ms / 1000)
+        await asyncio.sleep(self._server.services.cluster.settings.connection_failed_authentication_delay_ms / 1000)
         if response is not None and not self._muted:
             self._transport.send(response)
         self._frames.clear()
@@ -251,10 +248,10 @@ class _Connection:
         header = decode_request_header(frame)
         is_served = header.version in self._server.served.get(header.api_key, ())
         if header.api_key == ApiKey.API_VERSIONS and not is_served:
-            return encode_response(unsupported_version(self._server.services.profile), 0, header.correlation_id)
+            return encode_response(unsupported_version(self._server.services.cluster.profile), 0, header.correlation_id)
         authentication = self.info.authentication
         if authentication is not None and not authentication.permits(
-            header.api_key, self._server.services.clock.now_ms()
+            header.api_key, self._server.services.cluster.clock.now_ms()
         ):
             raise _NotAuthenticatedError(f"API key {header.api_key} from a client that is not authenticated")
         if not is_served:

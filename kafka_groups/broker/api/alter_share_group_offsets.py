@@ -45,11 +45,13 @@ async def _alter(request: AlterShareGroupOffsetsRequest, context: RequestContext
     wanted: _Wanted = {}
     async for topic in each(request.topics, CHEAP):
         wanted.setdefault(topic.topic_name, []).extend(topic.partitions)
-    topics = {name: known async for name in each(wanted) if (known := services.metadata.topic(name)) is not None}
+    topics = {
+        name: known async for name in each(wanted) if (known := services.cluster.metadata.topic(name)) is not None
+    }
     offsets = await _offsets(request.group_id, wanted, topics, context.turns)
     names = {topic.topic_id: name for name, topic in topics.items()}
     if topics:
-        await services.groups.alter_start_offsets(request.group_id, offsets, names)
+        await services.coordinators.groups.alter_start_offsets(request.group_id, offsets, names)
     return AlterShareGroupOffsetsResponse(
         responses=tuple(
             [

@@ -39,7 +39,7 @@ async def handle(
     for change in every:
         changes.setdefault(change.name, []).append(change)
     each = context.turns.each(changes.items())
-    results = [_altered(user, of_user, context.services.scram) async for user, of_user in each]
+    results = [_altered(user, of_user, context.services.cluster.scram) async for user, of_user in each]
     return AlterUserScramCredentialsResponse(results=tuple(results))
 
 

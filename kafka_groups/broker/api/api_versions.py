@@ -48,12 +48,12 @@ class ApiVersionsHandler:
         error = _refusal(request, context)
         if error is not None:
             return ApiVersionsResponse(error_code=error)
-        profile = context.services.profile
+        profile = context.services.cluster.profile
         return ApiVersionsResponse(
             api_keys=tuple(_api_versions(self._served, profile)),
             supported_features=_supported(profile.supported_features(), context.version),
-            finalized_features_epoch=context.services.metadata.version,
-            finalized_features=_finalized(context.services.metadata.features),
+            finalized_features_epoch=context.services.cluster.metadata.version,
+            finalized_features=_finalized(context.services.cluster.metadata.features),
         )
 
 
@@ -78,7 +78,7 @@ def _refusal(request: ApiVersionsRequest, context: RequestContext) -> ErrorCode 
         return None
     if _ANY_BROKER[0] == request.cluster_id or _ANY_BROKER[1] == request.node_id:
         return ErrorCode.INVALID_REQUEST
-    this = (context.services.metadata.cluster_id, context.services.node_id)
+    this = (context.services.cluster.metadata.cluster_id, context.services.node_id)
     return None if wanted == this else ErrorCode.REBOOTSTRAP_REQUIRED
 
 

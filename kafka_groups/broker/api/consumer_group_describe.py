@@ -43,4 +43,4 @@ async def _describe(group_id: str, context: RequestContext) -> ConsumerGroupDesc
     check_consumer_groups_enabled(context.services)
     if not group_id:
         raise InvalidGroupIdError
-    return await context.services.groups.describe_consumer(group_id)
+    return await context.services.coordinators.groups.describe_consumer(group_id)

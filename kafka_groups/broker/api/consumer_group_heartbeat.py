@@ -32,6 +32,6 @@ async def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext
 async def _heartbeat(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> ConsumerGroupHeartbeatResponse:
     services = context.services
     check_consumer_groups_enabled(services)
-    validate(request, context.version, services.settings.consumer_assignors)
+    validate(request, context.version, services.cluster.settings.consumer_assignors)
     client = MemberClient(context.header.client_id or "", context.connection.host)
-    return await services.groups.consumer_heartbeat(request, client, context.version)
+    return await services.coordinators.groups.consumer_heartbeat(request, client, context.version)

@@ -51,9 +51,9 @@ class RequestContext:
     @property
     def now_ms(self) -> int:
         """The current time of the broker's monotonic clock."""
-        return self.services.clock.now_ms()
+        return self.services.cluster.clock.now_ms()
 
     @property
     def wall_ms(self) -> int:
         """The current time of the broker's wall clock."""
-        return self.services.clock.wall_ms()
+        return self.services.cluster.clock.wall_ms()

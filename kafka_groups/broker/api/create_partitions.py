@@ -28,7 +28,7 @@ __all__ = ["handle"]
 async def handle(request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
     """Return one result for each topic."""
     times = Counter(topic.name for topic in request.topics)
-    metadata, each = context.services.metadata, context.turns.each
+    metadata, each = context.services.cluster.metadata, context.turns.each
     once = [topic for topic in request.topics if times[topic.name] == 1]
     try:
         check_added_partitions([_added(topic, metadata) async for topic in each(once, CHEAP)])

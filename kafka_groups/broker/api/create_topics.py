@@ -92,13 +92,13 @@ async def _plans(topics: Sequence[CreatableTopic], context: RequestContext) -> d
 def _asked_partitions(topic: CreatableTopic, services: BrokerServices) -> int:
     if topic.assignments:
         return len(topic.assignments)
-    return services.settings.num_partitions if topic.num_partitions == BROKER_DEFAULT else topic.num_partitions
+    return services.cluster.settings.num_partitions if topic.num_partitions == BROKER_DEFAULT else topic.num_partitions
 
 
 def _plan_or_error(topic: CreatableTopic, services: BrokerServices) -> _TopicPlan | BrokerError:
     try:
         plan = _plan(topic, services)
-        check_new_topic(services.metadata.image, topic.name, plan.num_partitions, plan.replication_factor)
+        check_new_topic(services.cluster.metadata.image, topic.name, plan.num_partitions, plan.replication_factor)
     except BrokerError as error:
         return error
     return plan
@@ -110,7 +110,7 @@ def _create_or_refuse(
     if isinstance(plan, BrokerError):
         return _refusal(name, plan)
     try:
-        topic_id = None if validate_only else _create(name, plan, services.metadata)
+        topic_id = None if validate_only else _create(name, plan, services.cluster.metadata)
     except BrokerError as error:  # it collides with another topic, of the request or one that was created meanwhile
         return _refusal(name, error)
     return CreatableTopicResult(
@@ -136,7 +136,7 @@ def _plan(topic: CreatableTopic, services: BrokerServices) -> _TopicPlan:
     if topic.assignments:
         assignment = _checked_assignment(topic, services)
         return _TopicPlan(len(assignment), len(assignment[0]), configs, assignment)
-    default_factor = services.settings.default_replication_factor
+    default_factor = services.cluster.settings.default_replication_factor
     factor = default_factor if topic.replication_factor == BROKER_DEFAULT else topic.replication_factor
     return _TopicPlan(_asked_partitions(topic, services), factor, configs, ())
 
@@ -146,7 +146,7 @@ def _checked_configs(topic: CreatableTopic, services: BrokerServices) -> dict[st
     if nulls:
         raise InvalidConfigError(f"Null value not supported for topic configs: {','.join(nulls)}")
     configs = {config.name: config.value for config in topic.configs if config.value is not None}
-    topic_config(services.settings, configs)
+    topic_config(services.cluster.settings, configs)
     return configs
 
 
@@ -159,7 +159,7 @@ def _checked_assignment(topic: CreatableTopic, services: BrokerServices) -> tupl
     if sorted(by_partition) != list(range(len(topic.assignments))):
         raise InvalidReplicaAssignmentError("partitions should be a consecutive 0-based integer sequence")
     lists = [by_partition[partition] for partition in range(len(by_partition))]
-    return tuple(checked_replicas(lists, services.metadata.brokers, factor=len(lists[0])))
+    return tuple(checked_replicas(lists, services.cluster.metadata.brokers, factor=len(lists[0])))
 
 
 def _told(entry: ConfigEntry) -> CreatableTopicConfigs:

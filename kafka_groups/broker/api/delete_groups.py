@@ -24,7 +24,7 @@ async def handle(request: DeleteGroupsRequest, context: RequestContext) -> Delet
 
 async def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
     try:
-        await context.services.groups.delete_group(group_id)
+        await context.services.coordinators.groups.delete_group(group_id)
     except BrokerError as error:
         return DeletableGroupResult(group_id=group_id, error_code=code_of(error))
     return DeletableGroupResult(group_id=group_id)

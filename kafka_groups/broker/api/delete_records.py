@@ -52,12 +52,12 @@ def _delete_or_refuse(
 
 def _delete(name: str, wanted: DeleteRecordsPartition, context: RequestContext) -> int:
     services = context.services
-    topic = topic_by_id_or_name(services.metadata, None, name)
+    topic = topic_by_id_or_name(services.cluster.metadata, None, name)
     if topic.is_internal:
         raise InvalidTopicError(f"Cannot delete records of the internal topic '{name}'.")
     led_partition(services, topic, wanted.partition_index)
-    if services.metadata.configs.config_value(TOPIC_RESOURCE, name, "cleanup.policy") == "compact":
+    if services.cluster.metadata.configs.config_value(TOPIC_RESOURCE, name, "cleanup.policy") == "compact":
         raise PolicyViolationError(f"Cannot delete records of topic '{name}', because it is compacted.")
-    low_watermark = services.logs.get(topic.topic_id, wanted.partition_index).delete_records(wanted.offset)
+    low_watermark = services.cluster.logs.get(topic.topic_id, wanted.partition_index).delete_records(wanted.offset)
     services.purgatory.notify(topic.topic_id_partition(wanted.partition_index))
     return low_watermark

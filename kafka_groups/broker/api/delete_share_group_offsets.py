@@ -35,9 +35,11 @@ async def _delete(request: DeleteShareGroupOffsetsRequest, context: RequestConte
     if not request.group_id:
         raise InvalidGroupIdError
     check_coordinator(services, request.group_id)
-    topics = {topic.topic_name: services.metadata.topic(topic.topic_name) async for topic in each(request.topics)}
+    topics = {
+        topic.topic_name: services.cluster.metadata.topic(topic.topic_name) async for topic in each(request.topics)
+    }
     ids = {name: topic.topic_id for name, topic in topics.items() if topic is not None}
-    deleted = await services.groups.delete_start_offsets(request.group_id, ids.values())
+    deleted = await services.coordinators.groups.delete_start_offsets(request.group_id, ids.values())
     done = [_success(name, id_) async for name, id_ in each(ids.items()) if id_ in deleted]
     failed = [topic.topic_name for topic in request.topics if ids.get(topic.topic_name) not in deleted]
     unknown = [_failure(name, _NO_TOPIC) async for name in each(failed) if name not in ids]

@@ -26,6 +26,6 @@ async def handle(request: DeleteShareGroupStateRequest, context: RequestContext)
     async def delete(key: StateKey, _partition: DeleteShareStatePartition) -> None:
         check_share_coordinator(services, key)
         check_existing(services, key)
-        await outcome_of(partial(services.share_coordinator.delete, key))
+        await outcome_of(partial(services.coordinators.share.delete, key))
 
     return DeleteShareGroupStateResponse(results=await each_settled(request, delete, context.turns))

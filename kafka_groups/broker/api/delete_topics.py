@@ -31,7 +31,7 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
     named = [DeleteTopicState(name=name) async for name in each(request.topic_names, CHEAP)]
     by_identity: dict[DeleteTopicState | UUID, list[DeleteTopicState]] = {}
     async for topic in each(request.topics or named):
-        by_identity.setdefault(_identity(topic, context.services.metadata), []).append(topic)
+        by_identity.setdefault(_identity(topic, context.services.cluster.metadata), []).append(topic)
     responses = [
         _delete_or_refuse(same[0], len(same), context) async for same in each(by_identity.values(), 2 * COSTLY)
     ]
@@ -57,13 +57,13 @@ def _delete_or_refuse(wanted: DeleteTopicState, times: int, context: RequestCont
             error_code=code_of(error),
             error_message=str(error),
         )
-    context.services.metadata.delete_topic(topic.name)
+    context.services.cluster.metadata.delete_topic(topic.name)
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id)
 
 
 def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) -> TopicMetadata:
     services = context.services
-    if not services.settings.delete_topic_enable:
+    if not services.cluster.settings.delete_topic_enable:
         if context.version < _FIRST_WITH_DELETION_DISABLED:
             raise InvalidRequestError("Topic deletion is disabled.")
         raise TopicDeletionDisabledError
@@ -73,7 +73,7 @@ def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) ->
         raise InvalidRequestError("Neither topic name nor id were specified.")
     if times > 1:
         raise InvalidRequestError("Duplicate topic name.")
-    topic = topic_by_id_or_name(services.metadata, wanted.topic_id, wanted.name or "")
+    topic = topic_by_id_or_name(services.cluster.metadata, wanted.topic_id, wanted.name or "")
     if topic.is_internal:
         raise InvalidTopicError(f"Cannot delete the internal topic '{topic.name}'.")
     return topic

@@ -21,7 +21,7 @@ __all__ = ["handle"]
 
 async def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
     """Return the cluster id, the controller and the brokers."""
-    metadata = context.services.metadata
+    metadata = context.services.cluster.metadata
     if request.endpoint_type != BROKER_ENDPOINTS:
         return _refusal(request, metadata.cluster_id)
     return DescribeClusterResponse(

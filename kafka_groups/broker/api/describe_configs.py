@@ -72,8 +72,8 @@ def _entries(resource: DescribeConfigsResource, services: BrokerServices) -> lis
     name = resource.resource_name
     if resource.resource_type == TOPIC_RESOURCE:
         check_topic_name(name)
-        topic_by_id_or_name(services.metadata, None, name)
-        return topic_entries(services.configs, services.metadata.configs.overrides(TOPIC_RESOURCE, name))
+        topic_by_id_or_name(services.cluster.metadata, None, name)
+        return topic_entries(services.configs, services.cluster.metadata.configs.overrides(TOPIC_RESOURCE, name))
     if resource.resource_type == GROUP_RESOURCE:
         if not name:
             raise InvalidRequestError("The group name is empty.")

@@ -39,7 +39,7 @@ async def _described(
 
 async def _group(group_id: str, context: RequestContext) -> DescribeGroupsResponseGroup:
     try:
-        return await context.services.groups.describe_classic(group_id)
+        return await context.services.coordinators.groups.describe_classic(group_id)
     except GroupIdNotFoundError as error:
         if context.version < FIRST_WITH_GROUP_ID_NOT_FOUND:
             return DescribeGroupsResponseGroup(group_id=group_id, group_state=_DEAD)

@@ -58,8 +58,8 @@ async def _describe_or_refuse(
 
 
 async def _all_topics(group_id: str, context: RequestContext) -> list[DescribeShareGroupOffsetsResponseTopic]:
-    metadata = context.services.metadata
-    initialized = await context.services.groups.initialized_partitions(group_id)
+    metadata = context.services.cluster.metadata
+    initialized = await context.services.coordinators.groups.initialized_partitions(group_id)
     topics = ((metadata.topic_by_id(id_), sorted(partitions)) for id_, partitions in initialized.items())
     return [await _topic(group_id, topic, partitions, context) for topic, partitions in topics if topic is not None]
 
@@ -67,7 +67,7 @@ async def _all_topics(group_id: str, context: RequestContext) -> list[DescribeSh
 async def _named_topic(
     group_id: str, named: DescribeShareGroupOffsetsRequestTopic, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponseTopic:
-    topic = context.services.metadata.topic(named.topic_name)
+    topic = context.services.cluster.metadata.topic(named.topic_name)
     if topic is not None:
         return await _topic(group_id, topic, named.partitions, context)
     unknown = [_unknown_partition(partition) async for partition in context.turns.each(named.partitions)]
@@ -87,12 +87,12 @@ async def _topic(
 async def _partition(
     group_id: str, topic_id: UUID, partition: int, services: BrokerServices
 ) -> DescribeShareGroupOffsetsResponsePartition:
-    if services.metadata.partition(topic_id, partition) is None:
+    if services.cluster.metadata.partition(topic_id, partition) is None:
         return _unknown_partition(partition)
-    state = await services.persister.summarize((group_id, topic_id, partition))
+    state = await services.coordinators.persister.summarize((group_id, topic_id, partition))
     if state is None:
         return _unknown_partition(partition)
-    end_offset = services.logs.get(topic_id, partition).high_watermark
+    end_offset = services.cluster.logs.get(topic_id, partition).high_watermark
     return DescribeShareGroupOffsetsResponsePartition(
         partition_index=partition,
         start_offset=state.start_offset,

@@ -34,7 +34,7 @@ _MAX_PARTITIONS = 2_000  # max.request.partition.size.limit
 
 async def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> DescribeTopicPartitionsResponse:
     """Return one page of topics."""
-    metadata, each = context.services.metadata, context.turns.each
+    metadata, each = context.services.cluster.metadata, context.turns.each
     asked_for = [topic.name for topic in request.topics]
     if not _is_valid(request.cursor, asked_for):
         refused = [_refusal(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) async for name in each(asked_for)]
@@ -58,7 +58,7 @@ async def handle(request: DescribeTopicPartitionsRequest, context: RequestContex
 
 
 async def _names(request: DescribeTopicPartitionsRequest, context: RequestContext) -> list[str]:
-    asked_for: Sequence[TopicRequest | TopicMetadata] = request.topics or context.services.metadata.topics()
+    asked_for: Sequence[TopicRequest | TopicMetadata] = request.topics or context.services.cluster.metadata.topics()
     start = request.cursor.topic_name if request.cursor is not None else ""
     names = {topic.name async for topic in context.turns.each(asked_for, CHEAP) if topic.name >= start}
     await context.turns.spend(COSTLY)

@@ -23,7 +23,7 @@ async def handle(
     request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> DescribeUserScramCredentialsResponse:
     """One result for each user."""
-    credentials = context.services.scram
+    credentials = context.services.cluster.scram
     times = Counter(user.name for user in request.users or ())
     names = times or dict.fromkeys(credentials.users, 1)
     each = context.turns.each(names.items())

@@ -57,7 +57,7 @@ async def handle(request: FetchRequest, context: RequestContext) -> FetchRespons
             request,
             {target.key: target async for target in context.turns.each(targets(request), CHEAP)},
             uses_topic_ids=context.version >= _FIRST_WITH_TOPIC_IDS,
-            max_sessions=services.settings.max_incremental_fetch_session_cache_slots,
+            max_sessions=services.cluster.settings.max_incremental_fetch_session_cache_slots,
             now_ms=context.now_ms,
         )
     except BrokerError as error:
@@ -68,7 +68,7 @@ async def handle(request: FetchRequest, context: RequestContext) -> FetchRespons
     return FetchResponse(
         session_id=plan.session_id,
         responses=await _by_topic(answers, context),
-        node_endpoints=node_endpoints(services.metadata, leaders),
+        node_endpoints=node_endpoints(services.cluster.metadata, leaders),
     )
 
 
@@ -87,7 +87,7 @@ async def _wait_for_bytes(plan: FetchPlan, request: FetchRequest, context: Reque
 
 def _partition_key(target: FetchTarget, services: BrokerServices) -> TopicIdPartition | None:
     try:
-        topic = topic_by_id_or_name(services.metadata, target.topic_id, target.topic)
+        topic = topic_by_id_or_name(services.cluster.metadata, target.topic_id, target.topic)
     except BrokerError:
         return None  # returned as this error as soon as the partitions are read
     return topic.topic_id_partition(target.request.partition)
@@ -111,7 +111,7 @@ async def _can_answer(targets: Sequence[FetchTarget], min_bytes: int, context: R
 
 async def _read_all(plan: FetchPlan, request: FetchRequest, context: RequestContext) -> Answers:
     services = context.services
-    left = min(request.max_bytes, services.settings.fetch_max_bytes)
+    left = min(request.max_bytes, services.cluster.settings.fetch_max_bytes)
     aborted: tuple[AbortedTransaction, ...] | None = () if request.isolation_level == READ_COMMITTED else None
     answers: Answers = []
     is_empty = True
@@ -149,15 +149,15 @@ def _read_or_refuse(
 
 
 def _log_of(target: FetchTarget, services: BrokerServices) -> PartitionLog:
-    topic = topic_by_id_or_name(services.metadata, target.topic_id, target.topic)
+    topic = topic_by_id_or_name(services.cluster.metadata, target.topic_id, target.topic)
     led_partition(services, topic, target.request.partition, target.request.current_leader_epoch)
-    return services.logs.get(topic.topic_id, target.request.partition)
+    return services.cluster.logs.get(topic.topic_id, target.request.partition)
 
 
 def _refusal(target: FetchTarget, error: BrokerError, services: BrokerServices) -> PartitionData:
     leader = LeaderIdAndEpoch()
     if isinstance(error, (NotLeaderOrFollowerError, FencedLeaderEpochError)):
-        topic = topic_by_id_or_name(services.metadata, target.topic_id, target.topic)
+        topic = topic_by_id_or_name(services.cluster.metadata, target.topic_id, target.topic)
         leader = current_leader(topic, target.request.partition)
     return PartitionData(
         partition_index=target.request.partition,

@@ -84,10 +84,10 @@ def _find_or_refuse(key_type: int, key: str, context: RequestContext) -> Coordin
 
 def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
     internal_topic = _internal_topic(key_type, context.version)
-    created = context.services.internal_topics.get(internal_topic)
+    created = context.services.coordinators.hosted.topics.get(internal_topic)
     if created is not None:
         created.ensured()  # as in Kafka, the question creates the topic
-    image = context.services.metadata.image
+    image = context.services.cluster.metadata.image
     hashed = _share_key(key) if key_type == CoordinatorType.SHARE else key
     endpoint = image.brokers.get(coordinator_of(image, hashed, internal_topic))
     if endpoint is None:

@@ -15,7 +15,7 @@ __all__ = ["handle"]
 async def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse:
     """Return whether the member is still part of the generation."""
     try:
-        return await context.services.groups.classic_heartbeat(request)
+        return await context.services.coordinators.groups.classic_heartbeat(request)
     except CoordinatorLoadInProgressError:
         return HeartbeatResponse()  # as in Kafka: the sessions of all members begin when the group is loaded
     except BrokerError as error:

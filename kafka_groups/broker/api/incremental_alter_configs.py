@@ -92,7 +92,7 @@ def _alter(
     except BrokerError as error:
         return error
     if not validate_only:
-        services.metadata.alter_configs(resource.resource_type, resource.resource_name, changes)
+        services.cluster.metadata.alter_configs(resource.resource_type, resource.resource_name, changes)
     return None
 
 
@@ -104,7 +104,7 @@ def _checked_changes(resource: AlterConfigsResource, services: BrokerServices) -
     repeated = [name for name, count in Counter(config.name for config in resource.configs).items() if count > 1]
     if repeated:
         raise InvalidRequestError(f"Error due to duplicate config keys: {', '.join(repeated)}")
-    current = services.metadata.configs.overrides(resource.resource_type, resource.resource_name)
+    current = services.cluster.metadata.configs.overrides(resource.resource_type, resource.resource_name)
     keys = kind.keys()
     changes = {config.name: _changed(config, keys, current) for config in resource.configs}
     merged = {**current, **changes}
@@ -148,11 +148,11 @@ def _check_topic(name: str, services: BrokerServices) -> None:
     if not name:
         raise InvalidRequestError("Default topic resources are not allowed.")
     check_topic_name(name)
-    topic_by_id_or_name(services.metadata, None, name)
+    topic_by_id_or_name(services.cluster.metadata, None, name)
 
 
 def _check_topic_values(services: BrokerServices, values: Mapping[str, str]) -> None:
-    topic_config(services.settings, values)
+    topic_config(services.cluster.settings, values)
 
 
 def _check_group(name: str, _services: BrokerServices) -> None:
@@ -161,8 +161,8 @@ def _check_group(name: str, _services: BrokerServices) -> None:
 
 
 def _check_group_values(services: BrokerServices, values: Mapping[str, str]) -> None:
-    services.profile.check_group_keys(values)
-    check_group_config(services.settings, values)
+    services.cluster.profile.check_group_keys(values)
+    check_group_config(services.cluster.settings, values)
 
 
 def _check_client_metrics(name: str, _services: BrokerServices) -> None:
@@ -179,19 +179,19 @@ def _check_client_metrics_values(_services: BrokerServices, values: Mapping[str,
 
 
 def _check_broker(name: str, services: BrokerServices) -> None:
-    if name != ALL_BROKERS and name not in map(str, services.metadata.brokers):
+    if name != ALL_BROKERS and name not in map(str, services.cluster.metadata.brokers):
         raise InvalidRequestError(f"Unexpected broker id: {name}")
 
 
 def _check_broker_values(services: BrokerServices, values: Mapping[str, str]) -> None:
     # As in Kafka: unknown keys are kept, because plug-ins may use them, and errors are INVALID_REQUEST.
-    known = {name for name in broker_keys() if name not in services.profile.missing_broker_keys}
+    known = {name for name in broker_keys() if name not in services.cluster.profile.missing_broker_keys}
     fixed = sorted((values.keys() & known) - DYNAMIC_BROKER_KEYS)
     if fixed:
         raise InvalidRequestError(f"Cannot update these configs dynamically: {', '.join(fixed)}")
     for name in values.keys() & known & DYNAMIC_BROKER_KEYS:
         try:
-            validate_broker_config(services.settings, name, values[name])
+            validate_broker_config(services.cluster.settings, name, values[name])
         except InvalidConfigError as error:
             raise InvalidRequestError(str(error)) from error
 

@@ -18,7 +18,7 @@ _NO_EPOCH = -1
 async def handle(request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
     """Return a producer id."""
     if request.transactional_id is None:
-        producer_id = context.services.logs.new_producer_id()
+        producer_id = context.services.cluster.logs.new_producer_id()
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=_FIRST_EPOCH)
     refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     error = refused if request.transactional_id else ErrorCode.INVALID_REQUEST

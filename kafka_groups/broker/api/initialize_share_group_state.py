@@ -29,7 +29,7 @@ async def handle(
     async def initialize(key: StateKey, partition: InitializeShareStatePartition) -> None:
         check_share_coordinator(services, key)
         check_existing(services, key)
-        coordinator = services.share_coordinator
+        coordinator = services.coordinators.share
         begin = coordinator.create if context.connection.is_peer else coordinator.initialize
         await outcome_of(partial(begin, key, partition.state_epoch, partition.start_offset))
 

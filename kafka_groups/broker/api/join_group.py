@@ -20,6 +20,6 @@ async def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGrou
     """Return the generation that the member is part of. The leader gets all members."""
     client = MemberClient(context.header.client_id or "", context.connection.host)
     try:
-        return await context.services.groups.join(request, client, context.version)
+        return await context.services.coordinators.groups.join(request, client, context.version)
     except BrokerError as error:
         return join_refused(code_of(error), context.version, request.member_id)

@@ -16,6 +16,6 @@ __all__ = ["handle"]
 async def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
     """Return one result for each member."""
     try:
-        return await context.services.groups.leave(request, context.version)
+        return await context.services.coordinators.groups.leave(request, context.version)
     except BrokerError as error:
         return LeaveGroupResponse(error_code=code_of(error))

@@ -36,7 +36,7 @@ async def handle(request: ListConfigResourcesRequest, context: RequestContext) -
     wanted = frozenset(named or _NAMES)
     if not wanted <= _NAMES.keys():
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    image = context.services.metadata.image
+    image = context.services.cluster.metadata.image
     resources = [
         ConfigResource(resource_type=kind, resource_name=name)
         for kind in _NAMES

@@ -20,7 +20,7 @@ _NAMES_IN_FILTERS = {"notready": "not_ready"}
 async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
     """Return the groups that match both filters. An empty filter matches all groups."""
     try:
-        known = sorted(context.services.groups.listed(), key=lambda group: group.group_id)
+        known = sorted(context.services.coordinators.groups.listed(), key=lambda group: group.group_id)
     except BrokerError as error:
         return ListGroupsResponse(error_code=code_of(error))
     groups = [

@@ -72,13 +72,13 @@ def _find_or_refuse(topic: str, wanted: ListOffsetsPartition, context: RequestCo
 
 def _find(name: str, wanted: ListOffsetsPartition, context: RequestContext) -> OffsetAndTimestamp | None:
     services = context.services
-    topic = topic_by_id_or_name(services.metadata, None, name)
+    topic = topic_by_id_or_name(services.cluster.metadata, None, name)
     partition = led_partition(services, topic, wanted.partition_index, wanted.current_leader_epoch)
     if wanted.timestamp < 0 and context.version < _FIRST_VERSION.get(wanted.timestamp, context.version + 1):
         raise UnsupportedVersionError(
             f"ListOffsets v{context.version} does not support the timestamp {wanted.timestamp}."
         )
-    return _search(services.logs.get(topic.topic_id, wanted.partition_index), wanted.timestamp, partition)
+    return _search(services.cluster.logs.get(topic.topic_id, wanted.partition_index), wanted.timestamp, partition)
 
 
 def _search(log: PartitionLog, timestamp: int, partition: PartitionMetadata) -> OffsetAndTimestamp | None:

@@ -41,7 +41,7 @@ _FIRST_WITH_TOPIC_IDS = 12
 
 async def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
     """Return brokers and topics."""
-    metadata = context.services.metadata
+    metadata = context.services.cluster.metadata
     return MetadataResponse(
         brokers=tuple(_broker(broker) for broker in metadata.brokers.values()),
         cluster_id=metadata.cluster_id,
@@ -61,7 +61,7 @@ async def _topics(request: MetadataRequest, context: RequestContext) -> tuple[Me
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
     turns = context.turns
     if request.topics is None or (context.version == 0 and not request.topics):
-        known = turns.each(context.services.metadata.topics())
+        known = turns.each(context.services.cluster.metadata.topics())
         return tuple([await _topic(topic, context, operations) async for topic in known])
     wanted = {topic: None async for topic in turns.each(request.topics, CHEAP)}
     may_create = request.allow_auto_topic_creation and await _may_create(wanted, context)
@@ -72,11 +72,13 @@ async def _topics(request: MetadataRequest, context: RequestContext) -> tuple[Me
 async def _may_create(wanted: Iterable[MetadataRequestTopic], context: RequestContext) -> bool:
     """Return whether unknown topics are created. As in Kafka, they remain unknown if they are too many."""
     services = context.services
-    if not services.settings.auto_create_topics_enable:
+    if not services.cluster.settings.auto_create_topics_enable:
         return False
-    each = services.settings.num_partitions
+    each = services.cluster.settings.num_partitions
     named = [topic.name async for topic in context.turns.each(wanted, CHEAP) if topic.name is not None]
-    unknown = len([name async for name in context.turns.each(named, CHEAP) if services.metadata.topic(name) is None])
+    unknown = len(
+        [name async for name in context.turns.each(named, CHEAP) if services.cluster.metadata.topic(name) is None]
+    )
     try:
         check_new_partitions_of_topics([each * unknown])
         check_records([(1 + each) * unknown])
@@ -108,7 +110,7 @@ def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, ma
     if wanted.topic_id is None:
         check_topic_name(wanted.name or "")
     try:
-        return topic_by_id_or_name(services.metadata, wanted.topic_id, wanted.name or "")
+        return topic_by_id_or_name(services.cluster.metadata, wanted.topic_id, wanted.name or "")
     except UnknownTopicOrPartitionError:
         if not may_create:
             raise
@@ -116,12 +118,12 @@ def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, ma
 
 
 def _create(name: str, services: BrokerServices) -> TopicMetadata:
-    settings = services.settings
-    return services.metadata.create_topic(name, settings.num_partitions, settings.default_replication_factor)
+    settings = services.cluster.settings
+    return services.cluster.metadata.create_topic(name, settings.num_partitions, settings.default_replication_factor)
 
 
 async def _topic(topic: TopicMetadata, context: RequestContext, operations: int) -> MetadataResponseTopic:
-    metadata, partitions = context.services.metadata, context.turns.each(topic.partitions)
+    metadata, partitions = context.services.cluster.metadata, context.turns.each(topic.partitions)
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,

@@ -64,7 +64,7 @@ class _Commit:
 
 
 def _commits_of(topic: OffsetCommitRequestTopic, context: RequestContext) -> list[_Commit]:
-    known = named_topic(context.services.metadata, topic.name, topic.topic_id)
+    known = named_topic(context.services.cluster.metadata, topic.name, topic.topic_id)
     return [_Commit(known, partition) for partition in topic.partitions]
 
 
@@ -96,7 +96,7 @@ def _refusal(commit: _Commit, context: RequestContext) -> ErrorCode:
         return ErrorCode.UNKNOWN_TOPIC_ID if has_ids else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not 0 <= commit.index < commit.topic.num_partitions:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if len(commit.partition.committed_metadata or "") > context.services.settings.offset_metadata_max_bytes:
+    if len(commit.partition.committed_metadata or "") > context.services.cluster.settings.offset_metadata_max_bytes:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     return ErrorCode.NONE
 
@@ -106,7 +106,7 @@ async def _store(
 ) -> ErrorCode:
     committer = OffsetCommitter(request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
     try:
-        await context.services.groups.commit_offsets(request.group_id, committer, context.version, offsets)
+        await context.services.coordinators.groups.commit_offsets(request.group_id, committer, context.version, offsets)
     except BrokerError as error:
         return code_of(error)
     return ErrorCode.NONE

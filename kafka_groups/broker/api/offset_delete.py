@@ -40,7 +40,7 @@ async def handle(request: OffsetDeleteRequest, context: RequestContext) -> Offse
 
 
 async def _topic(group_id: str, topic: OffsetDeleteRequestTopic, context: RequestContext) -> OffsetDeleteResponseTopic:
-    known = context.services.metadata.topic(topic.name)
+    known = context.services.cluster.metadata.topic(topic.name)
     num_partitions = 0 if known is None else known.num_partitions
     results: list[OffsetDeleteResponsePartition] = []
     async for some in in_slices([partition.partition_index for partition in topic.partitions], context.turns):
@@ -52,7 +52,7 @@ async def _topic(group_id: str, topic: OffsetDeleteRequestTopic, context: Reques
 
 async def _delete(group_id: str, partitions: list[TopicPartition], context: RequestContext) -> ErrorCode:
     try:
-        await context.services.groups.delete_offsets(group_id, partitions)
+        await context.services.coordinators.groups.delete_offsets(group_id, partitions)
     except GroupSubscribedToTopicError as error:
         return code_of(error)
     return ErrorCode.NONE

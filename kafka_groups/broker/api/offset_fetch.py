@@ -49,7 +49,7 @@ async def handle(request: OffsetFetchRequest, context: RequestContext) -> Offset
 async def _group(group: OffsetFetchRequestGroup, context: RequestContext) -> OffsetFetchResponseGroup:
     try:
         check_coordinator(context.services, group.group_id)
-        await context.services.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
+        await context.services.coordinators.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
         topics = await _all(group.group_id, context) if group.topics is None else group.topics
         fetched = [await _topic(group.group_id, topic, context) async for topic in context.turns.each(topics)]
     except BrokerError as error:
@@ -60,11 +60,11 @@ async def _group(group: OffsetFetchRequestGroup, context: RequestContext) -> Off
 async def _all(group_id: str, context: RequestContext) -> list[OffsetFetchRequestTopic]:
     """Return all that the group has committed, as if the request named it. From v10 on, only what still exists."""
     numbers: dict[str, list[int]] = {}
-    async for each in context.turns.each(await context.services.groups.committed_partitions(group_id)):
+    async for each in context.turns.each(await context.services.coordinators.groups.committed_partitions(group_id)):
         numbers.setdefault(each.topic, []).append(each.partition)
     if context.version < FIRST_WITH_TOPIC_IDS:
         return [OffsetFetchRequestTopic(name=name, partition_indexes=tuple(numbers[name])) for name in numbers]
-    known = [(context.services.metadata.topic(name), tuple(numbers[name])) for name in numbers]
+    known = [(context.services.cluster.metadata.topic(name), tuple(numbers[name])) for name in numbers]
     return [
         OffsetFetchRequestTopic(topic_id=topic.topic_id, partition_indexes=indexes)
         for topic, indexes in known
@@ -75,7 +75,7 @@ async def _all(group_id: str, context: RequestContext) -> list[OffsetFetchReques
 async def _topic(group_id: str, topic: OffsetFetchRequestTopic, context: RequestContext) -> OffsetFetchResponseTopic:
     name = topic.name
     if context.version >= FIRST_WITH_TOPIC_IDS:
-        known = named_topic(context.services.metadata, "", topic.topic_id)
+        known = named_topic(context.services.cluster.metadata, "", topic.topic_id)
         if known is None:
             return _refused(topic, ErrorCode.UNKNOWN_TOPIC_ID)
         name = known.name
@@ -89,7 +89,7 @@ async def _fetched(
     group_id: str, name: str, indexes: Sequence[int], context: RequestContext
 ) -> list[OffsetFetchResponsePartition]:
     partitions = [TopicPartition(name, index) for index in indexes]
-    offsets = await context.services.groups.fetch_offsets(group_id, partitions)
+    offsets = await context.services.coordinators.groups.fetch_offsets(group_id, partitions)
     return [_partition(index, offset) for index, offset in zip(indexes, offsets, strict=True)]
 
 

@@ -51,7 +51,9 @@ async def handle(request: ProduceRequest, context: RequestContext) -> ProduceRes
     if request.acks == NO_ACKS:
         return None
     leaders = (partition.current_leader for topic in responses for partition in topic.partition_responses)
-    return ProduceResponse(responses=responses, node_endpoints=node_endpoints(context.services.metadata, leaders))
+    return ProduceResponse(
+        responses=responses, node_endpoints=node_endpoints(context.services.cluster.metadata, leaders)
+    )
 
 
 async def _append_topic(data: TopicProduceData, acks: int, context: RequestContext) -> TopicProduceResponse:
@@ -66,7 +68,9 @@ def _append_or_refuse(
     try:
         if acks not in _ACKS:
             raise InvalidRequiredAcksError(f"Invalid acks {acks}: allowed values are -1, 0 and 1.")
-        appended = _append(topic_by_id_or_name(context.services.metadata, topic.topic_id, topic.name), data, context)
+        appended = _append(
+            topic_by_id_or_name(context.services.cluster.metadata, topic.topic_id, topic.name), data, context
+        )
     except BrokerError as error:
         return _refusal(topic, data.index, error, context.services)
     return PartitionProduceResponse(
@@ -94,7 +98,7 @@ def _refusal(
 ) -> PartitionProduceResponse:
     leader = LeaderIdAndEpoch()
     if isinstance(error, NotLeaderOrFollowerError):
-        metadata = services.metadata
+        metadata = services.cluster.metadata
         known = metadata.topic(topic.name) if topic.topic_id is None else metadata.topic_by_id(topic.topic_id)
         leader = current_leader(known, index)
     return PartitionProduceResponse(

@@ -43,7 +43,7 @@ async def handle(request: ReadShareGroupStateRequest, context: RequestContext) -
 
 async def _read(key: StateKey, leader_epoch: int, services: BrokerServices) -> ReadShareStatePartitionResult:
     check_share_coordinator(services, key)
-    state = await outcome_of(partial(services.share_coordinator.read, key, leader_epoch))
+    state = await outcome_of(partial(services.coordinators.share.read, key, leader_epoch))
     return ReadShareStatePartitionResult(
         partition=key[2],
         state_epoch=state.state_epoch,

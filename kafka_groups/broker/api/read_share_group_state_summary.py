@@ -48,7 +48,7 @@ async def handle(
 async def _summary(key: StateKey, services: BrokerServices) -> ReadShareStateSummaryPartitionResult:
     check_share_coordinator(services, key)
     check_existing(services, key)
-    state = await outcome_of(partial(services.share_coordinator.summarize, key))
+    state = await outcome_of(partial(services.coordinators.share.summarize, key))
     if state is None:
         return ReadShareStateSummaryPartitionResult(partition=key[2], start_offset=UNINITIALIZED_OFFSET)
     return ReadShareStateSummaryPartitionResult(

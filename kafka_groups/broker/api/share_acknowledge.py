@@ -81,7 +81,9 @@ async def _response(
         if context.version >= _FIRST_WITH_LOCK_TIMEOUT
         else 0,
         responses=tuple([_topic(topic_id, found) async for topic_id, found in turns.each(topics.items(), CHEAP)]),
-        node_endpoints=node_endpoints(services.metadata, (answer.current_leader for answer in answers.values())),
+        node_endpoints=node_endpoints(
+            services.cluster.metadata, (answer.current_leader for answer in answers.values())
+        ),
     )
 
 

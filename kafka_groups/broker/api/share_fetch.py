@@ -176,7 +176,7 @@ def _limits(request: ShareFetchRequest, services: BrokerServices) -> ShareFetchL
     is_known = request.share_acquire_mode in _ACQUIRE_MODES
     return ShareFetchLimits(
         min_bytes=request.min_bytes,
-        max_bytes=min(request.max_bytes, services.settings.fetch_max_bytes),
+        max_bytes=min(request.max_bytes, services.cluster.settings.fetch_max_bytes),
         max_records=request.max_records,
         batch_size=request.batch_size,
         mode=AcquireMode(request.share_acquire_mode) if is_known else AcquireMode.BATCH_OPTIMIZED,
@@ -230,7 +230,9 @@ async def _response(
     return ShareFetchResponse(
         acquisition_lock_timeout_ms=services.share.group_config(fetching.key.group_id).record_lock_duration_ms,
         responses=tuple([_topic(topic_id, found) async for topic_id, found in turns.each(topics.items(), CHEAP)]),
-        node_endpoints=node_endpoints(services.metadata, (answer.current_leader for answer in answers.values())),
+        node_endpoints=node_endpoints(
+            services.cluster.metadata, (answer.current_leader for answer in answers.values())
+        ),
     )
 
 

@@ -48,7 +48,7 @@ async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
     check_share_groups_enabled(context.services)
     if not group_id:
         raise InvalidGroupIdError
-    return await context.services.groups.describe(group_id)
+    return await context.services.coordinators.groups.describe(group_id)
 
 
 def _with_operations(group: DescribedGroup) -> DescribedGroup:

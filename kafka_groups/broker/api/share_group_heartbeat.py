@@ -33,4 +33,4 @@ async def _heartbeat(request: ShareGroupHeartbeatRequest, context: RequestContex
     check_share_groups_enabled(context.services)
     validate(request)
     client = MemberClient(context.header.client_id or "", context.connection.host)
-    return await context.services.groups.heartbeat(request, client)
+    return await context.services.coordinators.groups.heartbeat(request, client)

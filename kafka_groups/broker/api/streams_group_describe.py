@@ -46,5 +46,5 @@ async def _describe(
     check_streams_groups_enabled(context.services)
     if not group_id:
         raise InvalidGroupIdError
-    groups, wanted = context.services.groups, request.include_topology_description
+    groups, wanted = context.services.coordinators.groups, request.include_topology_description
     return await groups.describe_streams(group_id, with_description=wanted)

@@ -34,4 +34,4 @@ async def _heartbeat(request: StreamsGroupHeartbeatRequest, context: RequestCont
     check_streams_groups_enabled(services)
     validate(request, is_4_4=services.configs.profile.has_static_streams_members)
     client = MemberClient(context.header.client_id or "", context.connection.host)
-    return await services.groups.streams_heartbeat(request, client, context.version)
+    return await services.coordinators.groups.streams_heartbeat(request, client, context.version)

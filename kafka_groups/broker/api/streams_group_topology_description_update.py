@@ -34,7 +34,7 @@ async def handle(
 async def _update(request: StreamsGroupTopologyDescriptionUpdateRequest, context: RequestContext) -> None:
     services = context.services
     check_streams_groups_enabled(services)
-    if services.settings.streams_topology_description_plugin is None:
+    if services.cluster.settings.streams_topology_description_plugin is None:
         raise UnsupportedVersionError(
             "The broker does not keep descriptions of topologies. To keep them, set "
             "group.streams.topology.description.plugin.class."
@@ -42,4 +42,4 @@ async def _update(request: StreamsGroupTopologyDescriptionUpdateRequest, context
     for name, value in (("member", request.member_id), ("group", request.group_id)):
         if not value:
             raise InvalidRequestError(f"The {name} id is empty.")
-    await services.groups.update_streams_description(request)
+    await services.coordinators.groups.update_streams_description(request)

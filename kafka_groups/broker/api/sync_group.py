@@ -20,6 +20,6 @@ async def handle(request: SyncGroupRequest, context: RequestContext) -> SyncGrou
     if context.version >= _FIRST_WITH_PROTOCOL and None in (request.protocol_type, request.protocol_name):
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
-        return await context.services.groups.sync(request)
+        return await context.services.coordinators.groups.sync(request)
     except BrokerError as error:
         return SyncGroupResponse(error_code=code_of(error))

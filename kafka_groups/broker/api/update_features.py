@@ -31,11 +31,11 @@ async def handle(request: UpdateFeaturesRequest, context: RequestContext) -> Upd
     updates = await _updates(request, context)
     services = context.services
     try:
-        levels = updated_levels(updates, services.metadata.features, _rules(services))
+        levels = updated_levels(updates, services.cluster.metadata.features, _rules(services))
     except InvalidUpdateVersionError as error:
         return UpdateFeaturesResponse(error_code=code_of(error), error_message=str(error))
     if not request.validate_only:
-        services.metadata.finalize_features(levels)
+        services.cluster.metadata.finalize_features(levels)
     listed = updates if context.version <= _LAST_WITH_RESULTS else ()
     return UpdateFeaturesResponse(
         results=tuple(UpdatableFeatureResult(feature=each.feature, error_message=_NO_ERROR) for each in listed)
@@ -51,5 +51,7 @@ async def _updates(request: UpdateFeaturesRequest, context: RequestContext) -> l
 
 
 def _rules(services: BrokerServices) -> FeatureRules:
-    profile = services.profile
-    return FeatureRules(profile.supported_features(), profile.lowest_metadata_level, services.metadata.controller_id)
+    profile = services.cluster.profile
+    return FeatureRules(
+        profile.supported_features(), profile.lowest_metadata_level, services.cluster.metadata.controller_id
+    )

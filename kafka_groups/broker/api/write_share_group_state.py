@@ -26,7 +26,7 @@ async def handle(request: WriteShareGroupStateRequest, context: RequestContext) 
 
     async def write(key: StateKey, partition: WriteShareStatePartition) -> None:
         check_share_coordinator(services, key)
-        await outcome_of(partial(services.share_coordinator.write, key, _change(partition)))
+        await outcome_of(partial(services.coordinators.share.write, key, _change(partition)))
 
     return WriteShareGroupStateResponse(results=await each_settled(request, write, context.turns))
 

@@ -19,7 +19,7 @@ def append_batch(
         BrokerError: The batch is refused, or another broker leads the partition.
     """
     partition = writable_partition(services, topic, index)
-    log = services.logs.get(topic.topic_id, index)
+    log = services.cluster.logs.get(topic.topic_id, index)
     appended = log.append(records, partition.leader_epoch, wall_ms, rules=append_rules(services.configs, topic.name))
     services.purgatory.notify(topic.topic_id_partition(index))
     return appended

@@ -21,7 +21,7 @@ def check_coordinator(services: BrokerServices, group_id: str) -> None:
         NotCoordinatorError: Another broker coordinates the group, or `__consumer_offsets` does not exist yet.
         CoordinatorLoadInProgressError: The group's records are still being read.
     """
-    services.groups.runtime.check(services.groups.runtime.index_of(group_id))
+    services.coordinators.groups.runtime.check(services.coordinators.groups.runtime.index_of(group_id))
 
 
 def check_share_groups_enabled(services: BrokerServices) -> None:
@@ -30,7 +30,7 @@ def check_share_groups_enabled(services: BrokerServices) -> None:
     Raises:
         UnsupportedVersionError: The feature share.version is at level 0.
     """
-    if not services.metadata.has_share_groups:
+    if not services.cluster.metadata.has_share_groups:
         raise UnsupportedVersionError("Share groups are disabled: the feature share.version is at level 0.")
 
 
@@ -55,4 +55,7 @@ def check_streams_groups_enabled(services: BrokerServices) -> None:
 
 
 def _are_enabled(services: BrokerServices, feature: str, protocol: str) -> bool:
-    return protocol in services.settings.rebalance_protocols and services.metadata.features.get(feature, 0) > 0
+    return (
+        protocol in services.cluster.settings.rebalance_protocols
+        and services.cluster.metadata.features.get(feature, 0) > 0
+    )

@@ -83,7 +83,7 @@ def session_key(group_id: str | None, member_id: str | None, services: BrokerSer
 
 def partition_of(services: BrokerServices, topic_id: UUID | None, partition: int) -> TopicIdPartition:
     """Return a partition by its topic's id, with the topic's name if the topic exists."""
-    topic = None if topic_id is None else services.metadata.topic_by_id(topic_id)
+    topic = None if topic_id is None else services.cluster.metadata.topic_by_id(topic_id)
     return TopicIdPartition(topic_id or _ZERO_ID, partition, None if topic is None else topic.name)
 
 
@@ -115,7 +115,7 @@ async def acknowledged(
     async for partition, batches in turns.each(acknowledgements.items()):
         outcome: PendingOutcome[dict[TopicIdPartition, BrokerError | None]] = PendingOutcome()
         outcomes.append(outcome)
-        now_ms = services.clock.now_ms()
+        now_ms = services.cluster.clock.now_ms()
         services.share.acknowledge(key, {partition: batches}, is_renew_ack=is_renew_ack, now_ms=now_ms, done=outcome)
     errors: dict[TopicIdPartition, BrokerError | None] = {}
     async for outcome in turns.each(outcomes, CHEAP):
@@ -127,7 +127,7 @@ def leader_hint(partition: TopicIdPartition, error: BrokerError | None, services
     """Return the leader, for a client that asked the wrong broker (KIP-951)."""
     if not isinstance(error, NotLeaderOrFollowerError | FencedLeaderEpochError):
         return _NO_HINT
-    return current_leader(services.metadata.topic_by_id(partition.topic_id), partition.partition)
+    return current_leader(services.cluster.metadata.topic_by_id(partition.topic_id), partition.partition)
 
 
 async def by_topic(answers: Mapping[TopicIdPartition, P], turns: Turns) -> dict[UUID, tuple[P, ...]]:

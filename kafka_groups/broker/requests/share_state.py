@@ -43,7 +43,7 @@ def check_existing(services: BrokerServices, key: StateKey) -> None:
     Raises:
         UnknownTopicOrPartitionError: The partition does not exist.
     """
-    if services.metadata.partition(key[1], key[2]) is None:
+    if services.cluster.metadata.partition(key[1], key[2]) is None:
         raise UnknownTopicOrPartitionError(f"The partition {key[2]} of the topic with id {key[1]} does not exist.")
 
 
@@ -55,7 +55,7 @@ def check_share_coordinator(services: BrokerServices, key: StateKey) -> None:
         CoordinatorLoadInProgressError: The states are still being read.
         InvalidRequestError: The number of the partition is negative.
     """
-    services.share_coordinator.check(key)
+    services.coordinators.share.check(key)
     if key[2] < 0:
         raise InvalidRequestError(f"The partition id {key[2]} is negative.")
 

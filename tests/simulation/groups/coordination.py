@@ -35,7 +35,7 @@ def link_to(world: SimulatedWorld, group_id: str, client_id: str) -> Coordinator
 
 def is_coordinated(world: SimulatedWorld, group_id: str) -> bool:
     """Whether a coordinator has loaded the group."""
-    runtimes = [node._services.groups.runtime for node in world.cluster._core.nodes.values()]
+    runtimes = [node._services.coordinators.groups.runtime for node in world.cluster._core.nodes.values()]
     return any(each.active_shard(each.index_of(group_id)) is not None for each in runtimes)
 
 

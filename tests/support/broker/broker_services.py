@@ -8,23 +8,24 @@ from uuid import UUID
 from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.log.partition_log import PartitionLog
-from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol import codec
 from kafka_groups.protocol.apis import api_of
 from kafka_groups.testing.clock import ManualClock
+from tests.support.broker.coordinators import parts_of
 
 __all__ = ["HandlerBroker", "all_versions"]
 
 CLIENT = ConnectionInfo(1, "/127.0.0.1")
-_UNUSED: Any = None  # coordinator and share-partitions, which the handlers under test do not touch
+_UNUSED: Any = None  # coordinators and share-partitions, which the handlers under test do not touch
 
 
 class HandlerBroker:
@@ -51,23 +52,11 @@ class HandlerBroker:
         for node_id in range(brokers):
             self.metadata.register_broker(BrokerEndpoint(node_id, f"host{node_id}", 9092 + node_id))
         self.clock = clock or ManualClock()
-        self.logs = LogStore()
         self.metadata.on_change(self._forget_logs)
-        self.services = BrokerServices(
-            node_id=0,
-            clock=self.clock,
-            rng=rng,
-            metadata=self.metadata,
-            logs=self.logs,
-            groups=_UNUSED,
-            share=_UNUSED,
-            persister=_UNUSED,
-            share_coordinator=_UNUSED,
-            internal_topics={},
-            purgatory=Purgatory(self.clock),
-            settings=profile.settings(settings),
-            profile=profile,
-        )
+        cluster = parts_of(self.metadata, profile.settings(settings), self.clock, profile)
+        self.logs = cluster.logs
+        broker = BrokerParts(0, cluster, lambda *_: None, lambda _: None, lambda: None)
+        self.services = BrokerServices(broker, _UNUSED, _UNUSED, Purgatory(self.clock), rng)
 
     async def ask(self, request: Any, version: int | None = None) -> Any:
         """The handler's response, after request and response went through the wire format of the version."""
@@ -93,7 +82,7 @@ class HandlerBroker:
 
     def log(self, topic: str, partition: int = 0) -> PartitionLog:
         """The log of a partition that exists."""
-        return self.services.logs.get(self.topic_id(topic), partition)
+        return self.services.cluster.logs.get(self.topic_id(topic), partition)
 
 
 def all_versions(request_class: type[Any]) -> range:

@@ -9,6 +9,7 @@ from attrs import evolve
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.runtime.coordinators import Coordinators
 from kafka_groups.broker.runtime.parts import BrokerParts, ClusterParts
 from kafka_groups.broker.runtime.peers import PeerNetwork
@@ -58,6 +59,11 @@ class Cluster:
         logs: The logs of the cluster.
         settings: The settings of the brokers.
         clock: Their clock; one that stands still when it is not given.
+
+    Attributes:
+        parts: What the brokers share.
+        lent: What each broker lends to its coordinators.
+        brokers: The coordinators of each broker.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Cluster:
     ) -> None:
         self.turns = Turns()
         self.parts = evolve(parts_of(metadata, settings, clock), logs=LogStore() if logs is None else logs)
+        self.lent: dict[int, BrokerParts] = {}
         self.brokers: dict[int, Coordinators] = {}
         for node_id in metadata.brokers:
             self.start(node_id)
@@ -77,6 +84,7 @@ class Cluster:
     def start(self, node_id: int) -> Coordinators:
         """Let a broker coordinate what it leads."""
         broker = BrokerParts(node_id, self.parts, self.turns.later, lambda _: None, lambda: None)
+        self.lent[node_id] = broker
         made = self.brokers[node_id] = Coordinators(broker)
         self.parts.metadata.on_change(made.hosted.metadata_changed)
         made.start(self.parts.metadata.image)
@@ -84,7 +92,10 @@ class Cluster:
 
 
 def parts_of(
-    metadata: ClusterMetadata, settings: BrokerSettings | None = None, clock: Clock | None = None
+    metadata: ClusterMetadata,
+    settings: BrokerSettings | None = None,
+    clock: Clock | None = None,
+    profile: Profile = DEFAULT_PROFILE,
 ) -> ClusterParts:
     """What the brokers of a cluster share, with the defaults of Kafka. Its groups do not batch assignments.
 
@@ -92,6 +103,7 @@ def parts_of(
         metadata: The metadata of the cluster.
         settings: The settings of the brokers.
         clock: Their clock; one that stands still when it is not given.
+        profile: The release that they act as.
     """
     network = MemoryNetwork()
     return ClusterParts(
@@ -99,6 +111,7 @@ def parts_of(
         peer_network=PeerNetwork(network, "brokers.internal", Access(None), {}),
         clock=clock or ManualClock(),
         settings=settings or broker_settings(),
+        profile=profile,
         seed=1,
         metadata=metadata,
         group_configs=GroupConfigSources(

@@ -43,20 +43,7 @@ def group_context(
     for topic in coordinators.hosted.topics.values() if has_internal_topics else ():
         topic.ensured()
     not_used: Any = None
-    services = BrokerServices(
-        node_id=0,
-        clock=clock,
-        rng=random.Random(1),
-        metadata=metadata,
-        logs=cluster.parts.logs,
-        groups=coordinators.groups,
-        share=not_used,
-        persister=coordinators.persister,
-        share_coordinator=coordinators.share,
-        internal_topics=coordinators.hosted.topics,
-        purgatory=Purgatory(clock),
-        settings=BrokerSettings(),
-    )
+    services = BrokerServices(cluster.lent[0], coordinators, not_used, Purgatory(clock), random.Random(1))
     return RequestContext(RequestHeader(-1, 0, 1, "test-client", -1), ConnectionInfo(1, "/127.0.0.1"), services)
 
 
@@ -67,5 +54,5 @@ def at_version(context: RequestContext, version: int) -> RequestContext:
 
 def elsewhere(context: RequestContext) -> str:
     """The id of a group that another broker coordinates."""
-    metadata = context.services.metadata
+    metadata = context.services.cluster.metadata
     return next(name for name in map(str, range(100)) if metadata.coordinator_of(name) != context.services.node_id)

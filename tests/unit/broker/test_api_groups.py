@@ -30,7 +30,7 @@ from tests.support.members.streams_topologies import sent, subtopology
 @pytest.fixture
 def context() -> RequestContext:
     made = group_context()
-    made.services.metadata.create_topic("orders", 2)
+    made.services.cluster.metadata.create_topic("orders", 2)
     return made
 
 
@@ -175,7 +175,7 @@ class TestListGroups:
 
     async def test_every_group_is_listed_by_its_coordinator_alone(self) -> None:
         context = group_context(brokers=2)
-        metadata, groups = context.services.metadata, context.services.groups
+        metadata, groups = context.services.cluster.metadata, context.services.coordinators.groups
         led = {name for name in map(str, range(10)) if metadata.coordinator_of(name) == 0}
         for group_id in map(str, range(10)):
             request = ShareGroupHeartbeatRequest(
@@ -207,13 +207,13 @@ class TestDeleteGroups:
         )
 
     async def test_share_state_goes_too(self, context: RequestContext) -> None:
-        orders = context.services.metadata.topic("orders")
+        orders = context.services.cluster.metadata.topic("orders")
         assert orders is not None
         await heartbeat(context, "a", 0, "orders")
-        assert await context.services.persister.summarize(("group", orders.topic_id, 0)) is not None
+        assert await context.services.coordinators.persister.summarize(("group", orders.topic_id, 0)) is not None
         await heartbeat(context, "a", -1)
         await delete_groups.handle(DeleteGroupsRequest(groups_names=("group",)), context)
-        assert await context.services.persister.summarize(("group", orders.topic_id, 0)) is None
+        assert await context.services.coordinators.persister.summarize(("group", orders.topic_id, 0)) is None
 
     async def test_other_coordinator(self) -> None:
         context = group_context(brokers=3)

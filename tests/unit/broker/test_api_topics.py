@@ -230,7 +230,7 @@ async def test_topics_are_deleted_with_their_records_in_every_version(version: i
     assert (result.name, result.error_code) == ("t", ErrorCode.NONE)
     assert result.topic_id == (old_id if version >= 6 else None)
     assert broker.metadata.topic("t") is None
-    assert (old_id, 0) not in set(broker.services.logs)
+    assert (old_id, 0) not in set(broker.services.cluster.logs)
     assert broker.metadata.create_topic("t").topic_id != old_id
     assert broker.log("t").end_offset == 0
 

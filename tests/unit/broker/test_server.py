@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from kafka_groups.broker.api.api_versions import ApiVersionsHandler
 from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
@@ -21,6 +22,7 @@ from kafka_groups.broker.faults import (
 )
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.purgatory import Purgatory
 from kafka_groups.broker.server import BrokerServer
 from kafka_groups.config.cluster.broker import broker_settings
@@ -37,6 +39,7 @@ from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorReque
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.testing.simulation import Simulation, run_simulated
+from tests.support.broker.coordinators import parts_of
 
 Handle = Callable[[Any, RequestContext], Awaitable[Any]]
 
@@ -51,7 +54,7 @@ class Bench:
         self.handled: list[str | None] = []
         self.closed: list[ConnectionInfo] = []
         self.failures: list[BaseException] = []
-        self.server = BrokerServer(services_of(sim), self._handlers(handle), self.faults)
+        self.server = BrokerServer(services_of(sim, self.faults), self._handlers(handle))
         self.server.on_connection_closed = self.closed.append
         self.server.on_failure = self.failures.append
 
@@ -79,13 +82,11 @@ class Bench:
         return {ApiKey.METADATA: recorded, ApiKey.API_VERSIONS: ApiVersionsHandler([ApiKey.METADATA])}
 
 
-def services_of(sim: Simulation) -> BrokerServices:
+def services_of(sim: Simulation, faults: Faults) -> BrokerServices:
     unused: Any = None
-    return BrokerServices(
-        node_id=1, clock=sim.clock, rng=sim.rng, metadata=ClusterMetadata(random.Random(0)), logs=unused,
-        groups=unused, share=unused, persister=unused, share_coordinator=unused, internal_topics={},
-        purgatory=Purgatory(sim.clock), settings=broker_settings(),
-    )  # fmt: skip
+    cluster = evolve(parts_of(ClusterMetadata(random.Random(0)), clock=sim.clock), faults=faults)
+    broker = BrokerParts(1, cluster, unused, unused, unused)
+    return BrokerServices(broker, unused, unused, Purgatory(sim.clock), sim.rng)
 
 
 def metadata_of(name: str) -> MetadataRequest:
@@ -335,7 +336,7 @@ def test_a_connection_that_arrives_while_the_broker_stops_is_broken() -> None:
             self.is_closing = True
 
     async def program(bench: Bench) -> None:
-        late = BrokerServer(bench.server.services, {}, bench.faults)
+        late = BrokerServer(bench.server.services, {})
         await late.start(Late(), "late", 9092)
         await late.stop()
         transport: Any = Transport()

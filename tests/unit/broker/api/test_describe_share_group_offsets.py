@@ -25,12 +25,12 @@ Asked = dict[str, tuple[int, ...]]
 @pytest.fixture
 async def context() -> RequestContext:
     made = group_context()
-    made.services.metadata.create_topic("orders", 2)
-    made.services.metadata.create_topic("other", 1)
+    made.services.cluster.metadata.create_topic("orders", 2)
+    made.services.cluster.metadata.create_topic("other", 1)
     request = ShareGroupHeartbeatRequest(
         group_id="group", member_id="a", member_epoch=0, subscribed_topic_names=("orders",)
     )
-    await made.services.groups.heartbeat(request, MemberClient("c", "/h"))
+    await made.services.coordinators.groups.heartbeat(request, MemberClient("c", "/h"))
     return made
 
 
@@ -63,7 +63,7 @@ async def offsets(
 
 
 def orders_id(context: RequestContext) -> UUID:
-    topic = context.services.metadata.topic("orders")
+    topic = context.services.cluster.metadata.topic("orders")
     assert topic is not None
     return topic.topic_id
 
@@ -82,11 +82,11 @@ async def test_topic_ids(context: RequestContext) -> None:
 )
 async def test_lag(context: RequestContext, start_offset: int, complete: int, lag: int) -> None:
     topic_id = orders_id(context)
-    context.services.logs.get(topic_id, 0).append(build_batch([NewRecord(b"x")] * 10), 0, 0)
+    context.services.cluster.logs.get(topic_id, 0).append(build_batch([NewRecord(b"x")] * 10), 0, 0)
     outcomes: list[object] = []
-    context.services.persister.read("group", topic_id, 0, 3, outcomes.append)
+    context.services.coordinators.persister.read("group", topic_id, 0, 3, outcomes.append)
     change = StateUpdate(9, 3, start_offset, complete, ())
-    context.services.persister.write("group", topic_id, 0, change, outcomes.append)
+    context.services.coordinators.persister.write("group", topic_id, 0, change, outcomes.append)
     assert len(outcomes) == 2
     assert await offsets(context, {"orders": (0,)}) == {"orders": [(0, start_offset, 3, lag)]}
 
@@ -106,7 +106,7 @@ async def test_unknown_group_and_no_topics(context: RequestContext) -> None:
 
 
 async def test_deleted_topic_is_left_out(context: RequestContext) -> None:
-    context.services.metadata.delete_topic("orders")
+    context.services.cluster.metadata.delete_topic("orders")
     assert await offsets(context, None) == {}
 
 

@@ -33,7 +33,7 @@ async def test_one_coordinator_per_key(context: RequestContext, version: int) ->
     found = await find(context, 0, *keys, version=version)
     assert [coordinator.key for coordinator in found] == list(keys)
     for coordinator in found:
-        node_id = context.services.metadata.coordinator_of(coordinator.key)
+        node_id = context.services.cluster.metadata.coordinator_of(coordinator.key)
         assert (coordinator.node_id, coordinator.host, coordinator.port) == (node_id, f"host{node_id}", 9092 + node_id)
         assert coordinator.error_code is ErrorCode.NONE
 
@@ -42,7 +42,7 @@ async def test_one_coordinator_per_key(context: RequestContext, version: int) ->
 async def test_old_versions_have_single_fields(context: RequestContext, version: int) -> None:
     response = await find_coordinator.handle(FindCoordinatorRequest(key="group"), at_version(context, version))
     assert response.coordinators == ()
-    assert response.node_id == context.services.metadata.coordinator_of("group")
+    assert response.node_id == context.services.cluster.metadata.coordinator_of("group")
     assert (response.host, response.error_code) == (f"host{response.node_id}", ErrorCode.NONE)
 
 
@@ -57,14 +57,14 @@ async def test_unknown_key_type(context: RequestContext) -> None:
 async def test_share_partition(context: RequestContext, key: str) -> None:
     (coordinator,) = await find(context, 2, key)
     assert (coordinator.error_code, coordinator.key) == (ErrorCode.NONE, key)
-    assert coordinator.node_id == coordinator_of(context.services.metadata.image, key, SHARE_STATE_TOPIC)
+    assert coordinator.node_id == coordinator_of(context.services.cluster.metadata.image, key, SHARE_STATE_TOPIC)
 
 
 @pytest.mark.parametrize(("key_type", "internal_topic"), [(0, GROUP_TOPIC), (2, SHARE_STATE_TOPIC)])
 async def test_the_leader_in_the_internal_topic_coordinates(
     context: RequestContext, key_type: int, internal_topic: str
 ) -> None:
-    topic = context.services.metadata.create_topic(internal_topic, 5)
+    topic = context.services.cluster.metadata.create_topic(internal_topic, 5)
     keys = [f"{name}:{TOPIC_ID}:3" for name in range(20)]
     found = await find(context, key_type, *keys)
     leaders = [topic.partitions[partition_of_key(key, 5)].leader_id for key in keys]
@@ -104,7 +104,7 @@ async def test_share_keys_need_version_6(context: RequestContext) -> None:
 
 async def test_no_broker_is_up(context: RequestContext) -> None:
     for node_id in range(3):
-        context.services.metadata.unregister_broker(node_id)
+        context.services.cluster.metadata.unregister_broker(node_id)
     (coordinator,) = await find(context, 0, "group")
     assert coordinator.error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 

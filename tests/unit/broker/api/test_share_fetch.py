@@ -70,7 +70,7 @@ class ShareBroker(HandlerBroker):
         share = SharePartitionLeader(
             0,
             self.metadata,
-            self.services.logs,
+            self.services.cluster.logs,
             state.states.coordinators.persister,
             group_config=lambda _group: config,
             max_sessions=max_sessions,
