@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.streams import heartbeat, members
+from kafka_groups.broker.coordinators.groups.epochs import members
+from kafka_groups.broker.coordinators.groups.streams import heartbeat
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from tests.lockstep.pair import Pair
@@ -44,7 +45,7 @@ def configs_are_overlooked(patch: pytest.MonkeyPatch) -> None:
 
 def sessions_do_not_end(patch: pytest.MonkeyPatch) -> None:
     """Members that have fallen silent stay."""
-    patch.setattr(StreamsGroups, "_extend_session", lambda *_: None)
+    patch.setattr(StreamsGroups, "extend_session", lambda *_: None)
 
 
 def revocations_may_take_any_time(patch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from attrs import frozen
 
 from kafka_groups import errors
-from kafka_groups.broker.coordinators.groups import members
+from kafka_groups.broker.coordinators.groups.epochs import members
 from kafka_groups.broker.coordinators.groups.streams import states as group_states
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.error_codes import ErrorCode

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.consumer import groups, members, offsets, reconciliation, subscriptions
+from kafka_groups.broker.coordinators.groups.consumer import groups, offsets, reconciliation, subscriptions
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
+from kafka_groups.broker.coordinators.groups.consumer.members import remove_member
 from kafka_groups.broker.coordinators.groups.consumer.reconciliation import _Step
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerAssignment,
@@ -17,7 +18,8 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
 )
-from kafka_groups.broker.coordinators.groups.members import known_member
+from kafka_groups.broker.coordinators.groups.epochs import members
+from kafka_groups.broker.coordinators.groups.epochs.members import known_member
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
 from kafka_groups.errors import FencedMemberEpochError
@@ -117,19 +119,7 @@ def older_epochs_are_enough_for_all_that_is_owned(patch: Patch) -> None:
 
 def instances_that_are_there_are_replaced(patch: Patch) -> None:
     """A second process takes the place of the first one, which is still there."""
-    patch.setattr(members, "LEAVE_STATIC_EPOCH", _AnyEpoch())
-
-
-class _AnyEpoch(int):
-    """Equal to every epoch."""
-
-    def __eq__(self, _other: object) -> bool:
-        return True
-
-    def __ne__(self, _other: object) -> bool:
-        return False
-
-    __hash__ = int.__hash__
+    patch.setattr(ConsumerGroup, "may_be_replaced", lambda *_: True)
 
 
 def older_ids_are_not_fenced(patch: Patch) -> None:
@@ -158,7 +148,7 @@ def static_members_leave_for_good(patch: Patch) -> None:
     """A static member that leaves for a while is removed."""
 
     def leave(self: ConsumerGroups, draft: ConsumerDraft, member_id: str) -> None:
-        members.remove(draft, member_id)
+        remove_member(draft, member_id)
         self._members_left(draft, [member_id])
 
     left: list[ConsumerGroups] = []

@@ -9,8 +9,9 @@ from attrs import evolve
 from kafka_groups.assignment.sticky import assignor
 from kafka_groups.assignment.sticky.active_tasks import assign_active
 from kafka_groups.assignment.sticky.past import Past
-from kafka_groups.broker.coordinators.groups.members import known_member
-from kafka_groups.broker.coordinators.groups.streams import epochs, groups, heartbeat, members, offsets, reconciliation
+from kafka_groups.broker.coordinators.groups.epochs import members
+from kafka_groups.broker.coordinators.groups.epochs.members import known_member
+from kafka_groups.broker.coordinators.groups.streams import groups, heartbeat, offsets, reconciliation, target
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.broker.coordinators.groups.streams.reconciliation import _MemberStep
@@ -87,7 +88,7 @@ def the_assignor_forgets_who_has_what(patch: Patch) -> None:
 
 def growing_topics_are_not_noticed(patch: Patch) -> None:
     """A change of topics does not change the group epoch."""
-    increase = epochs.increase_if_due
+    increase = target.increase_if_due
 
     def increase_for_members(draft: StreamsDraft, *facts: Any, has_changed: bool) -> None:
         if has_changed or draft.group.metadata is None:

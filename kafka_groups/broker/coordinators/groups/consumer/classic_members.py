@@ -18,7 +18,7 @@ from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
 )
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
-from kafka_groups.broker.coordinators.groups.consumer.members import store_member, take_over
+from kafka_groups.broker.coordinators.groups.consumer.members import store_member
 from kafka_groups.broker.coordinators.groups.consumer.migration import may_become_classic
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ClassicConsumer,
@@ -27,8 +27,8 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
 )
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
+from kafka_groups.broker.coordinators.groups.epochs.members import check_room, known_member, take_over
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.members import check_room, known_member
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.errors import (

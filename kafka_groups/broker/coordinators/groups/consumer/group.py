@@ -1,10 +1,9 @@
 """The hard state of one consumer group: a table of the last values of its records."""
 
 from collections.abc import Iterator, MutableMapping
-from typing import Self, TypeVar
 from uuid import UUID
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from kafka_groups.broker.coordinators.groups.assignors.group_spec import PartitionsByTopic
 from kafka_groups.broker.coordinators.groups.consumer.records import (
@@ -20,50 +19,47 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupTargetAssignmentMetadata,
     ConsumerMember,
     ResolvedRegex,
-    TargetEpoch,
 )
-from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState, ConsumerMemberState
-from kafka_groups.broker.coordinators.groups.draft import GroupDraft, overlays, put
-from kafka_groups.broker.coordinators.groups.members import name_instance
+from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState
+from kafka_groups.broker.coordinators.groups.draft import GroupDraft, put
+from kafka_groups.broker.coordinators.groups.epochs.group import (
+    EpochGroup,
+    EpochGroupKind,
+    MemberRecords,
+    name_instance,
+)
+from kafka_groups.protocol.messages.consumer_group_heartbeat import LEAVE_STATIC_EPOCH
 
 __all__ = ["ConsumerDraft", "ConsumerGroup", "partitions_of"]
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 _NOT_REACHED = ConsumerAssignment(member_epoch=0, previous_member_epoch=0)
-_FIRST_EPOCH = 1
-"""Of a group that has no record of its own, and of its target assignment, which is empty."""
 
 
 @define
-class ConsumerGroup:
-    """One consumer group.
-
-    Only `replay` changes it. Two groups are equal if their hard states are equal.
+class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByTopic, ConsumerAssignment]):
+    """One consumer group. It has no `metadata` until something was subscribed to.
 
     Attributes:
-        metadata: The group epoch, or None until something was subscribed to.
-        target_epoch: The group epoch that the target assignment was computed for, or None until it was.
-        members: The members' descriptions of themselves.
-        target: The target assignment by member.
-        current: Member epochs and current assignments by member.
         regexes: The regular expressions whose topics are known.
-        instances: Member ids by instance id. This and the rest follows from the attributes above.
-        subscribers: How many members subscribe to each topic name.
+        subscribers: How many members subscribe to each topic name. This and the rest follows from the attributes above.
         regex_subscribers: How many members subscribe to each regular expression.
         assignor_votes: How many members prefer each assignor.
         owners: The member that each partition is assigned to, or that has yet to revoke it.
     """
 
-    group_id: str
-    metadata: ConsumerGroupEpoch | None = None
-    target_epoch: TargetEpoch | None = None
-    members: MutableMapping[str, ConsumerMember] = field(factory=dict)
-    target: MutableMapping[str, PartitionsByTopic] = field(factory=dict)
-    current: MutableMapping[str, ConsumerAssignment] = field(factory=dict)
+    KIND = EpochGroupKind(
+        name="consumer",
+        owned="partitions",
+        records=MemberRecords(
+            described=ConsumerGroupMemberMetadata,
+            target=ConsumerGroupTargetAssignmentMember,
+            current=ConsumerGroupCurrentMemberAssignment,
+        ),
+        target_epoch=ConsumerGroupTargetAssignmentMetadata,
+    )
+    TABLES = (*EpochGroup.TABLES, "regexes", "subscribers", "regex_subscribers", "assignor_votes", "owners")
+
     regexes: MutableMapping[str, ResolvedRegex] = field(factory=dict)
-    instances: MutableMapping[str, str] = field(factory=dict, eq=False)
     subscribers: MutableMapping[str, int] = field(factory=dict, eq=False)
     regex_subscribers: MutableMapping[str, int] = field(factory=dict, eq=False)
     assignor_votes: MutableMapping[str, int] = field(factory=dict, eq=False)
@@ -72,28 +68,27 @@ class ConsumerGroup:
     # ----------------------------------------------------------------------------------------- questions
 
     @property
-    def epoch(self) -> int:
-        """The group epoch."""
-        return _FIRST_EPOCH if self.metadata is None else self.metadata.epoch
-
-    @property
-    def assignment_epoch(self) -> int:
-        """The group epoch that the target assignment was computed for."""
-        return _FIRST_EPOCH if self.target_epoch is None else self.target_epoch.epoch
-
-    @property
     def state(self) -> ConsumerGroupState:
         """The state, with the name that ConsumerGroupDescribe and ListGroups use."""
         if not self.members:
             return ConsumerGroupState.DEAD if self == ConsumerGroup(self.group_id) else ConsumerGroupState.EMPTY
         if self.assignment_epoch < self.epoch:
             return ConsumerGroupState.ASSIGNING
-        is_settled = all(self._has_reached_target(member_id) for member_id in self.members)
+        is_settled = all(self.has_reached_target(member_id) for member_id in self.members)
         return ConsumerGroupState.STABLE if is_settled else ConsumerGroupState.RECONCILING
 
     def current_of(self, member_id: str) -> ConsumerAssignment:
         """Return the epoch and the assignment of a member. It has no epoch yet if its first record is there alone."""
         return self.current.get(member_id, _NOT_REACHED)
+
+    def may_be_replaced(self, member_id: str) -> bool:
+        """Return whether a static member is away, or speaks the classic protocol."""
+        is_away = self.current_of(member_id).member_epoch == LEAVE_STATIC_EPOCH
+        return is_away or self.members[member_id].classic is not None
+
+    def is_awaited(self, member_id: str) -> bool:
+        """Return whether a member must revoke partitions within its rebalance timeout. Classic ones join instead."""
+        return self.members[member_id].classic is None and self.current_of(member_id).must_revoke
 
     def topics_of(self, member: ConsumerMember) -> frozenset[str]:
         """Return the names of the topics that a member subscribes to, whether or not they exist."""
@@ -115,15 +110,7 @@ class ConsumerGroup:
             return False
         return all(count == len(self.members) for count in (*by_name.values(), *by_regex.values()))
 
-    def _has_reached_target(self, member_id: str) -> bool:
-        current = self.current_of(member_id)
-        return current.state is ConsumerMemberState.STABLE and current.member_epoch == self.assignment_epoch
-
     # ---------------------------------------------------------------------------------------- hard state
-
-    def overlaid(self) -> Self:
-        """Return a group that can be changed without this one. As long as it is used, this one must not change."""
-        return evolve(self, **overlays(self, _TABLES))
 
     def replay(self, record: ConsumerGroupRecord) -> None:
         """Apply a record to the group."""
@@ -165,11 +152,6 @@ class ConsumerGroup:
             if member.server_assignor is not None:
                 _count(self.assignor_votes, member.server_assignor, sign)
 
-
-_TABLES = (
-    *("members", "target", "current", "regexes"),
-    *("instances", "subscribers", "regex_subscribers", "assignor_votes", "owners"),
-)
 
 ConsumerDraft = GroupDraft[ConsumerGroup, ConsumerGroupRecord]
 """What an operation makes of a consumer group."""

@@ -5,18 +5,16 @@ An operation is `(state, request, now_ms) → Result(response, records)`. It che
 coordinator moves: deadlines. The handler of heartbeats has checked what does not depend on the group (`requests.py`).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
-from types import MappingProxyType
+from collections.abc import Collection, Sequence
+from functools import partial
 from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
 from kafka_groups.broker.coordinators.groups.consumer.leaving import leave
 from kafka_groups.broker.coordinators.groups.consumer.members import (
-    enter,
     forget_unused_regex,
-    leave_for_a_while,
-    remove,
+    owns_at_most,
+    remove_member,
     update_member,
 )
 from kafka_groups.broker.coordinators.groups.consumer.migration import (
@@ -45,26 +43,21 @@ from kafka_groups.broker.coordinators.groups.consumer.regexes import (
 from kafka_groups.broker.coordinators.groups.consumer.requests import is_full
 from kafka_groups.broker.coordinators.groups.consumer.responses import described_group, leave_response, stay_response
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules, ConsumerSources
-from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
 from kafka_groups.broker.coordinators.groups.consumer.subscriptions import bump_group_epoch, has_other_subscription
 from kafka_groups.broker.coordinators.groups.consumer.target import (
     assignor_for,
     has_other_assignor,
-    may_compute_target,
     preferred_assignor,
-    settle_empty_group,
     update_target,
 )
-from kafka_groups.broker.coordinators.groups.consumer.timers import (
-    ConsumerTimerKey,
-    ConsumerTimerKind,
-    ConsumerTimers,
-)
+from kafka_groups.broker.coordinators.groups.epochs.deadlines import Deadline, DeadlineKind
+from kafka_groups.broker.coordinators.groups.epochs.groups import EpochGroups
+from kafka_groups.broker.coordinators.groups.epochs.members import enter, known_member, leave_for_a_while
+from kafka_groups.broker.coordinators.groups.epochs.target import settle_empty_group
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.members import known_member
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
-from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError
+from kafka_groups.errors import GroupIdNotFoundError
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     JOIN_GROUP_EPOCH,
@@ -77,16 +70,12 @@ from kafka_groups.types import member_id_of
 
 __all__ = ["ConsumerGroups"]
 
-_GROUPS_AT_ONCE = 200
-"""How many groups begin together after loading."""
-_SHORTEST_MS = 1
-_SESSION, _REBALANCE = ConsumerTimerKind.SESSION, ConsumerTimerKind.REBALANCE
-_REGEX, _CLASSIC = ConsumerTimerKind.REGEX, ConsumerTimerKind.CLASSIC
+_REBALANCE, _REGEX, _CLASSIC = DeadlineKind.REBALANCE, DeadlineKind.REGEX, DeadlineKind.CLASSIC
 _SEARCH_US = 5_000
 """How long one call looks for topics of regular expressions."""
 
 
-class ConsumerGroups:
+class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
     """The consumer groups of one shard, and the deadlines of their members.
 
     Args:
@@ -96,52 +85,20 @@ class ConsumerGroups:
     """
 
     def __init__(self, topics: TopicsImage, rules: ConsumerRules, sources: ConsumerSources) -> None:
+        super().__init__()
         self._topics = topics
         self._rules = rules
         self._sources = sources
-        self._groups: dict[str, ConsumerGroup] = {}
-        self._timers = ConsumerTimers()
         self._searches: dict[str, TopicSearch] = {}
         self._hashed: dict[str, tuple[int, ConsumerGroupEpoch | None]] = {}
 
-    def __repr__(self) -> str:
-        return f"<ConsumerGroups: {len(self._groups)} groups, {len(self._timers)} deadlines>"
-
-    @property
-    def groups(self) -> Mapping[str, ConsumerGroup]:
-        """The hard state: groups by id. Do not modify them."""
-        return MappingProxyType(self._groups)
-
-    def group(self, group_id: str) -> ConsumerGroup:
-        """Return one group. Do not modify it.
-
-        Raises:
-            GroupIdNotFoundError: The group does not exist.
-        """
-        group = self._groups.get(group_id)
-        if group is None:
-            raise GroupIdNotFoundError(f"Group {group_id} not found.")
-        return group
-
     # ---------------------------------------------------------------------------------------- hard state
 
-    def replay(self, record: ConsumerGroupRecord) -> None:
-        """Apply a record to the state. The order of records with different keys does not matter."""
-        group = self._groups.setdefault(record.group_id, ConsumerGroup(record.group_id))
-        group.replay(record)
-        if record.value is None and group == ConsumerGroup(record.group_id):
-            del self._groups[record.group_id]
-            self._hashed.pop(record.group_id, None)
+    def _new_group(self, group_id: str) -> ConsumerGroup:
+        return ConsumerGroup(group_id)
 
-    def loaded(self, now_ms: int) -> Iterator[Result[None, ConsumerGroupRecord]]:
-        """Give every member a new session, and the time to revoke what it must."""
-        group_ids = iter(tuple(self._groups))
-        while some := tuple(islice(group_ids, _GROUPS_AT_ONCE)):
-            for group in [self._groups[group_id] for group_id in some]:
-                for member_id in group.members:
-                    self.extend_session(group, member_id, now_ms)
-                    self._watch_rebalance(group, member_id, now_ms)
-            yield Result(None)
+    def _forget(self, group_id: str) -> None:
+        self._hashed.pop(group_id, None)
 
     # ----------------------------------------------------------------------------------------- heartbeats
 
@@ -157,7 +114,7 @@ class ConsumerGroups:
 
         Raises:
             GroupIdNotFoundError: The group does not exist, and the member is not joining.
-            BrokerError: As for `members.enter`.
+            BrokerError: As for `epochs.members.enter`.
         """
         if request.member_epoch <= LEAVE_GROUP_EPOCH:
             return self._leave(request)
@@ -166,7 +123,7 @@ class ConsumerGroups:
             raise GroupIdNotFoundError(f"Consumer group {request.group_id} not found.")
         draft = draft or ConsumerDraft(group or ConsumerGroup(request.group_id))
         member_id = request.member_id or self.new_member_id()
-        former_id = enter(draft, member_id, request, self._rules.max_size)
+        former_id = enter(draft, member_id, request, partial(owns_at_most, request), self._rules.max_size)
         if former_id is not None:
             self.stop_waiting(request.group_id, former_id)
         return self._stay(draft, member_id, request, client, now_ms)
@@ -186,7 +143,7 @@ class ConsumerGroups:
         reached = self.advance(draft, member_id, described, request.topic_partitions, now_ms)
         stored = self._groups.get(group.group_id)
         if is_resolution_due(stored, group, self._topics, self._sources.wall_ms()):
-            self._timers.set(ConsumerTimerKey(group.group_id, "", _REGEX), now_ms)
+            self._timers.set(Deadline(group.group_id, "", _REGEX), now_ms)
         is_due = request.member_epoch == JOIN_GROUP_EPOCH or is_full(request) or has_other_partitions(before, reached)
         response = stay_response(member_id, reached, config.heartbeat_interval_ms, has_assignment=is_due)
         return Result(response, tuple(draft.records))
@@ -237,7 +194,7 @@ class ConsumerGroups:
         group, wall_ms = draft.group, self._sources.wall_ms()
         if group.assignment_epoch >= group.epoch:
             return
-        if may_compute_target(group, self._rules.config_of(group.group_id).assignment_interval_ms, wall_ms):
+        if group.may_compute_target(self._rules.config_of(group.group_id).assignment_interval_ms, wall_ms):
             assignor = assignor_for(group, member, self._rules.assignors)
             update_target(draft, self._groups.get(group.group_id), self._topics, assignor, wall_ms)
 
@@ -253,11 +210,11 @@ class ConsumerGroups:
         known_member(draft.group, request.member_id, request.instance_id)
         effects: tuple[Effect, ...] = ()
         if request.member_epoch == LEAVE_GROUP_EPOCH:
-            remove(draft, request.member_id)
+            remove_member(draft, request.member_id)
             effects = self._members_left(draft, [request.member_id])
         else:
             leave_for_a_while(draft, request.member_id)
-            self._timers.cancel(ConsumerTimerKey(request.group_id, request.member_id, _REBALANCE))
+            self._timers.cancel(Deadline(request.group_id, request.member_id, _REBALANCE))
         return Result(leave_response(request.member_id, request.member_epoch), tuple(draft.records), effects)
 
     def leave(self, request: LeaveGroupRequest, version: int) -> Result[LeaveGroupResponse, ConsumerGroupRecord]:
@@ -292,10 +249,6 @@ class ConsumerGroups:
 
     # ----------------------------------------------------------------------------------------- deadlines
 
-    def next_deadline_ms(self) -> int | None:
-        """Return the time at which `expire` has something to do, or None."""
-        return self._timers.next_deadline_ms()
-
     def expire(self, now_ms: int) -> Result[None, ConsumerGroupRecord]:
         """Remove members that have been silent for too long, or have not revoked in time, and find topics."""
         drafts: dict[str, ConsumerDraft] = {}
@@ -313,7 +266,7 @@ class ConsumerGroups:
             if key.kind is _REGEX:
                 left_us = self._find_topics(draft, left_us, now_ms)
             else:
-                remove(draft, key.member_id)
+                remove_member(draft, key.member_id)
                 effects += self._members_left(draft, [key.member_id])
         return Result(None, tuple(record for draft in drafts.values() for record in draft.records), tuple(effects))
 
@@ -326,42 +279,26 @@ class ConsumerGroups:
             write_found(draft, search, self._topics, self._sources.wall_ms())
         else:
             self._searches[group.group_id] = search
-            self._timers.set(ConsumerTimerKey(group.group_id, "", _REGEX), now_ms + 1)
+            self._timers.set(Deadline(group.group_id, "", _REGEX), now_ms + 1)
         return left_us
 
-    def stop_waiting(self, group_id: str, member_id: str) -> None:
-        """Expect nothing of a member any more."""
-        for kind in ConsumerTimerKind:
-            self._timers.cancel(ConsumerTimerKey(group_id, member_id, kind))
-
-    def extend_session(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
-        """Expect a heartbeat of a member."""
-        classic = group.members[member_id].classic
-        timeouts = classic or self._rules.config_of(group.group_id)
-        self._timers.set(ConsumerTimerKey(group.group_id, member_id, _SESSION), now_ms + timeouts.session_timeout_ms)
+    def _session_timeout_ms(self, group: ConsumerGroup, member_id: str) -> int:
+        return (group.members[member_id].classic or self._rules.config_of(group.group_id)).session_timeout_ms
 
     def expect_classic(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
         """Expect JoinGroup or SyncGroup of a member within its rebalance timeout, unless it is expected already."""
-        key = ConsumerTimerKey(group.group_id, member_id, _CLASSIC)
-        if key not in self._timers:
-            self._timers.set(key, now_ms + max(group.members[member_id].rebalance_timeout_ms, _SHORTEST_MS))
+        deadline = Deadline(group.group_id, member_id, _CLASSIC)
+        if deadline not in self._timers:
+            self._expect_within_rebalance(deadline, group, now_ms)
 
     def expect_nothing_more(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
         """Expect only heartbeats of a member that has got its partitions by SyncGroup."""
-        self._timers.cancel(ConsumerTimerKey(group.group_id, member_id, _CLASSIC))
+        self._timers.cancel(Deadline(group.group_id, member_id, _CLASSIC))
         self.extend_session(group, member_id, now_ms)
 
     def new_member_id(self) -> str:
         """Return a new member id."""
         return member_id_of(self._sources.new_id())
-
-    def _watch_rebalance(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
-        key = ConsumerTimerKey(group.group_id, member_id, _REBALANCE)
-        member, state = group.members[member_id], group.current_of(member_id).state
-        if state is ConsumerMemberState.UNREVOKED_PARTITIONS and member.classic is None:
-            self._timers.set(key, now_ms + max(member.rebalance_timeout_ms, _SHORTEST_MS))
-        else:
-            self._timers.cancel(key)
 
     # ------------------------------------------------------------------------------------------- offsets
 
@@ -405,8 +342,7 @@ class ConsumerGroups:
             GroupIdNotFoundError: The group does not exist.
             NonEmptyGroupError: The group has members.
         """
-        if self.group(group_id).members:
-            raise NonEmptyGroupError(f"Group {group_id} is not empty.")
+        self.check_empty(group_id)
         return (
             ConsumerGroupTargetAssignmentMetadata(group_id, None),
             ConsumerGroupPartitionMetadata(group_id),

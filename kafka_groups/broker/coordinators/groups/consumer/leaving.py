@@ -1,8 +1,8 @@
 """LeaveGroup in a consumer group: an administrator removes members, or one that speaks the classic protocol leaves."""
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
-from kafka_groups.broker.coordinators.groups.consumer.members import remove
-from kafka_groups.broker.coordinators.groups.members import known_member
+from kafka_groups.broker.coordinators.groups.consumer.members import remove_member
+from kafka_groups.broker.coordinators.groups.epochs.members import known_member
 from kafka_groups.errors import BrokerError, UnknownMemberIdError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leave_group import (
@@ -44,7 +44,7 @@ def _removed(
     try:
         member_id = _member_id(stored, leaving)
         if member_id not in gone:
-            remove(draft, member_id)
+            remove_member(draft, member_id)
             gone.append(member_id)
     except BrokerError as refused:
         error = ErrorCode(refused.code)

@@ -25,10 +25,10 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
     ConsumerMember,
-    TargetEpoch,
 )
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.consumer.subscriptions import metadata_hash
+from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect
 from kafka_groups.protocol.messages.join_group import JoinGroupRequestProtocol

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 from uuid import UUID
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kafka_groups.broker.coordinators.groups.assignors.group_spec import PartitionsByTopic
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
+from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
+from kafka_groups.protocol.messages.consumer_group_heartbeat import JOIN_GROUP_EPOCH, LEAVE_STATIC_EPOCH
 
 __all__ = [
     "AssignedPartitions",
@@ -29,7 +31,6 @@ __all__ = [
     "ConsumerGroupTargetAssignmentMetadata",
     "ConsumerMember",
     "ResolvedRegex",
-    "TargetEpoch",
 ]
 
 AssignedPartitions = Mapping[UUID, Mapping[int, int]]
@@ -87,19 +88,6 @@ class ConsumerMember:
     classic: ClassicConsumer | None = None
 
 
-@frozen
-class TargetEpoch:
-    """The group epoch that the target assignment was computed for, and the wall-clock time of that.
-
-    Attributes:
-        epoch: The group epoch.
-        timestamp_ms: The time, or 0 if the next computation need not wait.
-    """
-
-    epoch: int
-    timestamp_ms: int = 0
-
-
 @frozen(kw_only=True)
 class ConsumerAssignment:
     """A member's epoch and current assignment.
@@ -117,6 +105,30 @@ class ConsumerAssignment:
     state: ConsumerMemberState = ConsumerMemberState.STABLE
     assigned: AssignedPartitions = field(factory=dict)
     revoking: AssignedPartitions = field(factory=dict)
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether the member may own all of its target assignment that was free."""
+        return self.state is ConsumerMemberState.STABLE
+
+    @property
+    def must_revoke(self) -> bool:
+        """Whether the member has yet to revoke partitions. Until then it keeps its epoch."""
+        return self.state is ConsumerMemberState.UNREVOKED_PARTITIONS
+
+    def away(self) -> "ConsumerAssignment":
+        """Return what a static member keeps that leaves for a while.
+
+        As in Kafka, the partitions lose their epochs, so that their offsets can be committed in any.
+        """
+        assigned = {topic_id: dict.fromkeys(epochs, 0) for topic_id, epochs in self.assigned.items()}
+        return ConsumerAssignment(
+            member_epoch=LEAVE_STATIC_EPOCH, previous_member_epoch=self.previous_member_epoch, assigned=assigned
+        )
+
+    def returned(self) -> "ConsumerAssignment":
+        """Return what a static member has that returns."""
+        return evolve(self, member_epoch=JOIN_GROUP_EPOCH, previous_member_epoch=0)
 
 
 @frozen

@@ -19,9 +19,9 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupTargetAssignmentMetadata,
     ConsumerMember,
     ResolvedRegex,
-    TargetEpoch,
 )
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
+from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.protocol.coordinator_records import consumer_group as stored
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 

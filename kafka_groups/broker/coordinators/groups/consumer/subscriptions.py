@@ -1,7 +1,5 @@
 """The subscriptions of a consumer group: existing topics, and when the group epoch increases."""
 
-import hashlib
-from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
@@ -10,20 +8,10 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupMetadata,
     ConsumerMember,
 )
-from kafka_groups.broker.coordinators.groups.topics import TopicImage, TopicsImage
+from kafka_groups.broker.coordinators.groups.epochs.target import NO_TOPICS_HASH, existing_topics, hash_of
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 
-__all__ = ["bump_group_epoch", "existing_topics", "has_other_subscription", "metadata_hash", "subscribed_ids"]
-
-_NO_TOPICS_HASH = 0
-_HASH_BYTES = 8
-
-
-def existing_topics(names: Iterable[str], topics: TopicsImage) -> Iterator[TopicImage]:
-    """Return those of these topics that exist, by name."""
-    for name in sorted(names):
-        topic = topics.topic(name)
-        if topic is not None:
-            yield topic
+__all__ = ["bump_group_epoch", "has_other_subscription", "metadata_hash", "subscribed_ids"]
 
 
 def subscribed_ids(group: ConsumerGroup, member: ConsumerMember, topics: TopicsImage) -> frozenset[UUID]:
@@ -39,16 +27,13 @@ def metadata_hash(group: ConsumerGroup, topics: TopicsImage) -> int:
     """
     found = existing_topics(group.subscribed_topics(), topics)
     facts = [(each.name, each.topic_id.hex, each.num_partitions, group.subscribers.get(each.name)) for each in found]
-    if not facts:
-        return _NO_TOPICS_HASH
-    digest = hashlib.blake2b(repr(facts).encode(), digest_size=_HASH_BYTES).digest()
-    return int.from_bytes(digest, "big", signed=True)
+    return hash_of(facts) if facts else NO_TOPICS_HASH
 
 
 def bump_group_epoch(draft: ConsumerDraft, topics: TopicsImage, *, has_changed: bool) -> None:
     """Increase the group epoch by one if members or subscriptions have changed, or else the topics' metadata."""
     group = draft.group
-    known = _NO_TOPICS_HASH if group.metadata is None else group.metadata.metadata_hash
+    known = NO_TOPICS_HASH if group.metadata is None else group.metadata.metadata_hash
     current = metadata_hash(group, topics)
     if has_changed or current != known:
         draft.write(ConsumerGroupMetadata(group.group_id, ConsumerGroupEpoch(group.epoch + 1, current)))

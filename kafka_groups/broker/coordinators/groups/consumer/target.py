@@ -18,18 +18,16 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
     ConsumerMember,
-    TargetEpoch,
 )
-from kafka_groups.broker.coordinators.groups.consumer.subscriptions import existing_topics
+from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
+from kafka_groups.broker.coordinators.groups.epochs.target import existing_topics
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 
 __all__ = [
     "ASSIGNORS",
     "assignor_for",
     "has_other_assignor",
-    "may_compute_target",
     "preferred_assignor",
-    "settle_empty_group",
     "update_target",
 ]
 
@@ -74,12 +72,6 @@ def _elected(votes: Mapping[str, int], offered: Sequence[str]) -> str:
     return next((name for name in offered if most and votes.get(name) == most), offered[0])
 
 
-def may_compute_target(group: ConsumerGroup, interval_ms: int, wall_ms: int) -> bool:
-    """Return whether the assignment interval has passed since the last target assignment (KIP-1263)."""
-    known = group.target_epoch
-    return known is None or known.timestamp_ms == 0 or wall_ms >= known.timestamp_ms + interval_ms
-
-
 def update_target(
     draft: ConsumerDraft, stored: ConsumerGroup | None, topics: TopicsImage, assignor: str, wall_ms: int
 ) -> None:
@@ -103,13 +95,6 @@ def update_target(
         if known is None or _as_sets(known) != _as_sets(partitions):
             draft.write(ConsumerGroupTargetAssignmentMember(group.group_id, member_id, partitions))
     draft.write(ConsumerGroupTargetAssignmentMetadata(group.group_id, TargetEpoch(group.epoch, wall_ms)))
-
-
-def settle_empty_group(draft: ConsumerDraft) -> None:
-    """Mark the target assignment of an empty group as current, because there is nothing to compute."""
-    group = draft.group
-    if not group.members:
-        draft.write(ConsumerGroupTargetAssignmentMetadata(group.group_id, TargetEpoch(group.epoch)))
 
 
 def _newcomer(group: ConsumerGroup, stored: ConsumerGroup | None) -> str | None:

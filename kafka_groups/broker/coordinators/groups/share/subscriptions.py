@@ -1,9 +1,8 @@
 """The subscriptions of a group: existing topics, assignable partitions, and when the group epoch increases."""
 
-import hashlib
-from collections.abc import Iterator
 from uuid import UUID
 
+from kafka_groups.broker.coordinators.groups.epochs.target import NO_TOPICS_HASH, existing_topics, hash_of
 from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGroup
 from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, ShareGroupMetadata
 from kafka_groups.broker.coordinators.groups.topics import TopicImage, TopicsImage
@@ -11,18 +10,15 @@ from kafka_groups.types import TopicIdPartition
 
 __all__ = ["assignable_partitions", "bump_group_epoch", "ids_of_existing", "metadata_hash", "subscribed_topics"]
 
-_NO_TOPICS_HASH = 0
-_HASH_BYTES = 8
-
 
 def subscribed_topics(group: ShareGroup, topics: TopicsImage) -> list[TopicImage]:
     """Return the existing topics that at least one member subscribes to, by name."""
-    return list(_existing(sorted(group.subscribers), topics))
+    return list(existing_topics(group.subscribers, topics))
 
 
 def ids_of_existing(names: tuple[str, ...], topics: TopicsImage) -> frozenset[UUID]:
     """Return the ids of those of these topics that exist."""
-    return frozenset(topic.topic_id for topic in _existing(names, topics))
+    return frozenset(topic.topic_id for topic in existing_topics(names, topics))
 
 
 def assignable_partitions(group: ShareGroup, topics: TopicsImage) -> list[TopicIdPartition]:
@@ -53,10 +49,7 @@ def metadata_hash(group: ShareGroup, topics: TopicsImage) -> int:
         )
         for topic in subscribed_topics(group, topics)
     ]
-    if not facts:
-        return _NO_TOPICS_HASH
-    digest = hashlib.blake2b(repr(facts).encode(), digest_size=_HASH_BYTES).digest()
-    return int.from_bytes(digest, "big", signed=True)
+    return hash_of(facts) if facts else NO_TOPICS_HASH
 
 
 def bump_group_epoch(draft: Draft, topics: TopicsImage, *, membership_changed: bool) -> None:
@@ -65,10 +58,3 @@ def bump_group_epoch(draft: Draft, topics: TopicsImage, *, membership_changed: b
     current_hash = metadata_hash(group, topics)
     if membership_changed or current_hash != group.metadata.metadata_hash:
         draft.write(ShareGroupMetadata(group.group_id, GroupEpoch(group.epoch + 1, current_hash)))
-
-
-def _existing(names: "list[str] | tuple[str, ...]", topics: TopicsImage) -> Iterator[TopicImage]:
-    for name in names:
-        topic = topics.topic(name)
-        if topic is not None:
-            yield topic

@@ -1,12 +1,16 @@
 """The hard state of one streams group: a table of the last values of its records."""
 
 from collections.abc import Iterator, MutableMapping, Set
-from typing import Self, TypeVar
 
-from attrs import define, evolve, field
+from attrs import define, field
 
-from kafka_groups.broker.coordinators.groups.draft import GroupDraft, overlays, put
-from kafka_groups.broker.coordinators.groups.members import name_instance
+from kafka_groups.broker.coordinators.groups.draft import GroupDraft, put
+from kafka_groups.broker.coordinators.groups.epochs.group import (
+    EpochGroup,
+    EpochGroupKind,
+    MemberRecords,
+    name_instance,
+)
 from kafka_groups.broker.coordinators.groups.streams.records import (
     NOT_VALIDATED,
     StreamsAssignment,
@@ -20,64 +24,46 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsGroupTopology,
     StreamsMember,
     StreamsTarget,
-    StreamsTargetEpoch,
 )
-from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState, StreamsMemberState
+from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_STATIC_EPOCH
 from kafka_groups.types import TaskId
 
 __all__ = ["StreamsDraft", "StreamsGroup"]
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 _NOT_REACHED = StreamsAssignment(member_epoch=0, previous_member_epoch=0)
 _NOTHING = StreamsTarget()
 _NOBODY: frozenset[str] = frozenset()
-_FIRST_EPOCH = 1
-"""Of a group that has no record of its own, and of its target assignment, which is empty."""
 
 
 @define
-class StreamsGroup:
+class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, StreamsAssignment]):
     """One streams group.
 
-    Only `replay` changes it. Two groups are equal if their hard states are equal.
-
     Attributes:
-        metadata: The group epoch and what it was increased for, or None before the first one.
-        target_epoch: The group epoch that the target assignment was computed for, or None until it was.
         topology: The topology, or None until a member has sent it.
-        members: The members' descriptions of themselves.
-        target: The target assignment by member.
-        current: Member epochs and current tasks by member.
-        instances: Member ids by instance id. This and the rest follows from the attributes above.
-        active_owners: The member that has each active task, or has yet to revoke it.
+        active_owners: The member that has each active task, or has yet to revoke it. It follows from `current`.
         standby_owners: The members that have each standby task, or have yet to revoke it.
     """
 
-    group_id: str
-    metadata: StreamsGroupEpoch | None = None
-    target_epoch: StreamsTargetEpoch | None = None
+    KIND = EpochGroupKind(
+        name="streams",
+        owned="tasks",
+        records=MemberRecords(
+            described=StreamsGroupMemberMetadata,
+            target=StreamsGroupTargetAssignmentMember,
+            current=StreamsGroupCurrentMemberAssignment,
+        ),
+        target_epoch=StreamsGroupTargetAssignmentMetadata,
+    )
+    TABLES = (*EpochGroup.TABLES, "active_owners", "standby_owners")
+
     topology: StreamsTopology | None = None
-    members: MutableMapping[str, StreamsMember] = field(factory=dict)
-    target: MutableMapping[str, StreamsTarget] = field(factory=dict)
-    current: MutableMapping[str, StreamsAssignment] = field(factory=dict)
-    instances: MutableMapping[str, str] = field(factory=dict, eq=False)
     active_owners: MutableMapping[TaskId, str] = field(factory=dict, eq=False)
     standby_owners: MutableMapping[TaskId, frozenset[str]] = field(factory=dict, eq=False)
 
     # ----------------------------------------------------------------------------------------- questions
-
-    @property
-    def epoch(self) -> int:
-        """The group epoch."""
-        return _FIRST_EPOCH if self.metadata is None else self.metadata.epoch
-
-    @property
-    def assignment_epoch(self) -> int:
-        """The group epoch that the target assignment was computed for."""
-        return _FIRST_EPOCH if self.target_epoch is None else self.target_epoch.epoch
 
     @property
     def validated_topology_epoch(self) -> int:
@@ -93,7 +79,7 @@ class StreamsGroup:
             return StreamsGroupState.NOT_READY
         if self.assignment_epoch < self.epoch:
             return StreamsGroupState.ASSIGNING
-        is_settled = all(self._has_reached_target(member_id) for member_id in self.members)
+        is_settled = all(self.has_reached_target(member_id) for member_id in self.members)
         return StreamsGroupState.STABLE if is_settled else StreamsGroupState.RECONCILING
 
     def current_of(self, member_id: str) -> StreamsAssignment:
@@ -104,6 +90,14 @@ class StreamsGroup:
         """Return the tasks that a member will have."""
         return self.target.get(member_id, _NOTHING)
 
+    def inheritable_target(self, member_id: str) -> StreamsTarget:
+        """Return the target assignment that a static member hands on. As in Kafka, an empty one is stored, too."""
+        return self.target_of(member_id)
+
+    def may_be_replaced(self, member_id: str) -> bool:
+        """Return whether a static member is away."""
+        return self.current_of(member_id).member_epoch == LEAVE_STATIC_EPOCH
+
     def active_process(self, task: TaskId) -> str | None:
         """Return the process that runs a task, or None."""
         owner = self.active_owners.get(task)
@@ -113,15 +107,7 @@ class StreamsGroup:
         """Return the processes that have a task as a standby."""
         return {self.members[owner].process_id for owner in self.standby_owners.get(task, _NOBODY)}
 
-    def _has_reached_target(self, member_id: str) -> bool:
-        current = self.current_of(member_id)
-        return current.state is StreamsMemberState.STABLE and current.member_epoch == self.assignment_epoch
-
     # ---------------------------------------------------------------------------------------- hard state
-
-    def overlaid(self) -> Self:
-        """Return a group that can be changed without this one. As long as it is used, this one must not change."""
-        return evolve(self, **overlays(self, _TABLES))
 
     def replay(self, record: StreamsGroupRecord) -> None:
         """Apply a record to the group."""
@@ -156,8 +142,6 @@ class StreamsGroup:
         for task in after - before:
             self.standby_owners[task] = self.standby_owners.get(task, _NOBODY) | {member_id}
 
-
-_TABLES = ("members", "target", "current", "instances", "active_owners", "standby_owners")
 
 StreamsDraft = GroupDraft[StreamsGroup, StreamsGroupRecord]
 """What an operation makes of a streams group."""

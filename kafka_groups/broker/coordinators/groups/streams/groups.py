@@ -7,24 +7,21 @@ not depend on the group (`requests.py`).
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from attrs import evolve
 
+from kafka_groups.broker.coordinators.groups.epochs.deadlines import Deadline, DeadlineKind
+from kafka_groups.broker.coordinators.groups.epochs.groups import EpochGroups
+from kafka_groups.broker.coordinators.groups.epochs.members import known_member, leave_for_a_while, remove
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.members import known_member
 from kafka_groups.broker.coordinators.groups.streams.descriptions import TopologyDescriptions, checked_description
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
-from kafka_groups.broker.coordinators.groups.streams.epochs import follow_departure
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.heartbeat import ReceivedHeartbeat, StreamsHeartbeat
-from kafka_groups.broker.coordinators.groups.streams.members import leave_for_a_while, remove
 from kafka_groups.broker.coordinators.groups.streams.offsets import check_commit, check_fetch
 from kafka_groups.broker.coordinators.groups.streams.records import (
     IS_STORING,
-    StreamsAssignment,
     StreamsGroupEpoch,
     StreamsGroupMemberMetadata,
     StreamsGroupMetadata,
@@ -36,19 +33,12 @@ from kafka_groups.broker.coordinators.groups.streams.requests import owned_tasks
 from kafka_groups.broker.coordinators.groups.streams.responses import described_group, leave_response
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
-from kafka_groups.broker.coordinators.groups.streams.target import assignor_for, may_compute_target, update_target
-from kafka_groups.broker.coordinators.groups.streams.timers import (
-    StreamsTimerKey,
-    StreamsTimerKind,
-    StreamsTimers,
-)
+from kafka_groups.broker.coordinators.groups.streams.target import assignor_for, follow_departure, update_target
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.errors import (
     GroupIdNotFoundError,
     InvalidRequestError,
-    NonEmptyGroupError,
     UnknownMemberIdError,
     UnknownServerError,
 )
@@ -68,14 +58,10 @@ __all__ = ["StreamsGroups"]
 
 _log = logging.getLogger(__name__)
 
-_GROUPS_AT_ONCE = 200
-"""How many groups begin together after loading."""
-_SHORTEST_MS = 1
-_SESSION, _REBALANCE = StreamsTimerKind.SESSION, StreamsTimerKind.REBALANCE
-_DELAY = StreamsTimerKind.INITIAL_DELAY
+_REBALANCE, _DELAY = DeadlineKind.REBALANCE, DeadlineKind.INITIAL_DELAY
 
 
-class StreamsGroups:
+class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
     """The streams groups of one shard, the deadlines of their members, and their soft state.
 
     Args:
@@ -84,55 +70,32 @@ class StreamsGroups:
     """
 
     def __init__(self, topics: TopicsImage, rules: StreamsRules) -> None:
+        super().__init__()
         self._topics = topics
         self._rules = rules
-        self._groups: dict[str, StreamsGroup] = {}
         self._soft: dict[str, StreamsSoftState] = {}
-        self._timers = StreamsTimers()
         self._descriptions = TopologyDescriptions(is_on=rules.keeps_descriptions)
-
-    def __repr__(self) -> str:
-        return f"<StreamsGroups: {len(self._groups)} groups, {len(self._timers)} deadlines>"
-
-    @property
-    def groups(self) -> Mapping[str, StreamsGroup]:
-        """The hard state: groups by id. Do not modify them."""
-        return MappingProxyType(self._groups)
-
-    def group(self, group_id: str) -> StreamsGroup:
-        """Return one group. Do not modify it.
-
-        Raises:
-            GroupIdNotFoundError: The group does not exist.
-        """
-        group = self._groups.get(group_id)
-        if group is None:
-            raise GroupIdNotFoundError(f"Group {group_id} not found.")
-        return group
 
     # ---------------------------------------------------------------------------------------- hard state
 
     def replay(self, record: StreamsGroupRecord) -> None:
         """Apply a record to the state. The order of records with different keys does not matter."""
-        group = self._groups.setdefault(record.group_id, StreamsGroup(record.group_id))
-        group.replay(record)
-        if isinstance(record, StreamsGroupMemberMetadata) and not group.members and record.group_id in self._soft:
+        super().replay(record)
+        soft = self._soft.get(record.group_id)
+        if (
+            soft is not None
+            and isinstance(record, StreamsGroupMemberMetadata)
+            and not self.group(record.group_id).members
+        ):
             # As in Kafka, also if the only member is replaced, because its former id goes first.
-            self._soft[record.group_id].shutdown_member = None
-        if record.value is None and group == StreamsGroup(record.group_id):
-            del self._groups[record.group_id]
-            self._soft.pop(record.group_id, None)
-            self._descriptions.forget(record.group_id)
+            soft.shutdown_member = None
 
-    def loaded(self, now_ms: int) -> Iterator[Result[None, StreamsGroupRecord]]:
-        """Give every member a new session, and the time to revoke what it must."""
-        group_ids = iter(tuple(self._groups))
-        while some := tuple(islice(group_ids, _GROUPS_AT_ONCE)):
-            for group in [self._groups[group_id] for group_id in some]:
-                for member_id in group.members:
-                    self._extend_session(group, member_id, now_ms)
-                    self._watch_rebalance(group, member_id, group.current_of(member_id), now_ms)
-            yield Result(None)
+    def _new_group(self, group_id: str) -> StreamsGroup:
+        return StreamsGroup(group_id)
+
+    def _forget(self, group_id: str) -> None:
+        self._soft.pop(group_id, None)
+        self._descriptions.forget(group_id)
 
     # ----------------------------------------------------------------------------------------- heartbeats
 
@@ -146,7 +109,7 @@ class StreamsGroups:
             StreamsInvalidTopologyError: The numbers of partitions cannot be derived.
             GroupIdNotFoundError: The group does not exist, and the member is not joining.
             UnknownServerError: The task assignor failed.
-            BrokerError: As for `members.enter`.
+            BrokerError: As for `epochs.members.enter`.
         """
         if request.member_epoch <= LEAVE_GROUP_EPOCH:
             return self._leave(request)
@@ -155,7 +118,7 @@ class StreamsGroups:
             raise GroupIdNotFoundError(f"Streams group {request.group_id} not found.")
         # As in Kafka, the soft state of the heartbeat that makes a group is lost.
         soft = StreamsSoftState() if stored is None else self._soft_of(request.group_id)
-        delay_key = StreamsTimerKey(request.group_id, "", _DELAY)
+        delay_key = Deadline(request.group_id, "", _DELAY)
         beat = StreamsHeartbeat(ReceivedHeartbeat(request, client, version), stored, soft, self._topics, self._rules)
         former_id = beat.enter(owned_tasks(request))
         is_delayed = delay_key in self._timers
@@ -174,11 +137,10 @@ class StreamsGroups:
     def _follow_deadlines(self, beat: StreamsHeartbeat, former_id: str | None, now_ms: int) -> None:
         group, member_id = beat.draft.group, beat.request.member_id
         if former_id is not None:
-            self._stop_waiting(group.group_id, former_id)
-        self._extend_session(group, member_id, now_ms)
-        reached = group.current_of(member_id)
-        if reached is not beat.before:
-            self._watch_rebalance(group, member_id, reached, now_ms)
+            self.stop_waiting(group.group_id, former_id)
+        self.extend_session(group, member_id, now_ms)
+        if group.current_of(member_id) is not beat.before:
+            self._watch_rebalance(group, member_id, now_ms)
 
     def _effects(self, beat: StreamsHeartbeat) -> tuple[Effect, ...]:
         to_create = beat.configured.to_create
@@ -200,20 +162,16 @@ class StreamsGroups:
             self._remove(draft, request.member_id)
         else:
             leave_for_a_while(draft, request.member_id)
-            self._timers.cancel(StreamsTimerKey(request.group_id, request.member_id, _REBALANCE))
+            self._timers.cancel(Deadline(request.group_id, request.member_id, _REBALANCE))
         return Result(leave_response(request.member_id, request.member_epoch), tuple(draft.records))
 
     def _remove(self, draft: StreamsDraft, member_id: str) -> None:
         group_id = draft.group.group_id
         remove(draft, member_id)
         follow_departure(draft, self._topics)
-        self._stop_waiting(group_id, member_id)
+        self.stop_waiting(group_id, member_id)
 
     # ----------------------------------------------------------------------------------------- deadlines
-
-    def next_deadline_ms(self) -> int | None:
-        """Return the time at which `expire` has something to do, or None."""
-        return self._timers.next_deadline_ms()
 
     def expire(self, now_ms: int) -> Result[None, StreamsGroupRecord]:
         """Remove members that have been silent for too long, or have not revoked in time; end initial delays."""
@@ -239,7 +197,7 @@ class StreamsGroups:
         soft, config = self._soft_of(group.group_id), self._rules.config_of(group.group_id)
         if not group.members or soft.configured is None or group.assignment_epoch >= group.epoch:
             return
-        if not may_compute_target(group, config.assignment_interval_ms, wall_ms):
+        if not group.may_compute_target(config.assignment_interval_ms, wall_ms):
             return
         try:
             assignor = assignor_for(config, self._rules.assignors)
@@ -247,22 +205,14 @@ class StreamsGroups:
         except UnknownServerError as error:  # the next heartbeat tries again
             _log.warning("group %s: %s", group.group_id, error)
 
-    def _stop_waiting(self, group_id: str, member_id: str) -> None:
-        for kind in (_SESSION, _REBALANCE):
-            self._timers.cancel(StreamsTimerKey(group_id, member_id, kind))
+    def _session_timeout_ms(self, group: StreamsGroup, member_id: str) -> int:
+        return self._rules.config_of(group.group_id).session_timeout_ms
+
+    def stop_waiting(self, group_id: str, member_id: str) -> None:
+        """Expect nothing of a member any more, and forget what it has reported."""
+        super().stop_waiting(group_id, member_id)
         if group_id in self._soft:
             self._soft[group_id].forget(member_id)
-
-    def _extend_session(self, group: StreamsGroup, member_id: str, now_ms: int) -> None:
-        timeout_ms = self._rules.config_of(group.group_id).session_timeout_ms
-        self._timers.set(StreamsTimerKey(group.group_id, member_id, _SESSION), now_ms + timeout_ms)
-
-    def _watch_rebalance(self, group: StreamsGroup, member_id: str, current: StreamsAssignment, now_ms: int) -> None:
-        key = StreamsTimerKey(group.group_id, member_id, _REBALANCE)
-        if current.state is StreamsMemberState.UNREVOKED_TASKS:
-            self._timers.set(key, now_ms + max(group.members[member_id].rebalance_timeout_ms, _SHORTEST_MS))
-        else:
-            self._timers.cancel(key)
 
     # ------------------------------------------------------------------------------------------- offsets
 
@@ -339,8 +289,7 @@ class StreamsGroups:
             GroupIdNotFoundError: The group does not exist.
             NonEmptyGroupError: The group has members.
         """
-        if self.group(group_id).members:
-            raise NonEmptyGroupError(f"Group {group_id} is not empty.")
+        self.check_empty(group_id)
         return (
             StreamsGroupTargetAssignmentMetadata(group_id, None),
             StreamsGroupMetadata(group_id, None),

@@ -1,16 +1,17 @@
 """One heartbeat of a member that joins a streams group or stays in it."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from attrs import evolve, frozen
 
+from kafka_groups.broker.coordinators.groups.epochs.members import enter
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology
-from kafka_groups.broker.coordinators.groups.streams.epochs import assignment_configs, increase_if_due
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.members import (
-    enter,
     has_other_endpoint,
+    owns_at_most,
     takes_new_assignment,
     update_member,
 )
@@ -30,7 +31,12 @@ from kafka_groups.broker.coordinators.groups.streams.responses import (
 )
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.target import assignor_for, may_compute_target, update_target
+from kafka_groups.broker.coordinators.groups.streams.target import (
+    assignment_configs,
+    assignor_for,
+    increase_if_due,
+    update_target,
+)
 from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology, topology_of
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
@@ -105,10 +111,12 @@ class StreamsHeartbeat:
         """Check that the member may join or stay, and return the id that it had before, if it is static and returns.
 
         Raises:
-            BrokerError: As for `members.enter`.
+            BrokerError: As for `epochs.members.enter`.
         """
         self._owned = owned
-        self._former_id = enter(self.draft, self.request, owned, self._rules.max_size)
+        self._former_id = enter(
+            self.draft, self.request.member_id, self.request, partial(owns_at_most, owned), self._rules.max_size
+        )
         self.before = self.draft.group.current.get(self.request.member_id)
         return self._former_id
 
@@ -188,7 +196,7 @@ class StreamsHeartbeat:
             return _INITIAL_DELAY
         if group.assignment_epoch >= group.epoch:
             return None
-        if not may_compute_target(group, self.config.assignment_interval_ms, wall_ms):
+        if not group.may_compute_target(self.config.assignment_interval_ms, wall_ms):
             return _INTERVAL
         assignor = assignor_for(self.config, self._rules.assignors)
         update_target(self.draft, self.configured, assignor, self.config, reported, wall_ms)

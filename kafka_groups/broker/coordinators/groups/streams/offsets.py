@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kafka_groups.broker.coordinators.groups.members import known_member
+from kafka_groups.broker.coordinators.groups.epochs.members import known_member
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsAssignment
 from kafka_groups.errors import StaleMemberEpochError, UnsupportedVersionError

@@ -7,12 +7,14 @@ deletes the key. The state of a group depends only on the last value of each key
 from collections.abc import Mapping
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
 from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
 from kafka_groups.protocol.messages.streams_group import UserEndpoint
+from kafka_groups.protocol.messages.streams_group_heartbeat import JOIN_GROUP_EPOCH, LEAVE_STATIC_EPOCH
 from kafka_groups.types import TaskId
 
 __all__ = [
@@ -29,7 +31,6 @@ __all__ = [
     "StreamsGroupTopology",
     "StreamsMember",
     "StreamsTarget",
-    "StreamsTargetEpoch",
 ]
 
 NOT_VALIDATED = -1
@@ -92,19 +93,6 @@ class StreamsMember:
 
 
 @frozen
-class StreamsTargetEpoch:
-    """The group epoch that the target assignment was computed for, and the wall-clock time of that.
-
-    Attributes:
-        epoch: The group epoch.
-        timestamp_ms: The time, or 0 if the next computation need not wait.
-    """
-
-    epoch: int
-    timestamp_ms: int = 0
-
-
-@frozen
 class StreamsTarget:
     """The tasks that a member will have."""
 
@@ -133,6 +121,33 @@ class StreamsAssignment:
     standby: Tasks = frozenset()
     revoking_active: Mapping[TaskId, int] = field(factory=dict)
     revoking_standby: Tasks = frozenset()
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether the member may own all of its target assignment that was free."""
+        return self.state is StreamsMemberState.STABLE
+
+    @property
+    def must_revoke(self) -> bool:
+        """Whether the member has yet to revoke tasks. Until then it keeps its epoch."""
+        return self.state is StreamsMemberState.UNREVOKED_TASKS
+
+    def away(self) -> "StreamsAssignment":
+        """Return what a static member keeps that leaves for a while.
+
+        As in Kafka, the tasks lose their epochs, so that their offsets can be committed in any.
+        """
+        return evolve(
+            self,
+            member_epoch=LEAVE_STATIC_EPOCH,
+            active=dict.fromkeys(self.active, 0),
+            revoking_active={},
+            revoking_standby=frozenset(),
+        )
+
+    def returned(self) -> "StreamsAssignment":
+        """Return what a static member has that returns."""
+        return evolve(self, member_epoch=JOIN_GROUP_EPOCH, previous_member_epoch=0)
 
     def has_same_tasks(self, other: "StreamsAssignment") -> bool:
         """Return whether a member may own the same tasks, assigned in the same epochs."""
@@ -167,7 +182,7 @@ class StreamsGroupTargetAssignmentMetadata:
 
     TYPE: ClassVar[int] = 20
     group_id: str
-    value: StreamsTargetEpoch | None
+    value: TargetEpoch | None
 
 
 @frozen

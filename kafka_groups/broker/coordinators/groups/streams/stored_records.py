@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsAssignment,
     StreamsGroupCurrentMemberAssignment,
@@ -15,7 +16,6 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsGroupTopology,
     StreamsMember,
     StreamsTarget,
-    StreamsTargetEpoch,
 )
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
 from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks, by_subtopology, listed_tasks, task_set
@@ -73,7 +73,7 @@ def _stored_value(record: StreamsGroupRecord) -> object | None:
             return _stored_member(member)
         case StreamsGroupMetadata(value=StreamsGroupEpoch() as group):
             return _stored_group(group)
-        case StreamsGroupTargetAssignmentMetadata(value=StreamsTargetEpoch() as known):
+        case StreamsGroupTargetAssignmentMetadata(value=TargetEpoch() as known):
             return stored.StreamsGroupTargetAssignmentMetadataValue(
                 assignment_epoch=known.epoch, assignment_timestamp_ms=known.timestamp_ms
             )
@@ -155,7 +155,7 @@ def _read(key: Any, value: Any) -> StreamsGroupRecord | None:
         case stored.StreamsGroupMetadataKey():
             return StreamsGroupMetadata(key.group_id, value and _group(value))
         case stored.StreamsGroupTargetAssignmentMetadataKey():
-            epoch = value and StreamsTargetEpoch(value.assignment_epoch, value.assignment_timestamp_ms)
+            epoch = value and TargetEpoch(value.assignment_epoch, value.assignment_timestamp_ms)
             return StreamsGroupTargetAssignmentMetadata(key.group_id, epoch)
         case stored.StreamsGroupTopologyKey():
             return StreamsGroupTopology(key.group_id, value and StreamsTopology(value.epoch, value.subtopologies))

@@ -1,7 +1,9 @@
-"""The target assignment of a streams group: which assignor computes it, when, and what it becomes (KIP-1071)."""
+"""When the epoch of a streams group increases, and the target assignment that is computed for it (KIP-1071)."""
 
 import logging
 from collections.abc import Iterable, Mapping
+
+from attrs import evolve
 
 from kafka_groups.assignment import (
     AssignmentConfigs,
@@ -16,37 +18,133 @@ from kafka_groups.assignment import (
     TopologyDescriber,
     check_assignment,
 )
+from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
+from kafka_groups.broker.coordinators.groups.epochs.target import (
+    NO_TOPICS_HASH,
+    existing_topics,
+    hash_of,
+    settle_empty_group,
+)
 from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import (
+    NOT_VALIDATED,
+    StreamsGroupEpoch,
+    StreamsGroupMetadata,
     StreamsGroupTargetAssignmentMember,
     StreamsGroupTargetAssignmentMetadata,
     StreamsTarget,
-    StreamsTargetEpoch,
 )
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets
 from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets, Tasks, by_subtopology
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import UnknownServerError
 from kafka_groups.types import TaskId
 
-__all__ = ["assignor_for", "may_compute_target", "update_target"]
+__all__ = [
+    "assignment_configs",
+    "assignor_for",
+    "follow_departure",
+    "increase_if_due",
+    "metadata_hash",
+    "update_target",
+]
 
 _log = logging.getLogger(__name__)
 
+_NUM_STANDBY_REPLICAS, _RACK_TAGS = "num.standby.replicas", "rack.aware.assignment.tags"
 _NOTHING = MemberAssignment()
 _NONE_REPORTED = ReportedOffsets()
+
+
+# ------------------------------------------------------------------------------------------- group epoch
+
+
+def assignment_configs(config: StreamsGroupConfig) -> Mapping[str, str]:
+    """Return the configs that assignors may use, as the group's record has them."""
+    tags = ",".join(config.rack_aware_assignment_tags)
+    return {_NUM_STANDBY_REPLICAS: str(config.num_standby_replicas)} | ({_RACK_TAGS: tags} if tags else {})
+
+
+def metadata_hash(group: StreamsGroup, topics: TopicsImage, *, departed: int = 0) -> int:
+    """Return a number that changes when the target assignment may have to change.
+
+    It depends on the topology's topics with their ids and numbers of partitions, and on the number of members: if only
+    the first records of an operation are stored, a member is new or gone, and the group epoch did not follow.
+
+    Args:
+        group: The group.
+        topics: The topics of the cluster.
+        departed: How many members to count that are gone.
+    """
+    names = () if group.topology is None else group.topology.required_topics
+    found = [(each.name, each.topic_id.hex, each.num_partitions) for each in existing_topics(names, topics)]
+    if not found:
+        return NO_TOPICS_HASH
+    return hash_of((found, len(group.members) + departed))
+
+
+def increase_if_due(
+    draft: StreamsDraft,
+    topics: TopicsImage,
+    configured: ConfiguredTopology,
+    configs: Mapping[str, str],
+    *,
+    has_changed: bool,
+) -> None:
+    """Increase the group epoch by one if its members have changed, or its topics, or the configs of assignors.
+
+    Args:
+        draft: The group.
+        topics: The topics of the cluster.
+        configured: What its topology becomes with them.
+        configs: The configs that assignors may use.
+        has_changed: Whether its members have changed.
+    """
+    known = draft.group.metadata or StreamsGroupEpoch(draft.group.epoch)
+    facts = (metadata_hash(draft.group, topics), configured.epoch if configured.is_ready else NOT_VALIDATED, configs)
+    if has_changed or facts != (known.metadata_hash, known.validated_topology_epoch, known.assignment_configs):
+        _increase(draft, known, *facts)
+
+
+def follow_departure(draft: StreamsDraft, topics: TopicsImage) -> None:
+    """Increase the group epoch because a member has gone. The target assignment of an empty group is current.
+
+    As in Kafka, changes of topics are left to the next heartbeat.
+    """
+    group = draft.group
+    known = group.metadata or StreamsGroupEpoch(group.epoch)
+    has_same_topics = metadata_hash(group, topics, departed=1) == known.metadata_hash
+    hashed = metadata_hash(group, topics) if has_same_topics else known.metadata_hash
+    facts = (hashed, known.validated_topology_epoch, known.assignment_configs)
+    _increase(draft, known, *facts)
+    settle_empty_group(draft)
+
+
+def _increase(
+    draft: StreamsDraft,
+    known: StreamsGroupEpoch,
+    hashed: int,
+    validated_topology_epoch: int,
+    configs: Mapping[str, str],
+) -> None:
+    epoch = evolve(
+        known,
+        epoch=draft.group.epoch + 1,
+        metadata_hash=hashed,
+        validated_topology_epoch=validated_topology_epoch,
+        assignment_configs=configs,
+    )
+    draft.write(StreamsGroupMetadata(draft.group.group_id, epoch))
+
+
+# ------------------------------------------------------------------------------------- target assignment
 
 
 def assignor_for(config: StreamsGroupConfig, offered: TaskAssignors) -> GroupTaskAssignor:
     """Return the assignor of a group. One that the broker does not have any more is replaced with the default."""
     return offered.named(config.assignor_name) if config.assignor_name in offered.names else offered.default
-
-
-def may_compute_target(group: StreamsGroup, interval_ms: int, wall_ms: int) -> bool:
-    """Return whether the assignment interval has passed since the last target assignment (KIP-1263)."""
-    known = group.target_epoch
-    return known is None or known.timestamp_ms == 0 or wall_ms >= known.timestamp_ms + interval_ms
 
 
 def update_target(
@@ -70,7 +168,7 @@ def update_target(
         target = _as_target(assigned.get(member_id, _NOTHING))
         if group.target.get(member_id) != target:
             draft.write(StreamsGroupTargetAssignmentMember(group.group_id, member_id, target))
-    draft.write(StreamsGroupTargetAssignmentMetadata(group.group_id, StreamsTargetEpoch(group.epoch, wall_ms)))
+    draft.write(StreamsGroupTargetAssignmentMetadata(group.group_id, TargetEpoch(group.epoch, wall_ms)))
 
 
 def _assigned(

@@ -461,7 +461,7 @@ def test_an_instance_has_one_member() -> None:
     streams = with_topic()
     streams.join("a", instance_id="i")
     for member_id in ("a", "b"):
-        with pytest.raises(UnreleasedInstanceIdError, match="member a has the instance id"):
+        with pytest.raises(UnreleasedInstanceIdError, match="the instance id is owned by a member"):
             streams.join(member_id, instance_id="i")
     for epoch in (2, -1, -2):
         with pytest.raises(FencedInstanceIdError):

@@ -13,6 +13,7 @@ from kafka_groups.assignment import (
     TaskAssignors,
     TopologyDescriber,
 )
+from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
@@ -21,7 +22,6 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsGroupEpoch,
     StreamsGroupRecord,
     StreamsTarget,
-    StreamsTargetEpoch,
 )
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState, StreamsMemberState
@@ -70,7 +70,7 @@ def without_times(record: StreamsGroupRecord) -> StreamsGroupRecord:
     match record.value:
         case StreamsGroupEpoch() as epoch:
             return evolve(record, value=evolve(epoch, metadata_hash=bool(epoch.metadata_hash)))
-        case StreamsTargetEpoch() as target:
+        case TargetEpoch() as target:
             return evolve(record, value=evolve(target, timestamp_ms=bool(target.timestamp_ms)))
     return record
 

@@ -3,7 +3,9 @@
 import pytest
 from attrs import field, frozen
 
-from kafka_groups.broker.coordinators.groups.members import check_epoch, check_room, known_member, name_instance
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerGroup
+from kafka_groups.broker.coordinators.groups.epochs.group import name_instance
+from kafka_groups.broker.coordinators.groups.epochs.members import check_epoch, check_room, known_member
 from kafka_groups.errors import (
     FencedInstanceIdError,
     FencedMemberEpochError,
@@ -15,6 +17,7 @@ from kafka_groups.errors import (
 @frozen
 class Member:
     instance_id: str | None = None
+    rebalance_timeout_ms: int = -1
 
 
 @frozen
@@ -56,12 +59,12 @@ def test_ids_belong_together() -> None:
 )
 def test_other_epochs_are_fenced(epoch: int, owns_at_most: bool, said: str) -> None:
     with pytest.raises(FencedMemberEpochError, match=rf"The consumer group member has a {said}.*all its partitions"):
-        check_epoch(epoch, Current(), lambda: owns_at_most, "consumer", "partitions")
+        check_epoch(epoch, Current(), lambda _: owns_at_most, ConsumerGroup.KIND)
 
 
 def test_the_previous_epoch_will_do_for_who_owns_no_more_than_it_may() -> None:
-    check_epoch(3, Current(), lambda: True, "consumer", "partitions")
-    check_epoch(5, Current(), lambda: False, "consumer", "partitions")
+    check_epoch(3, Current(), lambda _: True, ConsumerGroup.KIND)
+    check_epoch(5, Current(), lambda _: False, ConsumerGroup.KIND)
 
 
 def test_an_instance_is_the_member_that_said_so_last() -> None:

@@ -1,0 +1,37 @@
+"""The deadlines of groups with epochs. They are soft state and are lost with the coordinator."""
+
+import enum
+
+from attrs import frozen
+
+from kafka_groups.broker.coordinators.timers import Timers
+
+__all__ = ["Deadline", "DeadlineKind", "Deadlines"]
+
+
+class DeadlineKind(enum.IntEnum):
+    """What a deadline is for."""
+
+    SESSION = 1
+    """A member must send a heartbeat."""
+    REBALANCE = 2
+    """A member must have revoked what it has to."""
+    CLASSIC = 3
+    """A member of a consumer group that speaks the classic protocol must join again, or ask for its partitions."""
+    REGEX = 4
+    """The topics of a consumer group's regular expressions have to be found. It has no member."""
+    INITIAL_DELAY = 5
+    """The first target assignment of a streams group is computed. It has no member."""
+
+
+@frozen(order=True)
+class Deadline:
+    """Which member has a deadline, and what for. A deadline of a whole group has no member."""
+
+    group_id: str
+    member_id: str
+    kind: DeadlineKind
+
+
+Deadlines = Timers[Deadline]
+"""The deadlines of all groups of a shard."""

@@ -1,0 +1,209 @@
+"""The hard state that groups with epochs have in common, and what their records are called."""
+
+from collections.abc import Callable, MutableMapping
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from attrs import define, evolve, field, frozen
+
+from kafka_groups.broker.coordinators.groups.draft import overlays
+
+__all__ = [
+    "EpochGroup",
+    "EpochGroupKind",
+    "GroupMember",
+    "MemberAssignmentState",
+    "MemberRecords",
+    "TargetEpoch",
+    "name_instance",
+]
+
+_FIRST_EPOCH = 1
+"""Of a group that has no record of its own, and of its target assignment, which is empty."""
+
+
+class GroupMember(Protocol):
+    """A member's description of itself, as far as all types of groups look at it."""
+
+    @property
+    def instance_id(self) -> str | None:
+        """The id of a static member, or None."""
+        ...
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """How long it may take to revoke what it owns."""
+        ...
+
+
+class MemberAssignmentState(Protocol):
+    """A member's epoch and current assignment, as far as all types of groups look at it."""
+
+    @property
+    def member_epoch(self) -> int:
+        """The epoch that its next heartbeat should contain. -2: a static member is away."""
+        ...
+
+    @property
+    def previous_member_epoch(self) -> int:
+        """Also accepted, because the response with the current epoch may have been lost."""
+        ...
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether it may own all of its target assignment that was free."""
+        ...
+
+    @property
+    def must_revoke(self) -> bool:
+        """Whether it has yet to revoke something. Until then it keeps its epoch."""
+        ...
+
+    def away(self) -> Self:
+        """Return what a static member keeps that leaves for a while."""
+        ...
+
+    def returned(self) -> Self:
+        """Return what a static member has that returns."""
+        ...
+
+
+class _NumberedEpoch(Protocol):
+    @property
+    def epoch(self) -> int: ...
+
+
+@frozen
+class TargetEpoch:
+    """The group epoch that the target assignment was computed for, and the wall-clock time of that.
+
+    Attributes:
+        epoch: The group epoch.
+        timestamp_ms: The time, or 0 if the next computation need not wait.
+    """
+
+    epoch: int
+    timestamp_ms: int = 0
+
+    def may_be_followed(self, interval_ms: int, wall_ms: int) -> bool:
+        """Return whether the assignment interval has passed since then (KIP-1263)."""
+        return self.timestamp_ms == 0 or wall_ms >= self.timestamp_ms + interval_ms
+
+
+@frozen
+class MemberRecords:
+    """The classes of a type's records about one member. Each takes a group id, a member id and a value or None."""
+
+    described: Callable[[str, str, Any], Any]
+    target: Callable[[str, str, Any], Any]
+    current: Callable[[str, str, Any], Any]
+
+
+@frozen
+class EpochGroupKind:
+    """What distinguishes consumer and streams groups where the same rules apply to them.
+
+    Attributes:
+        name: What such a group is called in errors.
+        owned: What its members own, in errors.
+        records: The records about one member.
+        target_epoch: The record of the target assignment's epoch. It takes a group id and a `TargetEpoch`.
+    """
+
+    name: str
+    owned: str
+    records: MemberRecords
+    target_epoch: Callable[[str, TargetEpoch | None], Any]
+
+
+E = TypeVar("E", bound=_NumberedEpoch)
+M = TypeVar("M", bound=GroupMember)
+T = TypeVar("T")
+C = TypeVar("C", bound=MemberAssignmentState)
+
+
+@define
+class EpochGroup(Generic[E, M, T, C]):
+    """One group whose members have epochs.
+
+    Only `replay` changes it. Two groups are equal if their hard states are equal.
+
+    Attributes:
+        metadata: The group epoch and what it was increased for, or None before the first one.
+        target_epoch: The group epoch that the target assignment was computed for, or None until it was.
+        members: The members' descriptions of themselves.
+        target: The target assignment by member.
+        current: Member epochs and current assignments by member.
+        instances: Member ids by instance id. It follows from `members`.
+    """
+
+    KIND: ClassVar[EpochGroupKind]
+    TABLES: ClassVar[tuple[str, ...]] = ("members", "target", "current", "instances")
+    """The attributes that are tables. Drafts lay their changes over them."""
+
+    group_id: str
+    metadata: E | None = None
+    target_epoch: TargetEpoch | None = None
+    members: MutableMapping[str, M] = field(factory=dict)
+    target: MutableMapping[str, T] = field(factory=dict)
+    current: MutableMapping[str, C] = field(factory=dict)
+    instances: MutableMapping[str, str] = field(factory=dict, eq=False)
+
+    @property
+    def epoch(self) -> int:
+        """The group epoch."""
+        return _FIRST_EPOCH if self.metadata is None else self.metadata.epoch
+
+    @property
+    def assignment_epoch(self) -> int:
+        """The group epoch that the target assignment was computed for."""
+        return _FIRST_EPOCH if self.target_epoch is None else self.target_epoch.epoch
+
+    def may_compute_target(self, interval_ms: int, wall_ms: int) -> bool:
+        """Return whether the assignment interval has passed since the last target assignment (KIP-1263)."""
+        return self.target_epoch is None or self.target_epoch.may_be_followed(interval_ms, wall_ms)
+
+    def current_of(self, member_id: str) -> C:
+        """Return the epoch and the assignment of a member. It has no epoch yet if its first record is there alone."""
+        raise NotImplementedError
+
+    def may_be_replaced(self, member_id: str) -> bool:
+        """Return whether a process with the instance id of a static member may take its place."""
+        raise NotImplementedError
+
+    def inheritable_target(self, member_id: str) -> T | None:
+        """Return the target assignment that a static member hands on to the member that it returns as."""
+        return self.target.get(member_id)
+
+    def is_awaited(self, member_id: str) -> bool:
+        """Return whether a member must revoke something within its rebalance timeout."""
+        return self.current_of(member_id).must_revoke
+
+    def has_reached_target(self, member_id: str) -> bool:
+        """Return whether a member has its target assignment, and the epoch of it."""
+        current = self.current_of(member_id)
+        return current.is_stable and current.member_epoch == self.assignment_epoch
+
+    def replay(self, record: Any) -> None:
+        """Apply a record to the group."""
+        raise NotImplementedError
+
+    def overlaid(self) -> Self:
+        """Return a group that can be changed without this one. As long as it is used, this one must not change."""
+        return evolve(self, **overlays(self, self.TABLES))
+
+
+def name_instance(
+    instances: MutableMapping[str, str], member_id: str, before: GroupMember | None, after: GroupMember | None
+) -> None:
+    """Note which member an instance is, when a member is described anew or removed.
+
+    Args:
+        instances: Member ids by instance id.
+        member_id: The member.
+        before: The member as it was, or None.
+        after: The member as it is, or None if it is removed.
+    """
+    if before is not None and before.instance_id is not None and instances[before.instance_id] == member_id:
+        del instances[before.instance_id]
+    if after is not None and after.instance_id is not None:
+        instances[after.instance_id] = member_id
