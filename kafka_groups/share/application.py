@@ -1,4 +1,6 @@
-"""The half of a share consumer that lives with the application: what it holds, and what it said of it.
+"""Application-side state of a share consumer: the records in hand and their acknowledgements.
+
+All methods are local and return at once. Only the inbox connects them with the event loop's thread.
 
 Everything here is local and at once; nothing waits and nothing crosses a thread but through the inbox.
 """
@@ -37,7 +39,7 @@ from kafka_groups.types import AcknowledgeType, TopicPartition
 __all__ = ["AcknowledgementCallback", "Application"]
 
 _RELEASE_TOGETHER_MS = 100
-"""Delayed releases that fall into the same tenth of a second go together."""
+"""Delayed releases that are due within the same tenth of a second are sent together."""
 
 T = TypeVar("T")
 
@@ -74,7 +76,7 @@ class ConsumerGuard(CallGuard):
             raise IllegalStateError("only wakeup() may be called from the acknowledgement callback")
 
     def mark_closed(self) -> None:
-        """The consumer is closed from here on."""
+        """Close the application's side. Every later call raises `ClosedError`."""
         super().mark_closed()
         self.refuses = True
 
@@ -86,18 +88,18 @@ class ConsumerGuard(CallGuard):
 
 
 class Application(ConsumerGuard):
-    """State and rules of the application's side; the two facades add nothing but the way to wait.
+    """State and rules of the application's side. The two facades only add the waiting.
 
     Args:
         config: The consumer's configuration.
         inbox: The hand-over from and to the event loop.
-        errors: Errors of the background.
+        errors: Errors of requests in the background.
         clock: Time.
 
     Attributes:
         subscription: The topics that it is subscribed to.
         callback: Receives the results of acknowledgements, or None.
-        archive_callback: Told of records that a release archives, or None.
+        archive_callback: Receives records that a release archives, or None.
     """
 
     def __init__(self, config: ShareConsumerConfig, inbox: Inbox, errors: BackgroundErrors, clock: Clock) -> None:
@@ -116,20 +118,20 @@ class Application(ConsumerGuard):
         self.archive_callback: ArchiveCallback | None = None
 
     def wake(self) -> None:
-        """Have the poll that waits, or else the next poll or commit, raise `WakeupError`."""
+        """Make the poll that is waiting, or else the next poll or commit, raise `WakeupError`."""
         self._woken = True
         self._inbox.notify()
 
     # ---------------------------------------------------------------------------------------- poll
 
     def begin_poll(self, *, holding: bool = False) -> None:
-        """What a poll does before it looks for records.
+        """Prepare a poll: end the loop before it, raise pending errors, and send acknowledgements.
 
         Args:
             holding: Whether records of earlier polls may stay in hand without being acknowledged (explicit mode).
 
         Raises:
-            KafkaGroupsError: An error of the background, or of the last delivery.
+            KafkaGroupsError: An error of a request in the background, or of the last delivery.
             IllegalStateError: Not subscribed; or a record of the last poll was not acknowledged (explicit mode).
             WakeupError: `wakeup` was called.
         """
@@ -149,7 +151,7 @@ class Application(ConsumerGuard):
         """Raise pending errors, and pass pending results to the callback.
 
         Raises:
-            KafkaGroupsError: An error of the background.
+            KafkaGroupsError: An error of a request in the background.
             WakeupError: `wakeup` was called.
         """
         self.run_callback()
@@ -159,7 +161,7 @@ class Application(ConsumerGuard):
         self._errors.raise_first()
 
     def take(self) -> AnyRecords:
-        """The records that are there, decoded; empty when there are none.
+        """Return the decoded records that are available, or an empty batch.
 
         Raises:
             KafkaGroupsError: An error stands before the next records: a corrupt batch, or a record that cannot be
@@ -172,7 +174,7 @@ class Application(ConsumerGuard):
         finally:
             self._publish_in_hand()
         if not deliveries:
-            self.send_acknowledged()  # gaps alone: nothing that the application will ever see
+            self.send_acknowledged()  # only gaps, which the application never sees
             return ShareRecords()
         for delivery in deliveries:
             self._inbox.records_handed_over += 0 if delivery.was_handed_over else len(delivery)
@@ -203,7 +205,10 @@ class Application(ConsumerGuard):
         return self._loops.resume(loop, taken)
 
     def end_loop(self) -> None:
-        """Settle what a loop moved past, and put what it never reached before all that waits."""
+        """End a loop.
+
+        Settle the records that it moved past, and put those that it never reached before all waiting records.
+        """
         rest = self._loops.end(is_explicit=self.is_explicit)
         if rest:
             self._in_hand = [part for part in self._in_hand if part not in rest]
@@ -242,7 +247,7 @@ class Application(ConsumerGuard):
             delivery.release_at(record.offset, record.offset, due_ms)
 
     def _due_ms(self, kind: AcknowledgeType, release_after: float | None) -> int | None:
-        """When to release; None for with the next request."""
+        """Return when to release, or None to release with the next request."""
         self._check_kind(kind)
         if not (seconds := checked_release_after(kind, release_after)):
             return None
@@ -273,7 +278,7 @@ class Application(ConsumerGuard):
         kind: AcknowledgeType,
         release_after: float | None = None,
     ) -> int:
-        """Acknowledge all records in hand from the first to the last offset; how many those are."""
+        """Acknowledge all records in hand from the first to the last offset. Return their number."""
         due_ms = self._due_ms(kind, release_after)
         self._check_subscribed()
         return sum(delivery.acknowledge_range(*offsets, kind, due_ms) for delivery in self._deliveries_of(partition))
@@ -281,7 +286,7 @@ class Application(ConsumerGuard):
     def acknowledge_all(
         self, records: Iterable[AnyRecord], kind: AcknowledgeType, release_after: float | None = None
     ) -> int:
-        """Acknowledge all records of a batch, or of a part of one, that are still in hand; how many those are."""
+        """Acknowledge all records of a batch, or of a part of one, that are still in hand. Return their number."""
         due_ms = self._due_ms(kind, release_after)
         parts = list(_parts(records))  # before the first is acknowledged, so that nothing is if one is not a record
         self._check_subscribed()
@@ -309,7 +314,7 @@ class Application(ConsumerGuard):
             delivery.accept_open()
 
     def send_acknowledged(self, ticket: CommitTicket | None = None) -> bool:
-        """Pass on what was acknowledged; whether there was anything."""
+        """Hand the acknowledgements over to the event loop. Return True if there were any."""
         if not self._in_hand:
             return self._send([], ticket)
         self._report_undecodable()
@@ -335,7 +340,7 @@ class Application(ConsumerGuard):
         return self._send(pending, ticket) or holds
 
     def commit(self, ticket: CommitTicket) -> bool:
-        """What a commit does before it waits: in implicit mode everything delivered is accepted."""
+        """Begin a commit, without waiting for it. In implicit mode, accept all delivered records."""
         self.raise_waiting()
         self.end_loop()
         if not self.is_explicit:
@@ -347,7 +352,10 @@ class Application(ConsumerGuard):
         return has_sent
 
     def wait_for_commits(self) -> list[CommitTicket]:
-        """The commits that brokers have still to answer; from now on somebody waits for them."""
+        """Return the commits that brokers have not answered yet.
+
+        The caller waits for them, so they become urgent.
+        """
         waited_for = self._unanswered()
         for ticket in waited_for:
             ticket.is_urgent = True
@@ -358,7 +366,7 @@ class Application(ConsumerGuard):
         return [ticket for ticket in self._commits if not ticket.is_done]
 
     def renew(self, target: AnyRecord | AnyRecords | None, ticket: CommitTicket) -> bool:
-        """Ask for new locks on records in hand that are not acknowledged yet; whether there are any.
+        """Ask for new locks on records in hand that are not acknowledged yet. Return True if there are any.
 
         Raises:
             IllegalStateError: In implicit mode.
@@ -389,11 +397,16 @@ class Application(ConsumerGuard):
         return bool(pending)
 
     def _have_the_loop_look(self) -> None:
-        """Acknowledgements must go at once: the facade wakes the loop even if it would look by itself later."""
+        """Send acknowledgements at once.
+
+        The facade wakes the loop even if the loop would read the inbox soon by itself.
+        """
         self._inbox.will_be_read = False
 
     def pause(self) -> None:
-        """Want nothing until the next poll, and give back what the application has not seen.
+        """Request no records until the next poll, and release those that the application has not seen.
+
+        Records in hand stay in hand. Acknowledgements are sent.
 
         What is in hand stays there; what was acknowledged is passed on.
         """
@@ -407,14 +420,20 @@ class Application(ConsumerGuard):
         self._have_the_loop_look()
 
     def begin_leaving(self) -> None:
-        """Pass on what was acknowledged, and what a loop moved past; the end of the session releases the rest."""
+        """Send acknowledgements, also of the records that a loop moved past.
+
+        The end of the session releases all others.
+        """
         self.end_loop()
         self.send_acknowledged()
         for delivery in (*self._in_hand, *self._intake.set_aside):
             self._inbox.returns(delivery)
 
     def drop_all(self) -> None:
-        """Nothing is in hand any more (unsubscribed): what was not acknowledged is released with its session."""
+        """Drop the records in hand after unsubscribing.
+
+        The end of the session releases those that are not acknowledged.
+        """
         for delivery in self._in_hand:
             delivery.let_go()  # so that a late acknowledgement is refused, and not dropped
         self._in_hand = []
@@ -429,7 +448,7 @@ class Application(ConsumerGuard):
 
 
 def _parts(records: Iterable[AnyRecord]) -> Iterator[tuple[DeliveredRecords, int, int]]:
-    """Deliveries with the first and last offset that are meant: whole ones of a batch, single records of a list."""
+    """Return deliveries with the first and last offset to acknowledge: all of a batch, or single records of a list."""
     if isinstance(records, ShareRecords):
         yield from ((delivery, delivery.first_offset, delivery.last_offset) for delivery in records._deliveries)
         return

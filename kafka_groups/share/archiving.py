@@ -20,13 +20,16 @@ ArchiveCallback = Callable[[ArchivedRecords], object]
 
 
 class ArchiveWatch:
-    """Finds the returned records that the broker archives, and tells the log and the application; a request manager.
+    """Finds the returned records that the broker archives, and reports them to the log and the application.
+
+    A request manager. It does not guess while it can read the group's limit: returned records wait until the limit is
+    known, and a limit that was read long ago is read again.
 
     Nothing is judged by an assumption while the group's limit can still be read: what went back before waits until the
     limit is known, and a number that was read long ago is read again.
 
     Args:
-        inbox: Has what went back, and takes what was archived.
+        inbox: Has the returned records, and receives those that were archived.
         limits: Reads the group's limit.
         events: Where warnings go.
     """
@@ -37,22 +40,22 @@ class ArchiveWatch:
         self._events = events
 
     def poll(self, now_ms: int) -> PollResult:
-        """Judge what went back, or return the request that asks for the limit."""
+        """Report returned records, or return the request that reads the group's limit."""
         self._limits.must_be_fresh = bool(self._inbox.returned) and not self._limits.is_fresh(now_ms)
         if not self._limits.must_be_fresh:
             self.judge()
         return self._limits.poll(now_ms)
 
     def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
-        """Learn the limit."""
+        """Store the group's limit."""
         self._limits.on_response(request, answer, now_ms)
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
-        """Ask again, or give up."""
+        """Retry the request, or stop if the error is not retriable."""
         self._limits.on_failure(request, error, now_ms)
 
     def judge(self) -> None:
-        """Judge what went back by what is known now; if that is nothing, by Kafka's default."""
+        """Report returned records by the group's limit, or by Kafka's default if the limit is unknown."""
         limit = self._limits.values.get(DELIVERY_LIMIT)
         while self._inbox.returned:
             returned = self._inbox.returned.popleft()

@@ -1,4 +1,4 @@
-"""Checks of what callers give to a share consumer; each error names the value and what to give instead."""
+"""Checks of the arguments of a share consumer. Each error names the value and says what to give instead."""
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def checked_topics(topics: object) -> frozenset[str]:
-    """The topics of a subscription.
+    """Return the topics of a subscription.
 
     Raises:
         ConfigurationError: A single string, or something else than names.
@@ -68,7 +68,7 @@ def check_kind(kind: object) -> None:
 
 
 def _kind_meant(kind: object) -> str:
-    """The member of the enumeration that a caller who gave something else may have meant."""
+    """Return the member of the enumeration that the caller probably meant, or None."""
     if isinstance(kind, str) and kind.upper() in _KINDS:
         return f"kafka_groups.AcknowledgeType.{kind.upper()}"
     if isinstance(kind, int) and not isinstance(kind, bool) and kind in _KINDS.values():
@@ -77,7 +77,10 @@ def _kind_meant(kind: object) -> str:
 
 
 def _shown(kind: object) -> str:
-    """An enumeration of another client, such as confluent-kafka's, has the same names: say whose it is."""
+    """Describe an argument, and whose it is.
+
+    Enumerations of another client, such as confluent-kafka's, have the same names.
+    """
     if not isinstance(kind, enum.Enum):
         return repr(kind)
     return f"{type(kind).__module__.partition('.')[0]}.{type(kind).__name__}.{kind.name}"
@@ -87,7 +90,7 @@ _KINDS = {kind.name: kind for kind in AcknowledgeType if kind is not Acknowledge
 
 
 MAX_HOLD_S = 3_600.0
-"""The longest delayed release: what is held keeps its partition from moving on."""
+"""The longest delayed release. Records that are held keep the group from finishing their partition."""
 
 
 def checked_release_after(kind: AcknowledgeType, seconds: float | None) -> float | None:
@@ -110,7 +113,7 @@ def checked_release_after(kind: AcknowledgeType, seconds: float | None) -> float
 
 
 def not_a_record(record: object) -> ConfigurationError:
-    """The error for something that was given in place of a record."""
+    """Return the error for an argument that is not a record."""
     return ConfigurationError(f"record={record!r} is not a record: give one that poll() returned")
 
 

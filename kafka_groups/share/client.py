@@ -1,4 +1,4 @@
-"""The half of a share consumer that lives on the event loop: all request managers and the engine that drives them."""
+"""The part of a share consumer on the event loop: all request managers and the engine that drives them."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ _RECORD_LOCKS = "share.partition.max.record.locks"
 
 
 class ShareClient:
-    """Everything of a share consumer that sends and receives; all methods are for the event loop's thread.
+    """Sends and receives for a share consumer. Call all methods on the event loop's thread.
 
     Args:
         config: The consumer's configuration.
@@ -82,21 +82,21 @@ class ShareClient:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
-        """The event loop that the client lives on, while it runs."""
+        """The event loop that the client runs on; None if it does not run."""
         return self._engine.loop
 
     @property
     def is_forked(self) -> bool:
-        """Whether this process is another one than the one that started the client, which owns the connections."""
+        """True in a process that was forked from the one that started the client and owns the connections."""
         return self._process_id != os.getpid()
 
     async def start(self) -> None:
-        """Begin; nothing is sent before `subscribe`."""
+        """Start the engine. It sends nothing before `subscribe`."""
         self._process_id = os.getpid()
         self._engine.start()
 
     def turn(self) -> None:
-        """See what the application did, and act on it."""
+        """Process what the application put into the inbox."""
         self._engine.turn()
 
     def subscribe(self, topics: Iterable[str]) -> None:
@@ -108,13 +108,13 @@ class ShareClient:
         self._engine.turn()
 
     def unsubscribe(self) -> None:
-        """Send what is pending, close the sessions, leave the group."""
+        """Send pending acknowledgements, close the sessions, and leave the group."""
         self.fetcher.close()
         self.membership.leave()
         self._engine.turn()
 
     async def close(self, timeout_ms: int) -> None:
-        """Unsubscribe, wait until the brokers know, and drop all connections; never longer than the timeout."""
+        """Unsubscribe, wait for the brokers' responses, and close all connections, within the timeout."""
         if self._engine.is_running:
             deadline_ms = self._clock.now_ms() + min(timeout_ms, self._config.request_timeout_ms)
             self.fetcher.close()
@@ -131,11 +131,11 @@ class ShareClient:
             GROUP_LOG.info("Closed member %s of the share group %s.", identity.member_id, identity.group_id)
 
     async def abort(self) -> None:
-        """Drop all connections and tell nobody: the brokers release the records and the session times out."""
+        """Close all connections without notifying the brokers. They release the records, and the session times out."""
         await self._engine.stop()
 
     def metrics(self, state: ConsumerState) -> Mapping[str, float]:
-        """Name → value; the state is the consumer's, which knows whether it was closed."""
+        """Return metrics by name. The consumer passes its state, because only it knows whether it was closed."""
         sources = ShareSources(
             self._clock.now_ms(),
             self._assembly.reachability,
@@ -147,12 +147,12 @@ class ShareClient:
         return values_of(SHARE_METRICS, sources)
 
     def counts(self) -> ConsumerCounts:
-        """The totals that the application asks for by name."""
+        """Return the totals since the consumer was created."""
         return self._metrics.counts(self._inbox.records_handed_over)
 
     @property
     def state(self) -> ConsumerState:
-        """What the consumer is doing; may be asked from any thread."""
+        """The state of the consumer. May be read on any thread."""
         member = self.membership.state
         if self._errors.fatal is not None:
             return ConsumerState.FAILED
@@ -164,7 +164,7 @@ class ShareClient:
 
     @property
     def _has_left(self) -> bool:
-        """Whether the group is left, and it is known which records that archived."""
+        """True when the member has left, and it is known which records this archived."""
         return self.membership.has_left and not self._inbox.returned
 
     @property

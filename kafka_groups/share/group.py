@@ -1,4 +1,4 @@
-"""What the brokers tell of a share group: its lag and its configuration."""
+"""Lag and configuration of a share group, as the brokers report them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -13,7 +13,7 @@ from kafka_groups.types import TopicPartition
 __all__ = ["GroupConfig", "GroupLag", "ShareGroupInfo", "config_of", "lag_of"]
 
 GroupLag = Mapping[TopicPartition, int | None]
-"""How many records of each partition the group has still to accept, reject or give up; None if that is not known."""
+"""Number of records of each partition that are not accepted, rejected or archived yet; None if it is unknown."""
 GroupConfig = Mapping[str, str | None]
 """The configuration of a group by Kafka's names; None for a value that the broker does not show."""
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ShareGroupInfo:
-    """Asks the brokers about one share group; what fails with a retriable error is asked again.
+    """Asks the brokers about one share group, and retries retriable errors.
 
     Args:
         group_id: The group.
@@ -33,10 +33,10 @@ class ShareGroupInfo:
         self._connect = connect
 
     async def lag(self, topics: Iterable[str], timeout_ms: int) -> GroupLag:
-        """The lag of the group (KIP-1226).
+        """Return the lag of the group (KIP-1226).
 
         Args:
-            topics: The topics to ask for; if empty, all that the group has state for and you may see.
+            topics: The topics to ask for; if empty, all that the group has state for and you may describe.
             timeout_ms: Longest time to try.
 
         Raises:
@@ -46,7 +46,7 @@ class ShareGroupInfo:
         return await self._answer(lambda ask: lag_of(ask, self._group_id, wanted), timeout_ms)
 
     async def config(self, timeout_ms: int) -> GroupConfig:
-        """The configuration of the group.
+        """Return the configuration of the group.
 
         Raises:
             KafkaGroupsError: The brokers do not tell, or cannot be reached.
@@ -62,7 +62,9 @@ class ShareGroupInfo:
 
 
 async def lag_of(ask: Asking, group_id: str, topics: Sequence[str] = ()) -> GroupLag:
-    """Ask for the lag of a group; without topics, of all that it has state for and you may see.
+    """Return the lag of a group, by default for all topics that it has state for and you may describe.
+
+    If you name a topic that you may not describe, the result is an error. Otherwise such topics are left out.
 
     Asked for by name, a topic that you may not see is an error and not left out.
     """
@@ -73,6 +75,6 @@ async def lag_of(ask: Asking, group_id: str, topics: Sequence[str] = ()) -> Grou
 
 
 async def config_of(ask: Asking, group_id: str) -> GroupConfig:
-    """Ask for the configuration of a group."""
+    """Return the configuration of a group."""
     configs = (await describe_configs(ask, [group_id]))[group_id]
     return {name: config.value for name, config in configs.items()}

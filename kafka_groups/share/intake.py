@@ -1,4 +1,4 @@
-"""What a poll takes: decoded deliveries up to `max.poll.records`, and the errors that stand between them."""
+"""The records of a poll: decoded deliveries up to `max.poll.records`, and the errors to raise between them."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ __all__ = ["Intake"]
 
 
 class Intake:
-    """Decodes the deliveries in the inbox, no more of them than a poll needs.
+    """Decodes the deliveries in the inbox, only as many as a poll needs.
 
     Args:
         config: The consumer's configuration.
-        inbox: Has the deliveries, and takes back what a poll leaves of one.
+        inbox: Has the deliveries, and takes back the part of one that a poll leaves.
     """
 
     def __init__(self, config: ShareConsumerConfig, inbox: Inbox) -> None:
@@ -34,11 +34,11 @@ class Intake:
 
     @property
     def set_aside(self) -> tuple[DeliveredRecords, ...]:
-        """What is decoded and was not taken: it waits behind an error, or a loop never reached it."""
+        """Decoded deliveries that no poll has returned: they follow an error, or a loop never reached them."""
         return tuple(item for item in self._decoded if isinstance(item, DeliveredRecords)) if self._decoded else ()
 
     def take(self, in_hand: list[DeliveredRecords], now_ms: int) -> list[DeliveredRecords]:
-        """Take the deliveries for one poll; they are in hand from here on.
+        """Take the deliveries of one poll. From now on they are in hand.
 
         Raises:
             KafkaGroupsError: An error stands before the next records.
@@ -61,7 +61,7 @@ class Intake:
     def take_these(
         self, wanted: Sequence[DeliveredRecords], in_hand: list[DeliveredRecords], now_ms: int
     ) -> list[DeliveredRecords]:
-        """Take deliveries that were set aside."""
+        """Take deliveries out of those that were set aside."""
         taken: list[DeliveredRecords] = []
         for delivery in wanted:
             self._decoded.remove(delivery)
@@ -69,18 +69,18 @@ class Intake:
         return taken
 
     def put_first(self, deliveries: Sequence[DeliveredRecords]) -> None:
-        """Set deliveries aside, before all that waits."""
+        """Set deliveries aside, before all others that wait."""
         self._decoded.extendleft(reversed(deliveries))
 
     def give_up(self) -> tuple[DeliveredRecords, ...]:
-        """What was set aside is nobody's; the errors stay."""
+        """Drop decoded deliveries; keep errors."""
         given_up = self.set_aside
         for delivery in given_up:
             self._decoded.remove(delivery)
         return given_up
 
     def clear(self) -> None:
-        """Forget everything, the errors too."""
+        """Drop decoded deliveries and errors."""
         self._decoded.clear()
 
     def _take_in_hand(
@@ -93,13 +93,16 @@ class Intake:
         return (item,) if len(item) else ()
 
     def _take_what_failed(self, in_hand: list[DeliveredRecords]) -> None:
-        """The record that an error is about: the application may acknowledge its offset, or leave it released."""
+        """Take the record that an error is about.
+
+        The application may acknowledge its offset; by default it is released.
+        """
         if self._decoded and isinstance(failed := self._decoded[0], DeliveredRecords) and not len(failed):
             in_hand.append(failed)
             self._decoded.popleft()
 
     def _decode_next(self, now_ms: int) -> bool:
-        """Make deliveries of the next one that waits; whether there was one."""
+        """Decode the next waiting delivery. Return False if there is none."""
         fetched = self._inbox.take(now_ms)
         if fetched is None:
             return False

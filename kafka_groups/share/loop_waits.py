@@ -1,4 +1,4 @@
-"""How the asynchronous consumer waits on its event loop: for records, and for the results of acknowledgements."""
+"""The waits of the asynchronous consumer on its event loop: for records, and for the results of acknowledgements."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ __all__ = ["LoopWaits"]
 
 
 class LoopWaits:
-    """The waits of one consumer, which make no more than one at a time.
+    """The waits of one consumer, at most one at a time.
 
     Args:
         parts: What the consumer is made of.
@@ -29,7 +29,7 @@ class LoopWaits:
         self._inbox.on_ready = self._ready.set
 
     async def for_records(self, timeout_s: float | None) -> AnyRecords:
-        """Wait for records; empty when the time is up. None waits for as long as it takes."""
+        """Wait for records, without limit if the timeout is None. Return an empty batch if the timeout expires."""
         # No asyncio.timeout: it ends a wait by cancelling the task, which costs more, and which has the task hold on
         # to the consumer even after everybody else has forgotten it.
         self._time_is_up = False
@@ -58,10 +58,10 @@ class LoopWaits:
         self._ready.set()
 
     async def for_answers(self, tickets: Sequence[CommitTicket], timeout_s: float | None) -> None:
-        """Wait until all tickets are done.
+        """Wait until the brokers have answered all acknowledgements of the tickets.
 
         Raises:
-            OperationTimeoutError: The time is up.
+            OperationTimeoutError: The timeout expired.
         """
         answered = asyncio.Event()
         for ticket in tickets:

@@ -1,7 +1,8 @@
 """Every metric of a share consumer: name, unit, meaning, and how it is read.
 
 The names are those of KIP-932. Kafka's Java client calls two of its pairs differently: what the KIP calls *fetched*,
-it calls *consumed*. Here both exist: *fetched* is what answers of brokers brought, *consumed* what the program got.
+it calls *consumed*. Here both exist: *fetched* counts the records in brokers' responses, *consumed* those that the
+program received.
 """
 
 import math
@@ -24,7 +25,7 @@ __all__ = ["SHARE_METRICS", "ShareSources"]
 
 @frozen
 class ShareSources(MetricSources):
-    """Where the metrics of one consumer are read from, at one moment."""
+    """Sources of the metrics of one consumer, at one moment."""
 
     state: ConsumerState
     inbox: Inbox
@@ -32,17 +33,17 @@ class ShareSources(MetricSources):
 
     @property
     def in_hand(self) -> int:
-        """Records that the program holds."""
+        """Number of records that the program holds."""
         return sum(delivery.open_count for delivery in self.inbox.in_hand)
 
     @property
     def waiting(self) -> int:
-        """Records that were fetched ahead."""
+        """Number of prefetched records."""
         return self.inbox.records_waiting
 
     @property
     def first_lock_ms(self) -> float:
-        """How long until the first lock of what the program holds runs out; NaN if it holds nothing."""
+        """Time until the first lock of the records in hand expires, in ms; NaN if there are none."""
         held = (delivery.lock_deadline_ms for delivery in self.inbox.in_hand if delivery.has_open)
         return min((deadline_ms - self.now_ms for deadline_ms in held), default=math.nan)
 

@@ -1,4 +1,4 @@
-"""What a share consumer is made of, put together once for both facades."""
+"""The parts of a share consumer, which both facades use."""
 
 from collections.abc import Callable, Mapping
 
@@ -41,7 +41,7 @@ Configuration = ShareConsumerConfig | Mapping[str, object] | None
 
 
 def configured(config: Configuration, keywords: Mapping[str, object]) -> ShareConsumerConfig:
-    """The configuration out of what a constructor was given.
+    """Make the configuration from the arguments of a constructor.
 
     Raises:
         ConfigurationError: A key is unknown or forbidden, or a value is bad.
@@ -52,13 +52,13 @@ def configured(config: Configuration, keywords: Mapping[str, object]) -> ShareCo
 def with_deserializers(
     keywords: Mapping[str, object], key: Callable[..., object] | None, value: Callable[..., object] | None
 ) -> Mapping[str, object]:
-    """The keywords of a constructor with the two that it declares, so that they give the records' types."""
+    """Return the keywords with the two deserialisers, which constructors declare to give the records their types."""
     given = {"key_deserializer": key, "value_deserializer": value}
     return {**keywords, **{name: deserializer for name, deserializer in given.items() if deserializer is not None}}
 
 
 def put_together(config: ShareConsumerConfig, environment: Environment) -> Parts:
-    """All parts of a consumer; opens nothing and starts nothing."""
+    """Make all parts of a consumer. This opens no connection and starts no thread."""
     errors = BackgroundErrors()
     inbox = Inbox(errors.events)
     clock = environment.clock

@@ -1,4 +1,4 @@
-"""The partitions of the assignment by their leaders, and the search for leaders that are not known."""
+"""The partitions of the assignment by leader, and the search for unknown leaders."""
 
 from collections.abc import Iterable
 
@@ -19,8 +19,8 @@ class AssignedPartitions:
     Args:
         membership: Knows the assignment.
         metadata: Knows leaders and names.
-        events: Lines for the log.
-        search: When to ask for metadata again while a leader is not known.
+        events: Receives events for the log.
+        search: The intervals of metadata requests while a leader is unknown.
 
     Attributes:
         by_leader: The partitions to fetch from each leader, by node id.
@@ -42,7 +42,7 @@ class AssignedPartitions:
         return f"<AssignedPartitions {self.by_leader}>"
 
     def follow(self) -> bool:
-        """Look at assignment and metadata; returns whether one of them is new."""
+        """Read the assignment and the metadata. Return True if one of them changed."""
         assignment, metadata = self._membership.assignment, self._metadata.metadata
         if self._followed is not None and self._followed == (assignment, metadata.version):
             return False
@@ -52,7 +52,7 @@ class AssignedPartitions:
         return True
 
     def search_leaders(self, now_ms: int) -> int:
-        """Ask for metadata, less and less often, while the leader or name of an assigned partition is not known."""
+        """Request metadata, with increasing intervals, while the leader or name of an assigned partition is unknown."""
         if not self._leaderless:
             self._search.succeeded()
             return NEVER_MS
@@ -74,7 +74,7 @@ class AssignedPartitions:
         return {node_id: tuple(partitions) for node_id, partitions in by_leader.items()}
 
     def _note(self, assignment: frozenset[TopicIdPartition]) -> None:
-        """Tell the log of an assignment that is new, once the names of its topics are known."""
+        """Log a new assignment once the names of its topics are known."""
         name_of = self._metadata.metadata.name_of
         names = [(name_of(tip.topic_id), tip.partition) for tip in assignment]
         is_member = self._membership.state is MemberState.STABLE

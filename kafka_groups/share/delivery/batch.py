@@ -57,7 +57,7 @@ class ShareRecords(Generic[K, V]):
         return self._made[index]
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have equal records in the same order."""
+        """Return True if both have equal records in the same order."""
         if not isinstance(other, ShareRecords):
             return NotImplemented
         return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=False))
@@ -97,7 +97,7 @@ AnyRecords = ShareRecords[Any, Any]
 
 
 def deliveries_of(records: AnyRecords) -> tuple[DeliveredRecords, ...]:
-    """The parts of a batch, one for each partition and fetch response, for the other parts of this package."""
+    """Return the parts of a batch, one for each partition and fetch response. For other parts of this package only."""
     return records._deliveries
 
 

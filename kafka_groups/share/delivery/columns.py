@@ -1,4 +1,4 @@
-"""The records of a delivery as columns: what tables are made of, without keeping an object for each record."""
+"""The records of a delivery as columns, for building tables without an object for each record."""
 
 from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from typing import Any, Final
@@ -11,10 +11,10 @@ from kafka_groups.types import Header
 __all__ = ["BLOCK_RECORDS", "FIELDS", "RecordColumns"]
 
 FIELDS: Final = frozenset({"key", "value", "timestamp", "headers"})
-"""The columns that cost time for each record, and that are read only if asked for; offsets always are."""
+"""Columns that cost time for each record and are read only on request. Offsets are always read."""
 
 BLOCK_RECORDS: Final = 8_192
-"""From how many records on a block of columns is full."""
+"""Number of records from which a block of columns is full."""
 
 
 @define(eq=False)
@@ -42,14 +42,14 @@ class RecordColumns:
     headers: list[Header] = field(factory=list)
 
     def add(self, raws: Iterable[DecodedRecord], offsets: range | None) -> None:
-        """Append the records of one batch; when reading them fails, the columns are as they were before.
+        """Append the records of one batch. If reading them fails, the columns remain as they were.
 
         Args:
             raws: The records.
             offsets: Their offsets where these are known to have no gaps, or None to read them from the records.
 
         Raises:
-            Exception: What iterating over the records raises; of this batch nothing is appended.
+            Exception: The error of iterating over the records. Nothing of this batch is appended.
         """
         sizes = [len(column) for column in self._columns()]
         noted: list[int] = []

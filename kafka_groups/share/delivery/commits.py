@@ -26,7 +26,7 @@ class Acknowledged:
     Attributes:
         partition: The partition.
         ranges: The offsets, as (first, last) in ascending order.
-        error: None if the broker took them. Otherwise the error; the records are delivered again.
+        error: None if the broker accepted them. Otherwise the error; the broker redelivers the records.
     """
 
     partition: TopicIdPartition
@@ -44,7 +44,7 @@ class CommitTicket:
     """One commit: done when the brokers have answered all of its acknowledgements.
 
     Attributes:
-        results: None or the first error, for each partition that has been answered.
+        results: None or the first error, for each partition with a response.
         on_done: Called by the event loop with the last answer.
         is_urgent: Whether its acknowledgements must not wait for the next fetch.
     """
@@ -56,15 +56,15 @@ class CommitTicket:
 
     @property
     def is_done(self) -> bool:
-        """Whether all results are there."""
+        """True when all results have arrived."""
         return self._outstanding <= 0
 
     def expect(self, count: int) -> None:
-        """So many more acknowledgements belong to this commit."""
+        """Add a number of acknowledgements to this commit."""
         self._outstanding += count
 
     def settle(self, partition: TopicIdPartition, error: KafkaGroupsError | None) -> None:
-        """The result of one acknowledgement is known."""
+        """Store the result of one acknowledgement."""
         self.results[partition] = self.results.get(partition) or error
         self._outstanding -= 1
         if self._outstanding == 0 and self.on_done is not None:
@@ -73,13 +73,13 @@ class CommitTicket:
 
 @frozen(eq=False)
 class PendingAcknowledgement:
-    """What an application decided about one delivery, or a renewal of its locks.
+    """Acknowledgements of one delivery, or a renewal of its locks, on the way to the leader.
 
     Attributes:
         delivery: The delivery.
-        batches: What goes onto the wire.
+        batches: The acknowledgements as they are sent.
         marks: The marks that the batches were made of; None for a renewal in place.
-        deadline_ms: Until when it is tried.
+        deadline_ms: When to stop trying.
         ticket: The commit that waits for it, if there is one.
     """
 
@@ -96,26 +96,26 @@ class PendingAcknowledgement:
 
     @property
     def is_urgent(self) -> bool:
-        """Whether it must not wait for the next fetch, because somebody waits for its result."""
+        """True if the request must be sent at once, because a caller waits for the result."""
         return self.ticket is not None and self.ticket.is_urgent
 
     @property
     def record_count(self) -> int:
-        """How many records it is about."""
+        """Number of records that it acknowledges."""
         return sum(batch.last_offset - batch.first_offset + 1 for batch in self.batches)
 
     @property
     def is_renewal_in_place(self) -> bool:
-        """Whether it only extends locks, without the application having acknowledged anything."""
+        """True if it only extends locks of records that the application has not acknowledged."""
         return self.marks is None
 
     @property
     def renews(self) -> bool:
-        """Whether it holds the type RENEW, which needs version 2 and a flag (KIP-1222)."""
+        """True if it contains the type RENEW, which requires version 2 and a flag (KIP-1222)."""
         return any(m.RENEW in batch.acknowledge_types for batch in self.batches)
 
     def overlaps(self, other: Self) -> bool:
-        """Whether both speak of the same offset of a partition, in deliveries of their own."""
+        """Return True if both name the same offset of a partition, for different deliveries."""
         mine, theirs = self.batches, other.batches
         if self.delivery is other.delivery or mine[0].first_offset > theirs[-1].last_offset:
             return False
@@ -125,7 +125,7 @@ class PendingAcknowledgement:
         return any(later[0] <= earlier[1] for earlier, later in pairwise(ranges))
 
     def split_renewals(self) -> tuple[Self, Self | None]:
-        """The part that renews, and the part that does not, if there is one."""
+        """Return the part that renews locks, and the rest; None if there is no rest."""
         marks = self.marks or b""
         renewals = marks.translate(bytes(mark if mark == m.RENEW else m.NOT_ACQUIRED for mark in range(256)))
         rest = self._with(marks.replace(bytes([m.RENEW]), bytes([m.NOT_ACQUIRED])))
@@ -135,10 +135,13 @@ class PendingAcknowledgement:
         return evolve(self, batches=m.encode_batches(marks, self.delivery.first_offset), marks=marks)
 
     def renewed_runs(self) -> tuple[tuple[int, int], ...]:
-        """Positions that the application acknowledged with RENEW: they are delivered once more."""
+        """Return the positions that the application acknowledged with RENEW.
+
+        These records are delivered to it again.
+        """
         return () if self.marks is None else tuple(m.runs_of(self.marks, m.RENEW))
 
     def result(self, error: KafkaGroupsError | None) -> Acknowledged:
-        """The report for the callback."""
+        """Return the result for the acknowledgement callback."""
         ranges = tuple((batch.first_offset, batch.last_offset) for batch in self.batches)
         return Acknowledged(self.partition, ranges, error)

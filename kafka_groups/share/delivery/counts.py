@@ -1,4 +1,4 @@
-"""What a share consumer has done so far, as plain numbers."""
+"""Totals of a share consumer, as plain numbers."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ class ConsumerCounts:
 
 
 def count_types(batches: Iterable[AcknowledgementBatch]) -> Counter[int]:
-    """Count the offsets of acknowledgement batches by type; ask with an `AcknowledgeType`."""
+    """Count the offsets of acknowledgement batches by type. Look a type up with its `AcknowledgeType`."""
     counts: Counter[int] = Counter()
     for batch in batches:
         types = batch.acknowledge_types

@@ -1,4 +1,4 @@
-"""From the bytes of a fetch response to deliveries: check sums, gaps, control batches, deserialisers."""
+"""Turns the bytes of a fetch response into deliveries: checksums, gaps, control batches, deserialisers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -18,14 +18,14 @@ __all__ = ["Decoder"]
 
 @frozen
 class Decoder:
-    """How the records of a fetch response are decoded.
+    """Decodes the records of fetch responses.
 
     Attributes:
         check_crcs: Whether the checksum of every batch is compared (`check.crcs`).
         key_deserializer: Makes keys out of bytes, or None to leave them as they are.
         value_deserializer: Makes values out of bytes, or None to leave them as they are. Either may take a context as
             well, which is found out once.
-        events: Where the log's lines go.
+        events: Receives events for the log.
         raise_errors: Whether a record that cannot be deserialised ends the delivery with its error, as Kafka's
             own client has it, instead of being delivered with the error and without a value.
     """
@@ -49,7 +49,7 @@ class Decoder:
     def split(
         self, acquired: DeliveredRecords, blob: bytes | None, records: int
     ) -> tuple[list[DeliveredRecords], CorruptRecordError | None]:
-        """The deliveries to hand out one by one, and the error to raise after them.
+        """Return the deliveries of a response in order, and the error to raise after them.
 
         Offsets without a record are marked as gaps, and corrupt batches as rejected.
 
@@ -62,7 +62,7 @@ class Decoder:
         return list(_pieces(acquired, batches, records)), error
 
     def deserialize(self, acquired: DeliveredRecords) -> list[DeliveredRecords | KafkaGroupsError]:
-        """The same delivery with its records deserialised, in parts with the errors to raise between them.
+        """Deserialise the records of a delivery. Return it in parts, with the errors to raise between them.
 
         Records that cannot be deserialised are marked as released.
         """
@@ -181,7 +181,7 @@ class Decoder:
 
 
 def _pieces(acquired: DeliveredRecords, batches: Sequence[RecordBatch], records: int) -> Iterator[DeliveredRecords]:
-    """The delivery in parts of whole batches."""
+    """Split the delivery into parts of whole batches."""
     start = 0
     for number, batch in enumerate(batches[:-1], start=1):
         end = batch.header.next_offset

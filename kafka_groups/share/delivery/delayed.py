@@ -1,4 +1,4 @@
-"""Records that the application releases later: held and renewed until then, without the application's help."""
+"""Delayed releases: the event loop holds records and renews their locks until they are due to be released."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ class DelayedRelease:
     """Records of one partition that will be released later.
 
     Attributes:
-        delivery: The records; what is held is open.
+        delivery: The records. Those that are held are open.
         due_ms: When each is released, by its position in the delivery.
     """
 
@@ -28,11 +28,11 @@ class DelayedRelease:
 
     @property
     def records(self) -> int:
-        """How many records are held."""
+        """Number of records that are held."""
         return len(self.due_ms)
 
     def release(self, until_ms: int, deadline_ms: int) -> PendingAcknowledgement:
-        """Release what is due until then."""
+        """Release the records that are due at this time."""
         for position in [position for position, due_ms in self.due_ms.items() if due_ms <= until_ms]:
             self.delivery.marks[position] = m.RELEASE
             del self.due_ms[position]
@@ -43,7 +43,7 @@ class DelayedRelease:
 
 
 class DelayedReleases:
-    """All records that are held to be released later; lives with the event loop.
+    """All records with a delayed release. Belongs to the event loop.
 
     A lock that is half spent is renewed. Where it cannot be, the records are released when a quarter of the lock is
     left, earlier than the application asked for.
@@ -60,15 +60,15 @@ class DelayedReleases:
 
     @property
     def records(self) -> int:
-        """How many records are held."""
+        """Number of records that are held."""
         return sum(held.records for held in self._held)
 
     def add(self, held: DelayedRelease) -> None:
-        """The application wants these released later."""
+        """Hold the records that the application wants to be released later."""
         self._held.append(held)
 
     def turn(self, leader: Leader, lock_timeout_ms: int | None, now_ms: int) -> int:
-        """Add the releases and renewals that are due to the leader's requests; the wait until the next one."""
+        """Add due releases and renewals to the leader's next requests. Return the time until the next ones."""
         wait_ms = NEVER_MS
         for held in self._of(leader):
             self._release(leader, held, now_ms, now_ms)
@@ -78,12 +78,12 @@ class DelayedReleases:
         return max(wait_ms, 0)
 
     def give_up(self, leader: Leader, now_ms: int) -> None:
-        """Release everything now: the consumer closes, or the application does not poll any more."""
+        """Release all records now, because the consumer closes or the application has stopped polling."""
         for held in self._of(leader):
             self._release(leader, held, NEVER_MS * 2, now_ms)
 
     def session_ended(self, leader: Leader) -> Iterable[DelayedRelease]:
-        """Forget what was acquired in sessions before; what that was."""
+        """Remove and return records of earlier sessions."""
         ended = [
             held
             for held in self._held
@@ -102,7 +102,7 @@ class DelayedReleases:
             self._held.remove(held)
 
     def _keep(self, leader: Leader, held: DelayedRelease, lock_timeout_ms: int, now_ms: int) -> int:
-        """Renew the locks if half of their time is over; when to look again."""
+        """Renew locks that are half spent. Return the time of the next check."""
         delivery = held.delivery
         if delivery.renewing:
             return NEVER_MS

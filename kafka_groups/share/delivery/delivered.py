@@ -1,4 +1,4 @@
-"""A delivery with its records: the batches that hold them, iteration, and columns."""
+"""A delivery with its records: its batches, iteration, and columns."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Self
@@ -23,16 +23,16 @@ _CHANGEABLE = bytes([m.OPEN, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW, m.HELD])
 
 
 class DeliveredRecords(Delivery):
-    """A delivery with its records; sized and iterable.
+    """A delivery with its records. It has a length and is iterable.
 
     Args:
         partition: The partition, its topic's name included.
         session: The share session that holds the locks.
-        ranges: What was acquired, with the delivery counts.
+        ranges: The acquired offsets, with the delivery counts.
         lock_deadline_ms: When the acquisition locks end, on the monotonic clock.
 
     Attributes:
-        undecodable: Why a batch could not be decoded, found out while iterating; the next poll raises it.
+        undecodable: The error of a batch that could not be decoded while iterating; the next poll raises it.
     """
 
     __slots__ = ("_batches", "_delivered", "_is_whole", "_records", "_size", "undecodable")
@@ -58,27 +58,27 @@ class DeliveredRecords(Delivery):
         return self._size
 
     def hand_out(self, batches: Iterable[RecordBatch]) -> None:
-        """These batches hold the records; what is OPEN now is what iterating delivers."""
+        """Set the batches of the records. Iterating delivers the offsets that are OPEN now."""
         self._batches = tuple(batches)
         self._size = self.marks.count(m.OPEN)
         self._delivered = bytes(self.marks) if self._size != len(self.marks) else None
         self._is_whole = self._delivered is None and all(map(self.covers, self._batches))
 
     def hand_out_deserialized(self, records: list[DeserializedRecord]) -> None:
-        """These are the records; iterating delivers them."""
+        """Set the deserialised records. Iterating delivers them."""
         self._records = records
         self._size = len(records)
 
     @property
     def is_deserialized(self) -> bool:
-        """Whether deserialisers went through its records."""
+        """True if deserialisers were applied to its records."""
         return self._records is not None
 
     def __iter__(self) -> Iterator[AnyRecord]:
         return self._made() if self._records is None else iter(self._records)
 
     def read(self, place: Place, after: int | None = None) -> Generator[AnyRecord]:
-        """Iterate, and tell the place when the generator is closed.
+        """Iterate over the records, and store the position in `place` when the generator is closed.
 
         Args:
             place: Receives the position.
@@ -127,14 +127,17 @@ class DeliveredRecords(Delivery):
         return self._delivered is None or self._delivered[position] == m.OPEN
 
     def _reject(self, batch: RecordBatch, error: CorruptRecordError) -> None:
-        """A batch turned out to be unreadable: reject it, continue with the next one, and let the next poll raise."""
+        """Reject an unreadable batch and continue with the next one. The next poll raises the error."""
         self.mark_batch(batch, AcknowledgeType.REJECT)
         self.undecodable = self.undecodable or error
 
     # -------------------------------------------------------------------------------------- columns
 
     def blocks(self) -> Iterator[Sequence[RecordBatch]]:
-        """The batches in groups of some thousand records, as their headers say; none if they were deserialised."""
+        """Return the batches in groups of some thousand records, by their headers.
+
+        There are none if the records were deserialised.
+        """
         block: list[RecordBatch] = []
         count = 0
         for batch in self._batches if self._records is None else ():
@@ -147,7 +150,10 @@ class DeliveredRecords(Delivery):
             yield block
 
     def columns(self, batches: Sequence[RecordBatch], wanted: frozenset[str] = FIELDS) -> RecordColumns:
-        """What iterating delivers of these batches, as columns; keys and values are the bytes on the wire.
+        """Return the records of these batches as columns, with keys and values as bytes.
+
+        If a batch is unreadable, none of its records is returned. It is rejected, and the next poll raises the error,
+        as with iteration.
 
         Of a batch that turns out to be unreadable there is no record at all; it is rejected, and the next poll raises
         the error, as with iterating.
@@ -167,13 +173,13 @@ class DeliveredRecords(Delivery):
         return columns
 
     def deserialized_columns(self, wanted: frozenset[str] = FIELDS) -> RecordColumns:
-        """The records that deserialisers went through, as columns of what they were on the wire."""
+        """Return deserialised records as columns, with keys and values as the original bytes."""
         columns = RecordColumns(wanted)
         columns.add([record._raw for record in self._records or ()], None)
         return columns
 
     def deserialized_timestamp_types(self) -> list[int | None]:
-        """The timestamp types of the records that deserialisers went through."""
+        """Return the timestamp types of deserialised records."""
         return [record.timestamp_type for record in self._records or ()]
 
     def _add_batch(self, block: RecordColumns, batch: RecordBatch) -> None:
@@ -185,18 +191,18 @@ class DeliveredRecords(Delivery):
     # -------------------------------------------------------------------------------------- batches
 
     def delivers_all_of(self, batch: RecordBatch) -> bool:
-        """Whether every offset of the batch was delivered."""
+        """Return True if every offset of the batch was delivered."""
         if not self.covers(batch):
             return False
         start, end = self._positions(batch.header.base_offset, batch.header.last_offset)
         return self._delivered is None or self._delivered.count(m.OPEN, start, end) == end - start
 
     def covers(self, batch: RecordBatch) -> bool:
-        """Whether all offsets of the batch lie between the first and the last acquired one."""
+        """Return True if all offsets of the batch lie between the first and the last acquired one."""
         return self.first_offset <= batch.header.base_offset and batch.header.last_offset <= self.last_offset
 
     def holds_any(self, batch: RecordBatch) -> bool:
-        """Whether an offset of the batch was acquired; between ranges there may be batches that were not."""
+        """Return True if any offset of the batch was acquired. Batches between acquired ranges may have none."""
         start, end = self._positions(batch.header.base_offset, batch.header.last_offset)
         return self.marks.count(m.NOT_ACQUIRED, start, end) < end - start
 
@@ -209,7 +215,10 @@ class DeliveredRecords(Delivery):
     def acknowledge_range(
         self, first_offset: int, last_offset: int, kind: AcknowledgeType, due_ms: int | None = None
     ) -> int:
-        """Acknowledge every record of a range that is in the application's hands; how many those are.
+        """Acknowledge every record of a range that is in hand. Return their number.
+
+        Offsets that were never delivered (a corrupt or truncated batch) keep their acknowledgement. With `due_ms`, a
+        release is delayed until then.
 
         Offsets that were never delivered (a corrupt batch, bytes that were cut off) keep what was decided for them.
         With `due_ms` a release waits until then.
@@ -232,7 +241,7 @@ class DeliveredRecords(Delivery):
     # ------------------------------------------------------------------------------------- splitting
 
     def split_after(self, offset: int) -> Self | None:
-        """Cut the part after an offset off as a delivery of its own; None when nothing was acquired there."""
+        """Cut off the part after an offset as a separate delivery. Return None if nothing was acquired there."""
         position = offset - self.first_offset + 1
         ranges = [
             AcquiredRecords(
@@ -252,7 +261,7 @@ class DeliveredRecords(Delivery):
         return rest
 
     def take_back(self, first_offset: int) -> Self:
-        """What is still open from an offset on, as a delivery of its own; it is no longer part of this one."""
+        """Cut off the open records from an offset on, and return them as a separate delivery."""
         start, end = self._positions(first_offset, self.last_offset)
         runs = m.runs_of(self.marks[start:end], m.OPEN)
         rest = self.redelivery((start + first, start + last) for first, last in runs)
@@ -261,7 +270,7 @@ class DeliveredRecords(Delivery):
         return rest
 
     def redelivery(self, runs: Iterable[tuple[int, int]]) -> Self:
-        """The records at these positions once more, as a delivery of its own (renewed records)."""
+        """Return the records at these positions as a new delivery, for renewed records."""
         again = type(self)(self.topic_partition, self.session, self._ranges, self.lock_deadline_ms)
         again.marks = bytearray([m.NOT_ACQUIRED]) * len(self.marks)
         again.was_handed_over = True

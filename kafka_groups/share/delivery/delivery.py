@@ -1,4 +1,4 @@
-"""What one fetch response acquired of one partition: session, ranges, locks, and what became of each offset."""
+"""The offsets that one fetch response acquired of one partition: session, ranges, locks, and their acknowledgements."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _OPEN = bytes([m.OPEN])
 
 @frozen
 class SessionId:
-    """The share session that records were acquired in; they are lost when it ends.
+    """The share session that acquired records. When it ends, the consumer no longer holds them.
 
     Attributes:
         node_id: The leader.
@@ -37,14 +37,14 @@ class Delivery:
     Args:
         partition: The partition, its topic's name included.
         session: The share session that holds the locks.
-        ranges: What was acquired, with the delivery counts.
+        ranges: The acquired offsets, with the delivery counts.
         lock_deadline_ms: When the acquisition locks end, on the monotonic clock.
 
     Attributes:
         max_delivery_count: The highest of the delivery counts.
-        renewing: Whether a renewal of the locks is under way.
-        renewable: Whether renewing is of any use: False once the broker refused it.
-        is_held: Whether it is held to be released later.
+        renewing: Whether a renewal of the locks is in flight.
+        renewable: Whether locks can be renewed; False after the broker refused a renewal.
+        is_held: Whether it has a delayed release.
         was_handed_over: Whether the application got these records before, or could have.
     """
 
@@ -116,11 +116,11 @@ class Delivery:
 
     @property
     def ranges(self) -> tuple[AcquiredRecords, ...]:
-        """What was acquired, in the order of the offsets, with the delivery counts."""
+        """The acquired ranges in ascending order, with the delivery counts."""
         return self._ranges
 
     def delivery_count(self, offset: int) -> int:
-        """How many times the record at this offset was delivered, this time included."""
+        """Return the number of deliveries of the record at this offset, including this one."""
         if len(self._ranges) == 1:
             return self._ranges[0].delivery_count
         return next(r.delivery_count for r in self._ranges if r.first_offset <= offset <= r.last_offset)
@@ -128,15 +128,15 @@ class Delivery:
     # ------------------------------------------------------------------------------ acknowledgement
 
     def mark_open(self, first_offset: int, last_offset: int, kind: AcknowledgeType) -> None:
-        """Acknowledge the offsets of a range that are still open; others stay as they are."""
+        """Acknowledge the open offsets of a range, and leave others as they are."""
         start, end = self._positions(first_offset, last_offset)
         m.replace(self.marks, _OPEN, kind, start, end)
 
     def acknowledge(self, offset: int, kind: AcknowledgeType) -> None:
-        """Acknowledge one record, or change the type as long as it was not sent.
+        """Acknowledge one record, or change its type if it was not sent yet.
 
         Raises:
-            IllegalStateError: The record is not in the application's hands (any more).
+            IllegalStateError: The application does not hold the record, or no longer.
         """
         position = offset - self.first_offset
         marks = self.marks
@@ -149,7 +149,7 @@ class Delivery:
         marks[position] = kind
 
     def release_at(self, first_offset: int, last_offset: int, due_ms: int) -> None:
-        """Hold the records of a range that will be released later."""
+        """Hold the records of a range until a time at which they will be released."""
         start, end = self._positions(first_offset, last_offset)
         self._due_ms = {} if self._due_ms is None else self._due_ms
         for position in range(start, end):
@@ -158,7 +158,10 @@ class Delivery:
                 self._due_ms[position] = due_ms
 
     def take_held(self) -> tuple[Self, dict[int, int]] | None:
-        """The records to release later, as a separate delivery without records, with the times by position."""
+        """Remove the records to release later.
+
+        Return them as a separate delivery without records, with the times by position.
+        """
         if self._due_ms is None:
             return None
         due_ms = {position: due for position, due in self._due_ms.items() if self.marks[position] == m.HELD}
@@ -172,62 +175,62 @@ class Delivery:
         return held, due_ms
 
     def reopen_range(self, first_offset: int, last_offset: int) -> None:
-        """Take back what was decided about the records of a range and not sent: they are in hand as at first."""
+        """Make the records of a range open again, if their acknowledgements were not sent."""
         start, end = self._positions(first_offset, last_offset)
         m.replace(self.marks, _DECIDED_MARKS, m.OPEN, start, end)
 
     @property
     def open_count(self) -> int:
-        """How many acquired records were not acknowledged yet."""
+        """Number of acquired records that are not acknowledged."""
         return self.marks.count(m.OPEN)
 
     def open_before(self, offset: int) -> int:
-        """How many offsets before this one were not acknowledged yet."""
+        """Return the number of offsets before this one that are not acknowledged."""
         return self.marks.count(m.OPEN, 0, max(0, offset - self.first_offset))
 
     @property
     def has_holes(self) -> bool:
-        """Whether there are offsets between the first and the last acquired one that were not acquired."""
+        """True if some offsets between the first and the last acquired one were not acquired."""
         return len(self._ranges) > 1 and m.NOT_ACQUIRED in self.marks
 
     @property
     def has_open(self) -> bool:
-        """Whether an acquired record was not acknowledged yet."""
+        """True if an acquired record is not acknowledged."""
         return m.OPEN in self.marks
 
     def acknowledgements(self) -> Counter[AcknowledgeType]:
-        """How many records were acknowledged with which type and are not on their way yet."""
+        """Return the number of acknowledged records that were not sent yet, by type."""
         counts = Counter({kind: count for kind in _DECIDED if (count := self.marks.count(kind))})
         held = self.marks.count(m.HELD)
         return counts + Counter({AcknowledgeType.RELEASE: held}) if held else counts
 
     @property
     def is_done(self) -> bool:
-        """Whether everything was acknowledged and sent."""
+        """True if all records were acknowledged and sent."""
         return self.marks.count(m.SENT) + self.marks.count(m.NOT_ACQUIRED) == len(self.marks)
 
     @property
     def is_as_sent(self) -> bool:
-        """Whether nothing changed since acknowledgements were last taken; cheap, as every poll asks what it holds."""
+        """True if nothing changed since acknowledgements were last taken. This is cheap, because every poll asks it."""
         return self.marks == self._marks_sent
 
     def accept_open(self) -> None:
-        """Accept everything that was not acknowledged yet: implicit acknowledgement."""
+        """Accept all open records (implicit acknowledgement)."""
         m.replace(self.marks, _OPEN, m.ACCEPT)
 
     def let_go(self) -> None:
-        """Have nothing in the application's hands: this is a copy, or the application has unsubscribed."""
+        """Take all records out of hand: this is a copy, or the application has unsubscribed."""
         m.replace(self.marks, bytes([m.OPEN]), m.SENT)
 
     def take_acknowledged(self) -> bytes:
-        """The marks as they are now; what was acknowledged counts as sent from here on."""
+        """Return the marks, and count the acknowledgements in them as sent."""
         taken = bytes(self.marks)
         m.replace(self.marks, _ACKNOWLEDGED, m.SENT)
         self._marks_sent = bytes(self.marks)
         return taken
 
     def renewal_batches(self, offset: int | None = None) -> tuple[AcknowledgementBatch, ...]:
-        """What renews the locks of all records that are still open, or of one of them."""
+        """Return the batches that renew the locks of all open records, or of one of them."""
         if offset is None:
             return m.encode_batches(self.marks.translate(_OPEN_AS_RENEW), self.first_offset)
         position = offset - self.first_offset

@@ -1,4 +1,4 @@
-"""What the application wants fetched: whether anything now, how long a leader may wait for it, and how many records."""
+"""Decides whether to fetch now, how long a leader may wait for records, and how many to request."""
 
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.config.readers import ADAPTIVE
@@ -11,16 +11,19 @@ from kafka_groups.share.delivery.settlement import Settlement
 __all__ = ["Demand"]
 
 _SHORT_WAIT_MS = 100
-"""An application that polls in short steps does not make a request of each step."""
+"""The shortest wait at the leader.
+
+It limits the requests for an application that polls in short steps.
+"""
 
 _OFTEN = 2
-"""What was delivered more often than this may be the reason why the consumers before did not finish."""
+"""Records with a higher delivery count may have crashed earlier consumers."""
 
 _ACQUIRE_MODES = {"batch_optimized": AcquireMode.BATCH_OPTIMIZED, "record_limit": AcquireMode.RECORD_LIMIT}
 
 
 class Demand:
-    """Reads off the inbox what the application wants.
+    """Reads the application's demand from the inbox.
 
     Args:
         config: The consumer's configuration.
@@ -36,16 +39,16 @@ class Demand:
 
     @property
     def is_limited(self) -> bool:
-        """Whether a fetch may acquire no more than a number of records (KIP-1206)."""
+        """True if a fetch may acquire only a limited number of records (KIP-1206)."""
         return self._config.acquire_mode == "record_limit" or self._inbox.fetch_limit is not None
 
     def had_setback(self) -> bool:
-        """Whether something went wrong with delivered records since this was last asked."""
+        """Return True if delivered records had a setback since the last call."""
         setbacks, self._noted_setbacks = self._noted_setbacks, self._inbox.setbacks
         return setbacks != self._noted_setbacks
 
     def wait_ms(self, leader: Leader, now_ms: int) -> int | None:
-        """How long the leader may wait for records in a fetch that is due now; None when none is."""
+        """Return how long the leader of a fetch that is due now may wait for records, or None if no fetch is due."""
         if self._inbox.is_paused:
             return None
         if self._inbox.needs_records:
@@ -55,16 +58,21 @@ class Demand:
         return 0
 
     def _wait_for_application(self, now_ms: int) -> int:
-        """No longer than the application waits: later records would be locked while the application is busy."""
+        """Return a wait that ends with the application's poll.
+
+        Records that arrive later would be locked while it is busy.
+        """
         until_ms, longest_ms = self._inbox.waits_until_ms, self._config.fetch_max_wait_ms
         return longest_ms if until_ms is None else min(longest_ms, max(until_ms - now_ms, _SHORT_WAIT_MS))
 
     def _prefetch_batches(self, now_ms: int) -> int:
-        """How many responses may wait for the application: none while it takes a quarter of the lock for each.
+        """Return how many responses may be prefetched for the application.
 
-        None either where the application wants none, or where something went wrong with what it got. What is fetched
-        ahead is locked while it waits, and a slow application would lose it and burn its delivery count. How slow it
-        is shows after its first delivery.
+        Return 0 if the application takes a quarter of the lock duration for each response, turns prefetching off, or
+        had a setback with delivered records. Prefetched records are locked, so a slow application would lose them and
+        use up their deliveries. Its speed is known after the first delivery. None either where the application wants
+        none, or where something went wrong with what it got. What is fetched ahead is locked while it waits, and a slow
+        application would lose it and burn its delivery count. Its speed is known after the first delivery.
         """
         inbox, lock_timeout_ms = self._inbox, self._settlement.lock_timeout_ms
         if inbox.processing_ms is None or lock_timeout_ms is None or self.is_limited:
@@ -78,13 +86,13 @@ class Demand:
 
     @property
     def _is_risky(self) -> bool:
-        """Whether what is in hand may be what ends the application, or is more than it can handle."""
+        """True if records in hand may crash the application or overload it."""
         if self._config.fetch_max_records != ADAPTIVE:
             return self._inbox.was_delivered_more_than(_OFTEN)
         return self._inbox.after_setback or self._inbox.was_delivered_more_than(1)
 
     def max_records(self, leader: Leader, leaders: int, partitions: int, now_ms: int) -> int:
-        """How many records to ask a leader for.
+        """Return how many records to request from a leader.
 
         Args:
             leader: The leader.
@@ -107,7 +115,7 @@ class Demand:
         return leader.size.ask(situation)
 
     def limits(self, max_wait_ms: int, max_records: int) -> FetchLimits:
-        """The limits of a fetch."""
+        """Return the limits of a fetch."""
         config = self._config
         return FetchLimits(
             max_wait_ms=max_wait_ms,

@@ -1,4 +1,4 @@
-"""How deserialisers are called: with the bytes alone, or with a context, as confluent-kafka's are."""
+"""Calls deserialisers with the bytes alone, or with a context, as confluent-kafka does."""
 
 import inspect
 from collections.abc import Sequence
@@ -16,7 +16,9 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 @frozen
 class DeserializationContext:
-    """Where the bytes come from; what a deserialiser of two parameters gets as its second.
+    """Describes where bytes come from. Deserialisers of two parameters receive it as the second.
+
+    It has the attributes of confluent-kafka's `SerializationContext`, so that deserialisers for that client work.
 
     It has the attributes of confluent-kafka's `SerializationContext`, so that deserialisers made for that work.
 
@@ -32,7 +34,10 @@ class DeserializationContext:
 
 
 def takes_context(deserializer: Any) -> bool:
-    """Whether a deserialiser takes a context as well.
+    """Return True if a deserialiser takes a context.
+
+    It does if it cannot be called with one argument, or if its second parameter is called `ctx` or `context`. So a
+    second parameter with a default of its own, such as the encoding of `bytes.decode`, keeps its default.
 
     It is if it cannot be called with one argument, or if its second parameter is called `ctx` or `context`. So a second
     parameter with a default of its own, such as the encoding of `bytes.decode`, stays as it is.
