@@ -39,7 +39,7 @@ class BrokerFigures:
     @property
     def offsets(self) -> int:
         """Number of committed offsets."""
-        return sum(len(shard.offsets) for shard in self.services.coordinators.groups.runtime.active_shards())
+        return sum(len(shard.offsets.table) for shard in self.services.coordinators.groups.runtime.active_shards())
 
 
 @frozen

@@ -292,12 +292,12 @@ class GroupCoordinator:
             offsets: The offsets. Their topics exist.
 
         Raises:
-            BrokerError: As for `GroupShard.commit_offsets`.
+            BrokerError: As for `ShardOffsets.commit`.
         """
         now_ms = self._clock.now_ms()
         await self._run(
             group_id,
-            lambda shard: shard.commit_offsets(group_id, committer, version, offsets, now_ms),
+            lambda shard: shard.offsets.commit(group_id, committer, version, offsets, now_ms),
             self.figures.committed,
         )
 
@@ -305,27 +305,27 @@ class GroupCoordinator:
         """Check whether offsets of a group may be fetched.
 
         Raises:
-            BrokerError: As for `GroupShard.check_fetch`.
+            BrokerError: As for `ShardOffsets.check_fetch`.
         """
-        await self._run(group_id, lambda shard: shard.check_fetch(group_id, member_id, epoch))
+        await self._run(group_id, lambda shard: shard.offsets.check_fetch(group_id, member_id, epoch))
 
     async def fetch_offsets(
         self, group_id: str, partitions: Sequence[TopicPartition]
     ) -> tuple[CommittedOffset | None, ...]:
         """Return a group's offsets of some partitions: None where there is none, or no such group."""
-        return await self._run(group_id, lambda shard: shard.fetch_offsets(group_id, partitions))
+        return await self._run(group_id, lambda shard: shard.offsets.fetch(group_id, partitions))
 
     async def committed_partitions(self, group_id: str) -> tuple[TopicPartition, ...]:
         """Return all partitions that a group has committed offsets for."""
-        return await self._run(group_id, lambda shard: shard.committed_partitions(group_id))
+        return await self._run(group_id, lambda shard: shard.offsets.partitions_of(group_id))
 
     async def delete_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> None:
         """Forget offsets of a group.
 
         Raises:
-            BrokerError: As for `GroupShard.delete_offsets`.
+            BrokerError: As for `ShardOffsets.delete`.
         """
-        await self._run(group_id, lambda shard: shard.delete_offsets(group_id, partitions), self.figures.deleted)
+        await self._run(group_id, lambda shard: shard.offsets.delete(group_id, partitions), self.figures.deleted)
 
     def listed(self) -> list[GroupListing]:
         """Return what ListGroups shows of the groups of this broker.

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.shard import GroupShard
+from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import ShardOffsets
 
 __all__ = ["some_commits_are_not_stored"]
 
 
 def some_commits_are_not_stored(patch: pytest.MonkeyPatch) -> None:
     """Every tenth commit is answered, and has no record."""
-    commit, numbers = GroupShard.commit_offsets, count(1)
+    commit, numbers = ShardOffsets.commit, count(1)
 
-    def commit_most(self: GroupShard, *arguments: Any) -> Any:
+    def commit_most(self: ShardOffsets, *arguments: Any) -> Any:
         result = commit(self, *arguments)
         return result if next(numbers) % 10 else evolve(result, records=())
 
-    patch.setattr(GroupShard, "commit_offsets", commit_most)
+    patch.setattr(ShardOffsets, "commit", commit_most)

@@ -1,6 +1,6 @@
 """The groups of a shard by type: which type an id has, and what the types answer to the same questions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from attrs import frozen
 
@@ -12,13 +12,15 @@ from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOff
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
-from kafka_groups.errors import GroupIdNotFoundError, IllegalGenerationError
+from kafka_groups.errors import GroupIdNotFoundError, GroupSubscribedToTopicError, IllegalGenerationError
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupsByType"]
 
 _GROUP_ID_NOT_FOUND_SINCE = 9
 """Version of OffsetCommit from which a group that does not exist has an error of its own."""
+
+_WITH_EPOCHS = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
 
 
 @frozen
@@ -61,6 +63,11 @@ class GroupsByType:
         yield from self.classic.groups
         yield from self.consumer.groups
         yield from self.streams.groups
+
+    def ensure_with_offsets(self, group_id: str) -> None:
+        """Make a classic group without members, if there is no group that can have offsets."""
+        if self.type_of(group_id) not in _WITH_EPOCHS:
+            self.classic.ensure(group_id)
 
     def listed(self) -> Iterator[GroupListing]:
         """Return what ListGroups shows of the groups."""
@@ -118,6 +125,19 @@ class GroupsByType:
             case GroupType.STREAMS:
                 self.streams.check_fetch(group_id, member_id, epoch)
 
+    def check_offset_delete(self, group_id: str, topics: Collection[str]) -> None:
+        """Check whether offsets of topics may be deleted.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist, or has no offsets because of its type.
+            NonEmptyGroupError: The group has members whose topics are not known.
+            GroupSubscribedToTopicError: Members subscribe to a topic.
+        """
+        if self.type_of(group_id) not in _WITH_EPOCHS:
+            self.classic.check_offset_delete(group_id)
+        if any(self.is_subscribed(group_id, topic) for topic in topics):
+            raise GroupSubscribedToTopicError
+
     def is_subscribed(self, group_id: str, topic: str) -> bool:
         """Return whether members of a group consume a topic.
 
@@ -134,7 +154,7 @@ class GroupsByType:
 
     def expiry_base(self, group_id: str, topic: str, committed: CommittedOffset) -> int | None:
         """Return the time from which an offset is kept for its retention, or None as long as it is in use."""
-        if self.type_of(group_id) in {GroupType.CONSUMER, GroupType.STREAMS}:
+        if self.type_of(group_id) in _WITH_EPOCHS:
             return None if self.is_subscribed(group_id, topic) else committed.commit_timestamp_ms
         return self.classic.expiry_timestamp_base(group_id, topic, committed.commit_timestamp_ms)
 

@@ -5,7 +5,7 @@ records. Only `replay` changes the groups themselves. An operation may directly 
 when the coordinator moves, such as session deadlines.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
 from kafka_groups.broker.coordinators.groups.by_type import GroupsByType
@@ -20,10 +20,9 @@ from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerSo
 from kafka_groups.broker.coordinators.groups.group_type import GroupListing, GroupType
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.migration import GroupMigration
-from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
-from kafka_groups.broker.coordinators.groups.offsets.retention import Expired, OffsetRetention, RetentionPolicy
-from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
+from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.retention import Expired, RetentionPolicy
+from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import ShardOffsets
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.settings import (
     GroupConfigSources,
@@ -36,11 +35,11 @@ from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Result
-from kafka_groups.broker.coordinators.shard import LogUpkeep, NoTransactions
+from kafka_groups.broker.coordinators.shard import LogUpkeep
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.cluster.broker import BrokerSettings
-from kafka_groups.errors import GroupSubscribedToTopicError
+from kafka_groups.errors import IllegalStateError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
@@ -60,16 +59,15 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
 )
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupShard"]
 
 _MINUTE_MS = 60_000
-_GROUPS_AT_ONCE = _TOPICS_AT_ONCE = 200
-"""How many groups begin together after loading, and how many topics are looked for."""
+_GROUPS_AT_ONCE = 200
+"""How many groups begin together after loading."""
 
 
-class GroupShard(NoTransactions):
+class GroupShard:
     """Groups and committed offsets.
 
     Args:
@@ -95,7 +93,6 @@ class GroupShard(NoTransactions):
         sources: ClassicSources,
         profile: Profile = DEFAULT_PROFILE,
     ) -> None:
-        self._topics = topics
         self.share = ShareGroups(topics, configs.share, settings.group_max_size, profile, sources.new_token)
         rules = consumer_rules(configs, settings)
         self.consumer = ConsumerGroups(topics, rules, ConsumerSources(sources.new_id, sources.wall_ms))
@@ -104,11 +101,10 @@ class GroupShard(NoTransactions):
         self._by_type = GroupsByType(self.share, self.consumer, self.streams, self.classic)
         members = ClassicConsumers(self.consumer, topics, rules)
         self._migration = GroupMigration(self.classic, self.consumer, members, rules, topics)
-        self.offsets = CommittedOffsets()
         policy = RetentionPolicy(
             settings.offsets_retention_minutes * _MINUTE_MS, settings.offsets_retention_check_interval_ms
         )
-        self._retention = OffsetRetention(self.offsets, policy, self._by_type.expiry_base)
+        self.offsets = ShardOffsets(topics, policy, self._by_type)
 
     def __repr__(self) -> str:
         parts = (self.share, self.consumer, self.streams, self.classic, self.offsets)
@@ -126,10 +122,10 @@ class GroupShard(NoTransactions):
 
     def replay(self, record: GroupRecord, offset: int, producer: Producer | None = None) -> None:
         """Apply a record to the state. The order of records with different keys does not matter."""
-        if producer is not None:
-            raise self.refused(producer)
         if isinstance(record, OffsetCommitted):
-            self._replay_offset(record)
+            self.offsets.replay(record, offset, producer)
+        elif producer is not None:
+            raise IllegalStateError(f"Only offsets may belong to a transaction, but {record!r} does.")
         elif isinstance(record, ClassicGroupMetadata):
             self.classic.replay(record)
         elif isinstance(record, ConsumerGroupRecord | StreamsGroupRecord):
@@ -137,9 +133,12 @@ class GroupShard(NoTransactions):
         else:
             self.share.replay(record)
 
+    def end_transaction(self, producer: Producer, offset: int, *, committed: bool) -> None:
+        """Apply the offsets of a transaction, or forget them."""
+        self.offsets.end_transaction(producer, offset, committed=committed)
+
     def loaded(self, now_ms: int, wall_ms: int) -> Iterator[Result[None, GroupRecord]]:
         """Start sessions of members, forget offsets of deleted topics, and return what is outstanding."""
-        self._retention.start(now_ms)
         yield from self.share.loaded(now_ms)
         yield from self.consumer.loaded(now_ms)
         yield from self.streams.loaded(now_ms)
@@ -147,27 +146,24 @@ class GroupShard(NoTransactions):
         while some := tuple(islice(group_ids, _GROUPS_AT_ONCE)):
             self.classic.loaded(now_ms, some)
             yield Result(None)
-        topics = iter(tuple(self.offsets.topics))
-        while some := tuple(islice(topics, _TOPICS_AT_ONCE)):
-            yield Result(None, self._offsets_of_deleted(some))
+        yield from self.offsets.loaded(now_ms)
 
     def metadata_changed(self, now_ms: int, wall_ms: int) -> Result[None, GroupRecord]:
         """Forget what groups know of topics that no longer exist."""
         shares = self.share.metadata_changed()
-        return Result(None, (*shares.records, *self._offsets_of_deleted(self.offsets.topics)), shares.effects)
+        return Result(None, (*shares.records, *self.offsets.metadata_changed()), shares.effects)
 
     def next_deadline_ms(self) -> int | None:
         """Return the time at which `expire` has something to do, or None."""
-        has_offsets = next(self._by_type.with_offsets(), None) is not None
-        groups = (self.share, self.consumer, self.streams, self.classic)
-        deadlines = (self._retention.next_ms if has_offsets else None, *(each.next_deadline_ms() for each in groups))
+        parts = (self.offsets, self.share, self.consumer, self.streams, self.classic)
+        deadlines = [each.next_deadline_ms() for each in parts]
         return min((each for each in deadlines if each is not None), default=None)
 
     def expire(self, now_ms: int, wall_ms: int) -> Result[None, GroupRecord]:
         """Remove members whose session timed out, offsets that have expired, and groups that had no others."""
         shares, consumers = self.share.expire(now_ms), self._migration.settled(self.consumer.expire(now_ms), now_ms)
         streams, classic = self.streams.expire(now_ms), self.classic.expire(now_ms)
-        expired = self._retention.look(self._by_type.with_offsets(), now_ms, wall_ms)
+        expired = self.offsets.expire(now_ms, wall_ms)
         forgotten = [record for group in expired for record in self._forgotten(group)]
         records = (*shares.records, *consumers.records, *streams.records, *classic.records, *forgotten)
         return Result(None, records, classic.effects)
@@ -296,62 +292,7 @@ class GroupShard(NoTransactions):
         self._by_type.check_type(group_id, GroupType.CLASSIC)
         return Result(self.classic.describe(group_id))
 
-    # ------------------------------------------------------------------------------------------ offsets
-
-    def commit_offsets(
-        self,
-        group_id: str,
-        committer: OffsetCommitter,
-        version: int,
-        offsets: Mapping[TopicPartition, CommittedOffset],
-        now_ms: int,
-    ) -> Result[None, GroupRecord]:
-        """Store offsets of a group. If they do not come from a member, a group that does not exist is made.
-
-        Raises:
-            BrokerError: As for `GroupsByType.check_commit`.
-        """
-        self._by_type.check_commit(group_id, committer, version, offsets, now_ms)
-        records = (OffsetCommitted(group_id, each.topic, each.partition, value) for each, value in offsets.items())
-        return Result(None, tuple(records))
-
-    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> Result[None, GroupRecord]:
-        """Check whether offsets may be fetched.
-
-        Raises:
-            BrokerError: As for `GroupsByType.check_fetch`.
-        """
-        self._by_type.check_fetch(group_id, member_id, epoch)
-        return Result(None)
-
-    def fetch_offsets(
-        self, group_id: str, partitions: Sequence[TopicPartition]
-    ) -> Result[tuple[CommittedOffset | None, ...], GroupRecord]:
-        """Return the offsets of some partitions: None where there is none, or no such group."""
-        return Result(tuple(self.offsets.get(group_id, partition) for partition in partitions))
-
-    def committed_partitions(self, group_id: str) -> Result[tuple[TopicPartition, ...], GroupRecord]:
-        """Return all partitions that a group has committed offsets for."""
-        of_group = self.offsets.of_group(group_id)
-        return Result(
-            tuple(TopicPartition(topic, number) for topic, of_topic in of_group.items() for number in of_topic)
-        )
-
-    def delete_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Result[None, GroupRecord]:
-        """Forget offsets of a group, as far as there are some.
-
-        Raises:
-            GroupIdNotFoundError: The group does not exist, or has no offsets because of its type.
-            NonEmptyGroupError: The group has members whose topics are not known.
-            GroupSubscribedToTopicError: Members subscribe to a topic.
-        """
-        if self.type_of(group_id) not in {GroupType.CONSUMER, GroupType.STREAMS}:
-            self.classic.check_offset_delete(group_id)
-        for topic in {each.topic for each in partitions}:
-            if self._by_type.is_subscribed(group_id, topic):
-                raise GroupSubscribedToTopicError
-        known = [each for each in partitions if self.offsets.get(group_id, each) is not None]
-        return Result(None, tuple(OffsetCommitted(group_id, each.topic, each.partition, None) for each in known))
+    # ------------------------------------------------------------------------------------------ the end
 
     def delete_group(self, group_id: str) -> Result[None, GroupRecord]:
         """Delete a group and all that is stored of it.
@@ -363,14 +304,9 @@ class GroupShard(NoTransactions):
         if self.type_of(group_id) in {None, GroupType.SHARE}:
             return self.share.delete_group(group_id)
         deleted = self._by_type.deleted(group_id)
-        return Result(None, (*self.offsets.tombstones_of_group(group_id), *deleted))
+        return Result(None, (*self.offsets.delete_all(group_id), *deleted))
 
     # ------------------------------------------------------------------------------------------ insides
-
-    def _replay_offset(self, record: OffsetCommitted) -> None:
-        if record.value is not None and self.type_of(record.group_id) not in {GroupType.CONSUMER, GroupType.STREAMS}:
-            self.classic.ensure(record.group_id)
-        self.offsets.replay(record)
 
     def _replay_replacing(self, record: ConsumerGroupRecord | StreamsGroupRecord) -> None:
         """Apply a record of a group that is a classic one before it exists and after its end, if it has offsets."""
@@ -384,13 +320,9 @@ class GroupShard(NoTransactions):
         if group_id in groups.groups:
             if record.value is not None:
                 self.classic.replay(ClassicGroupMetadata(group_id, None))
-        elif self.offsets.of_group(group_id):
+        elif self.offsets.table.of_group(group_id):
             self.classic.ensure(group_id)
 
     def _forgotten(self, expired: Expired) -> tuple[GroupRecord, ...]:
         is_over = expired.is_all and self._by_type.is_empty(expired.group_id)
         return (*expired.records, *(self._by_type.deleted(expired.group_id) if is_over else ()))
-
-    def _offsets_of_deleted(self, topics: Collection[str]) -> tuple[OffsetCommitted, ...]:
-        deleted = [topic for topic in topics if self._topics.topic(topic) is None]
-        return tuple(record for topic in deleted for record in self.offsets.tombstones_of_topic(topic))

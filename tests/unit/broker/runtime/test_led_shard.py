@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
+from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
@@ -145,8 +146,10 @@ def test_shards_without_transactions_refuse_them() -> None:
     key = ShareSnapshotKey(group_id="g", topic_id=UUID(int=7), partition=0)
     with pytest.raises(IllegalStateError, match="got one of the producer 1"):
         states.replay(CoordinatorRecord(key, None), 0, COMMITTING)
-    with pytest.raises(IllegalStateError, match="has no transactions"):
+    with pytest.raises(IllegalStateError, match="Only offsets may belong to a transaction"):
         groups.replay(ShareGroupMetadata("g", None), 0, COMMITTING)
+    with pytest.raises(IllegalStateError, match="has no transactions"):
+        groups.replay(OffsetCommitted("g", "t", 0, CommittedOffset(1, 0, "", 0)), 0, COMMITTING)
     for shard in (states, groups):
         with pytest.raises(IllegalStateError):
             shard.end_transaction(COMMITTING, 1, committed=True)

@@ -77,11 +77,11 @@ class Groups:
             TopicPartition(*key): CommittedOffset(offset, -1, "", self.wall_ms, expires_ms)
             for key, offset in offsets.items()
         }
-        self.store(self.shard.commit_offsets(group_id, OUTSIDE, 9, values, self.now_ms))
+        self.store(self.shard.offsets.commit(group_id, OUTSIDE, 9, values, self.now_ms))
 
     def offsets(self, group_id: str) -> dict[tuple[str, int], int]:
         """The offsets of a group, by topic and partition."""
-        of_group = self.shard.offsets.of_group(group_id)
+        of_group = self.shard.offsets.table.of_group(group_id)
         return {
             (topic, number): each.offset for topic, of_topic in of_group.items() for number, each in of_topic.items()
         }

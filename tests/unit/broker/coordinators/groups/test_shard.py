@@ -44,9 +44,9 @@ def test_a_group_of_one_type_is_of_no_other(groups: Groups) -> None:
         join_share_group(groups, "g")
     join_share_group(groups, "s")
     with pytest.raises(GroupIdNotFoundError, match="Group s is not a consumer group"):
-        groups.shard.commit_offsets("s", OUTSIDE, 9, {}, groups.now_ms)
+        groups.shard.offsets.commit("s", OUTSIDE, 9, {}, groups.now_ms)
     with pytest.raises(GroupIdNotFoundError):
-        groups.shard.delete_offsets("s", [TopicPartition("t", 0)])
+        groups.shard.offsets.delete("s", [TopicPartition("t", 0)])
     groups.store(groups.shard.delete_group("g"))
     assert groups.shard.type_of("g") is None
     join_share_group(groups, "g")
@@ -72,7 +72,7 @@ def test_offsets_of_a_deleted_topic_are_forgotten(groups: Groups, is_loaded_late
     else:
         groups.store(groups.shard.metadata_changed(groups.now_ms, groups.wall_ms))
     assert (groups.offsets("g"), groups.offsets("only")) == ({("u", 0): 2}, {})
-    assert groups.shard.offsets.topics == {"u"}
+    assert groups.shard.offsets.table.topics == {"u"}
 
 
 def test_old_offsets_expire_and_the_group_goes_with_the_last(groups: Groups) -> None:
@@ -126,7 +126,7 @@ def test_many_groups_are_looked_at_some_at_a_time(groups: Groups) -> None:
 
 def test_a_group_whose_offsets_were_deleted_goes_with_the_next_look(groups: Groups) -> None:
     groups.commit("g", {("t", 0): 1})
-    groups.store(groups.shard.delete_offsets("g", [TopicPartition("t", 0), TopicPartition("t", 1)]))
+    groups.store(groups.shard.offsets.delete("g", [TopicPartition("t", 0), TopicPartition("t", 1)]))
     assert groups.offsets("g") == {}
     assert groups.shard.type_of("g") is GroupType.CLASSIC
     groups.after(10 * MINUTE_MS)

@@ -95,10 +95,10 @@ def test_offsets_of_a_streams_group_are_fenced_kept_and_deleted_with_it(groups: 
     groups.commit("g", {("t", 0): 5, ("u", 0): 6})
     beat(groups, 0)
     with pytest.raises(GroupSubscribedToTopicError):
-        groups.shard.delete_offsets("g", [TopicPartition("t", 0)])
+        groups.shard.offsets.delete("g", [TopicPartition("t", 0)])
     with pytest.raises(UnknownMemberIdError):
-        groups.shard.check_fetch("g", "stranger", 1)
-    groups.store(groups.shard.delete_offsets("g", [TopicPartition("u", 0)]))
+        groups.shard.offsets.check_fetch("g", "stranger", 1)
+    groups.store(groups.shard.offsets.delete("g", [TopicPartition("u", 0)]))
     assert groups.offsets("g") == {("t", 0): 5}
     beat(groups, -1)
     groups.store(groups.shard.delete_group("g"))

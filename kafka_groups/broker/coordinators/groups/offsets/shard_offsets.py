@@ -1,0 +1,173 @@
+"""The committed offsets of one shard: a part with its own records, operations and deadline."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Protocol
+
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
+from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.retention import Expired, OffsetRetention, RetentionPolicy
+from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
+from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.coordinators.shard import NoTransactions
+from kafka_groups.broker.log.entries import Producer
+from kafka_groups.types import TopicPartition
+
+__all__ = ["OffsetOwners", "ShardOffsets"]
+
+_TOPICS_AT_ONCE = 200
+"""How many topics are looked for together after loading."""
+
+
+class OffsetOwners(Protocol):
+    """The groups of a shard, as their offsets need them. `GroupsByType` implements this."""
+
+    def with_offsets(self) -> Iterator[str]:
+        """Return the ids of the groups that may have committed offsets."""
+        ...
+
+    def ensure_with_offsets(self, group_id: str) -> None:
+        """Make a classic group without members, if there is no group that can have offsets."""
+        ...
+
+    def check_commit(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        version: int,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        now_ms: int,
+    ) -> None:
+        """Check whether offsets may be committed."""
+        ...
+
+    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
+        """Check whether offsets may be fetched."""
+        ...
+
+    def check_offset_delete(self, group_id: str, topics: Collection[str]) -> None:
+        """Check whether offsets of topics may be deleted."""
+        ...
+
+    def expiry_base(self, group_id: str, topic: str, committed: CommittedOffset) -> int | None:
+        """Return the time from which an offset is kept for its retention, or None as long as it is in use."""
+        ...
+
+
+class ShardOffsets(NoTransactions):
+    """The committed offsets of the groups of a shard, and what is done with them.
+
+    `replay` and `end_transaction` are all that changes them. Offsets of an open transaction would wait between the two.
+
+    Args:
+        topics: The current topics of the cluster.
+        policy: How long offsets are kept.
+        owners: The groups of the shard.
+
+    Attributes:
+        table: The offsets that count.
+    """
+
+    def __init__(self, topics: TopicsImage, policy: RetentionPolicy, owners: OffsetOwners) -> None:
+        self.table = CommittedOffsets()
+        self._topics = topics
+        self._owners = owners
+        self._retention = OffsetRetention(self.table, policy, owners.expiry_base)
+
+    def __repr__(self) -> str:
+        return f"<ShardOffsets: {self.table!r}>"
+
+    # --------------------------------------------------------------------------------------- hard state
+
+    def replay(self, record: OffsetCommitted, offset: int, producer: Producer | None = None) -> None:
+        """Apply a record. An offset of a group that does not exist makes a classic group.
+
+        With a producer, the record would be kept until `end_transaction` applies or forgets it. No operation makes such
+        records yet, so they are refused.
+        """
+        if producer is not None:
+            raise self.refused(producer)
+        if record.value is not None:
+            self._owners.ensure_with_offsets(record.group_id)
+        self.table.replay(record)
+
+    def loaded(self, now_ms: int) -> Iterator[Result[None, OffsetCommitted]]:
+        """Begin to look for expired offsets, and forget those of deleted topics, some topics at a time."""
+        self._retention.start(now_ms)
+        topics = iter(tuple(self.table.topics))
+        while some := tuple(islice(topics, _TOPICS_AT_ONCE)):
+            yield Result(None, self._of_deleted(some))
+
+    def metadata_changed(self) -> tuple[OffsetCommitted, ...]:
+        """Return the records that forget offsets of deleted topics."""
+        return self._of_deleted(self.table.topics)
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the time at which `expire` has something to do, or None."""
+        return None if next(self._owners.with_offsets(), None) is None else self._retention.next_ms
+
+    def expire(self, now_ms: int, wall_ms: int) -> list[Expired]:
+        """Return what has expired in the next few groups."""
+        return self._retention.look(self._owners.with_offsets(), now_ms, wall_ms)
+
+    # --------------------------------------------------------------------------------------- operations
+
+    def commit(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        version: int,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        now_ms: int,
+    ) -> Result[None, OffsetCommitted]:
+        """Store offsets of a group. If they do not come from a member, a group that does not exist is made.
+
+        Raises:
+            BrokerError: As for `GroupsByType.check_commit`.
+        """
+        self._owners.check_commit(group_id, committer, version, offsets, now_ms)
+        records = (OffsetCommitted(group_id, each.topic, each.partition, value) for each, value in offsets.items())
+        return Result(None, tuple(records))
+
+    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> Result[None, OffsetCommitted]:
+        """Check whether offsets may be fetched.
+
+        Raises:
+            BrokerError: As for `GroupsByType.check_fetch`.
+        """
+        self._owners.check_fetch(group_id, member_id, epoch)
+        return Result(None)
+
+    def fetch(
+        self, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> Result[tuple[CommittedOffset | None, ...], OffsetCommitted]:
+        """Return the offsets of some partitions: None where there is none, or no such group."""
+        return Result(tuple(self.table.get(group_id, partition) for partition in partitions))
+
+    def partitions_of(self, group_id: str) -> Result[tuple[TopicPartition, ...], OffsetCommitted]:
+        """Return all partitions that a group has committed offsets for."""
+        of_group = self.table.of_group(group_id)
+        return Result(
+            tuple(TopicPartition(topic, number) for topic, of_topic in of_group.items() for number in of_topic)
+        )
+
+    def delete(self, group_id: str, partitions: Collection[TopicPartition]) -> Result[None, OffsetCommitted]:
+        """Forget offsets of a group, as far as there are some.
+
+        Raises:
+            GroupIdNotFoundError: The group does not exist, or has no offsets because of its type.
+            NonEmptyGroupError: The group has members whose topics are not known.
+            GroupSubscribedToTopicError: Members subscribe to a topic.
+        """
+        self._owners.check_offset_delete(group_id, {each.topic for each in partitions})
+        known = [each for each in partitions if self.table.get(group_id, each) is not None]
+        return Result(None, tuple(OffsetCommitted(group_id, each.topic, each.partition, None) for each in known))
+
+    def delete_all(self, group_id: str) -> tuple[OffsetCommitted, ...]:
+        """Return the records that forget all offsets of a group that is deleted."""
+        return tuple(self.table.tombstones_of_group(group_id))
+
+    def _of_deleted(self, topics: Collection[str]) -> tuple[OffsetCommitted, ...]:
+        deleted = [topic for topic in topics if self._topics.topic(topic) is None]
+        return tuple(record for topic in deleted for record in self.table.tombstones_of_topic(topic))

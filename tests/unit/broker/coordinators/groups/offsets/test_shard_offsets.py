@@ -1,0 +1,135 @@
+"""Committed offsets as a part of their own: what they need of groups, and where a transaction would hold them back."""
+
+import random
+from collections.abc import Collection, Iterator, Mapping
+
+import pytest
+
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
+from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.retention import RetentionPolicy
+from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import ShardOffsets
+from kafka_groups.broker.coordinators.result import Result
+from kafka_groups.broker.log.entries import Producer
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.errors import IllegalGenerationError, IllegalStateError
+from kafka_groups.types import TopicPartition
+
+FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
+PRODUCER = Producer(1, 0)
+
+
+class AnyGroups:
+    """Groups that allow everything, except for commits with the generation 13. All groups that are asked for exist."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, None] = {}
+
+    def with_offsets(self) -> Iterator[str]:
+        return iter(self.made)
+
+    def ensure_with_offsets(self, group_id: str) -> None:
+        self.made[group_id] = None
+
+    def check_commit(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        version: int,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        now_ms: int,
+    ) -> None:
+        if committer.generation == 13:
+            raise IllegalGenerationError
+
+    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
+        """Allow it."""
+
+    def check_offset_delete(self, group_id: str, topics: Collection[str]) -> None:
+        """Allow it."""
+
+    def expiry_base(self, group_id: str, topic: str, committed: CommittedOffset) -> int | None:
+        return committed.commit_timestamp_ms
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.metadata = ClusterMetadata(random.Random(1))
+        self.metadata.register_broker(BrokerEndpoint(0, "host", 9092))
+        self.metadata.create_topic("t", 2)
+        self.groups = AnyGroups()
+        self.offsets = ShardOffsets(self.metadata, RetentionPolicy(1_000, 100), self.groups)
+
+    def store(self, result: Result[None, OffsetCommitted] | tuple[OffsetCommitted, ...]) -> None:
+        for record in result.records if isinstance(result, Result) else result:
+            self.offsets.replay(record, 0)
+
+    def commit(self, *partitions: TopicPartition, generation: int = -1) -> None:
+        offsets = dict.fromkeys(partitions, CommittedOffset(5, 0, "", 0))
+        self.store(self.offsets.commit("g", OffsetCommitter(generation=generation), 9, offsets, 0))
+
+    def committed(self) -> tuple[TopicPartition, ...]:
+        return self.offsets.partitions_of("g").response
+
+
+def test_a_commit_counts_when_its_records_are_replayed() -> None:
+    bench = Bench()
+    result = bench.offsets.commit("g", OffsetCommitter(), 9, {FIRST: CommittedOffset(5, 0, "", 0)}, 0)
+    assert bench.offsets.fetch("g", [FIRST]).response == (None,)
+    assert not bench.groups.made
+    bench.store(result)
+    assert bench.offsets.fetch("g", [FIRST, SECOND]).response == (CommittedOffset(5, 0, "", 0), None)
+    assert list(bench.groups.made) == ["g"]
+
+
+def test_groups_decide_who_may_commit() -> None:
+    bench = Bench()
+    with pytest.raises(IllegalGenerationError):
+        bench.commit(FIRST, generation=13)
+    assert bench.committed() == ()
+
+
+def test_deletions_concern_offsets_that_exist() -> None:
+    bench = Bench()
+    bench.commit(FIRST)
+    assert len(bench.offsets.delete("g", [FIRST, SECOND]).records) == 1
+    bench.store(bench.offsets.delete("g", [FIRST, SECOND]))
+    assert bench.committed() == ()
+
+
+@pytest.mark.parametrize("is_loaded_first", [True, False])
+def test_offsets_of_deleted_topics_are_forgotten(*, is_loaded_first: bool) -> None:
+    bench = Bench()
+    bench.commit(FIRST, SECOND)
+    assert bench.offsets.metadata_changed() == ()
+    bench.metadata.delete_topic("t")
+    if is_loaded_first:
+        for result in bench.offsets.loaded(0):
+            bench.store(result)
+    else:
+        bench.store(bench.offsets.metadata_changed())
+    assert bench.committed() == ()
+
+
+def test_offsets_expire_with_the_next_look_after_their_retention() -> None:
+    bench = Bench()
+    assert list(bench.offsets.loaded(0)) == []
+    assert bench.offsets.next_deadline_ms() is None
+    bench.commit(FIRST)
+    assert bench.offsets.next_deadline_ms() == 100
+    assert [each.records for each in bench.offsets.expire(100, 999)] == [()]
+    [expired] = bench.offsets.expire(200, 1_000)
+    assert expired.is_all
+    bench.store(expired.records)
+    assert bench.committed() == ()
+
+
+def test_offsets_of_a_transaction_are_refused_and_change_nothing() -> None:
+    bench = Bench()
+    with pytest.raises(IllegalStateError, match=r"ShardOffsets.* has no transactions"):
+        bench.offsets.replay(OffsetCommitted("g", "t", 0, CommittedOffset(5, 0, "", 0)), 0, PRODUCER)
+    with pytest.raises(IllegalStateError, match=r"ShardOffsets.* has no transactions"):
+        bench.offsets.end_transaction(PRODUCER, 1, committed=True)
+    assert bench.committed() == ()
+    assert not bench.groups.made
