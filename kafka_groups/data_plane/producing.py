@@ -5,72 +5,17 @@ creates the librdkafka producer behind it on first use, once for each configurat
 outlive a task, as Spark's Python workers do.
 """
 
-import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
-from attrs import define, field, frozen
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import Producer
 
 from kafka_groups.data_plane.configuration import producer_config
-from kafka_groups.errors import ConfigurationError, DeliveryFailedError
+from kafka_groups.data_plane.deliveries import Deliveries, OutgoingRecord, new_producer
 from kafka_groups.types import Header
 
 __all__ = ["DurableProducer"]
-
-_log = logging.getLogger(__name__)
-
-_ANY_PARTITION = -1
-_NOW = 0
-_QUEUE_FULL_POLL_SECONDS = 0.1
-
-
-@frozen
-class _DeliveryFailure:
-    topic: str
-    partition: int | None
-    reason: str
-    fatal: bool
-
-    def __str__(self) -> str:
-        place = self.topic if self.partition is None else f"{self.topic}-{self.partition}"
-        return f"{place}: {self.reason}"
-
-
-@define
-class _Deliveries:
-    """The results of the records between two flushes, which librdkafka may report on any thread."""
-
-    outstanding: int = 0
-    failed: int = 0
-    fatal: bool = False
-    first: _DeliveryFailure | None = None
-    _lock: threading.Lock = field(factory=threading.Lock)
-
-    def begun(self) -> None:
-        with self._lock:
-            self.outstanding += 1
-
-    def ended(self, failure: _DeliveryFailure | None) -> None:
-        with self._lock:
-            self.outstanding -= 1
-            if failure is not None:
-                self.failed += 1
-                self.fatal = self.fatal or failure.fatal
-                self.first = self.first or failure
-
-    def check(self, timeout_s: float) -> None:
-        with self._lock:
-            if not self.failed and not self.outstanding:
-                return
-            first = self.first or f"no answer within {timeout_s:g} s"
-            raise DeliveryFailedError(
-                f"{self.failed + self.outstanding} records are not known to be written; the first: {first}",
-                failed=self.failed,
-                unanswered=self.outstanding,
-            )
 
 
 class DurableProducer:
@@ -92,7 +37,7 @@ class DurableProducer:
     def __init__(self, config: Mapping[str, object]) -> None:
         self._config = producer_config(config)
         self._settings = tuple(sorted((name, repr(value)) for name, value in self._config.items()))
-        self._deliveries = _Deliveries()
+        self._deliveries = Deliveries()
 
     def __repr__(self) -> str:
         return f"<DurableProducer to {self._config['bootstrap.servers']}>"
@@ -122,22 +67,7 @@ class DurableProducer:
             partition: The partition; None lets the producer choose by key.
             timestamp_ms: Milliseconds since the epoch; None is now.
         """
-        deliveries, producer = self._deliveries, self._producer()
-        send = partial(
-            producer.produce,
-            topic,
-            value,
-            key,
-            partition=_ANY_PARTITION if partition is None else partition,
-            timestamp=timestamp_ms or _NOW,
-            headers=[*headers] or None,
-            on_delivery=partial(_delivered, deliveries),
-        )
-        deliveries.begun()
-        try:
-            _enqueue(producer, send)
-        except KafkaException as error:
-            deliveries.ended(_failure(error.args[0], topic, partition))
+        self._deliveries.send(self._producer(), OutgoingRecord(topic, key, value, headers, partition, timestamp_ms))
 
     def flush(self, timeout_s: float) -> None:
         """Wait until every record since the last flush is written.
@@ -149,7 +79,7 @@ class DurableProducer:
             DeliveryFailedError: Records were refused, or not confirmed in time; it names the first and how many. A
                 record that was not confirmed may still have been written.
         """
-        deliveries, self._deliveries = self._deliveries, _Deliveries()
+        deliveries, self._deliveries = self._deliveries, Deliveries()
         if deliveries.outstanding:
             self._producer().flush(timeout_s)
         if deliveries.fatal:
@@ -158,25 +88,6 @@ class DurableProducer:
 
     def _producer(self) -> Producer:
         return _producers.get((os.getpid(), self._settings)) or _make(self._settings, self._config)
-
-
-def _enqueue(producer: Producer, send: Callable[[], None]) -> None:
-    while True:
-        try:
-            send()
-        except BufferError:
-            producer.poll(_QUEUE_FULL_POLL_SECONDS)
-        else:
-            producer.poll(0)
-            return
-
-
-def _delivered(deliveries: _Deliveries, error: KafkaError | None, message: Message) -> None:
-    deliveries.ended(None if error is None else _failure(error, message.topic() or "?", message.partition()))
-
-
-def _failure(error: KafkaError, topic: str, partition: int | None) -> _DeliveryFailure:
-    return _DeliveryFailure(topic, None if partition == _ANY_PARTITION else partition, error.str(), error.fatal())
 
 
 # ------------------------------------------------------------------------ one producer per process and configuration
@@ -192,10 +103,7 @@ def _make(settings: _Settings, config: Mapping[str, object]) -> Producer:
     key = (os.getpid(), settings)
     with _making:
         if key not in _producers:
-            try:
-                _producers[key] = Producer({**config, "logger": _log})
-            except KafkaException as error:
-                raise ConfigurationError(f"librdkafka refuses the producer's configuration: {error}") from error
+            _producers[key] = new_producer(config)
         return _producers[key]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 from attrs import frozen
-from confluent_kafka import KafkaException
 from rich.console import Console
 
 from kafka_groups.cli.demo.pipeline.prerequisites import check_prerequisites
@@ -99,7 +98,7 @@ def run_demo(version: DemoVersion, given: dict[str, Any]) -> int:
     except KeyboardInterrupt:
         console.print("Interrupted. The broker and the workers have stopped.")
         return _INTERRUPTED
-    except (KafkaGroupsError, KafkaException, TimeoutError) as error:
+    except (KafkaGroupsError, TimeoutError) as error:
         console.print(f"The run failed: {str(error) or type(error).__name__}", markup=False, soft_wrap=True)
         return 1
     version.report(console, outcome, clock.now_ms() - started_ms)

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from kafka_groups.cli.demo import publish
+from kafka_groups.admin import AsyncKafkaAdmin
 from kafka_groups.cli.demo.broker_process import BrokerProcess
 from kafka_groups.cli.demo.progress import Progress
+from kafka_groups.cli.demo.publish import client_keys
 from kafka_groups.cli.demo.run_options import RunOptions
+from kafka_groups.data_plane.topics import create_topics, delete_topics
 
 __all__ = ["prepared_kafka"]
 
@@ -34,14 +36,19 @@ async def prepared_kafka(
 
     Returns:
         The bootstrap servers.
+
+    Raises:
+        KafkaGroupsError: The brokers cannot be reached, or refuse a topic or a configuration.
     """
     servers = options.bootstrap_servers
     if servers is None:
         broker = await stack.enter_async_context(BrokerProcess(options.brokers, directory / "broker.log", settings))
         servers = broker.bootstrap_servers
         progress.note(f"Started an embedded broker at {servers}")
-    await asyncio.to_thread(publish.create_topics, servers, partitions)
+    await asyncio.to_thread(create_topics, client_keys(servers), partitions)
     if options.bootstrap_servers is not None:
-        stack.push_async_callback(asyncio.to_thread, publish.delete_topics, servers, list(partitions))
-    await asyncio.to_thread(publish.start_at_earliest, servers, options.name)
+        stack.push_async_callback(asyncio.to_thread, delete_topics, client_keys(servers), list(partitions))
+    async with AsyncKafkaAdmin(bootstrap_servers=servers, client_id="kafka-groups-demo") as admin:
+        # By default, a share group starts at the end of the log.
+        (await admin.alter_group_configs({options.name: {"share.auto.offset.reset": "earliest"}})).checked()
     return servers

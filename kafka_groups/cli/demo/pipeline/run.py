@@ -9,7 +9,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from attrs import frozen
 
-from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS
 from kafka_groups.cli.demo.kafka import prepared_kafka
 from kafka_groups.cli.demo.pipeline.delays import delay_table_of
@@ -22,7 +21,9 @@ from kafka_groups.cli.demo.pipeline.supervisor import Supervisor
 from kafka_groups.cli.demo.pipeline.tally import Files, PipelineOutcome, PipelineTally, Verdict
 from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
+from kafka_groups.cli.demo.publish import Publisher
 from kafka_groups.cli.demo.run_options import RunOptions
+from kafka_groups.data_plane.deliveries import OutgoingRecord
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.records.schema import RECORD_KEY
@@ -71,8 +72,8 @@ class Pipeline:
         """Run the pipeline and return its results.
 
         Raises:
-            KafkaGroupsError: A requirement is missing, a process ended unexpectedly, or the run timed out.
-            KafkaException: The broker refused a topic or a configuration.
+            KafkaGroupsError: A requirement is missing, the broker refused a request, a process ended unexpectedly, or
+                the run timed out.
         """
         source_file(FLIGHTS)
         try:
@@ -95,7 +96,7 @@ class Pipeline:
         supervisor = Supervisor(self._driver_options.socket, self._tally, self._on_kill)
         self._supervisor = await stack.enter_async_context(supervisor)
         self._start_driver(stack)
-        publisher = publish.Publisher(servers)
+        publisher = Publisher(servers)
         stack.callback(publisher.stop)
         await self._work(stack, servers, publisher)
         return await self._reckon(publisher.confirmed)
@@ -116,7 +117,7 @@ class Pipeline:
         workers = f"{self._driver_options.workers} workers in share group {self._options.name}"
         self._progress.note(f"{what} the driver (pid {self._driver.pid}) with {workers}")
 
-    async def _work(self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher) -> None:
+    async def _work(self, stack: contextlib.AsyncExitStack, servers: str, publisher: Publisher) -> None:
         self._watch = await stack.enter_async_context(GroupWatch(servers, self._options.name, _TICK_SECONDS))
         await asyncio.to_thread(publisher.run, self._records(REFERENCE))
         self._driver.tell("reference")
@@ -127,7 +128,7 @@ class Pipeline:
             await asyncio.sleep(_TICK_SECONDS)
         publishing.result()
 
-    def _records(self, tables: "list[str] | tuple[str, ...]") -> Iterator[publish.Outgoing]:
+    def _records(self, tables: "list[str] | tuple[str, ...]") -> Iterator[OutgoingRecord]:
         for table in tables:
             yield from records_of(table, self._options.topics[table], self._options.limit if table == FLIGHTS else None)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kafka_groups.cli.demo.flights import FlightsMissingError, flight_lines, flights_path
-from kafka_groups.cli.demo.publish import Outgoing
+from kafka_groups.data_plane.deliveries import OutgoingRecord
 
 __all__ = ["FLIGHTS", "FLIGHT_COLUMNS", "REFERENCE", "REFERENCE_COLUMNS", "records_of", "source_file"]
 
@@ -51,10 +51,10 @@ def source_file(table: str) -> Path:
     return path
 
 
-def records_of(table: str, topic: str, limit: int | None = None) -> Iterator[Outgoing]:
+def records_of(table: str, topic: str, limit: int | None = None) -> Iterator[OutgoingRecord]:
     """Return the lines of a table as records of a topic, at most `limit` of them."""
     for line in _lines(table, limit):
-        yield Outgoing(topic, _KEYS[table](line.split(",")), line)
+        yield OutgoingRecord(topic, _KEYS[table](line.split(",")).encode(), line.encode())
 
 
 def _lines(table: str, limit: int | None) -> Iterator[str]:

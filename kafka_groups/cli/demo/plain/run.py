@@ -10,7 +10,6 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.flights import (
     TOTAL_FLIGHTS,
     Delays,
@@ -26,7 +25,9 @@ from kafka_groups.cli.demo.plain.store import FlightStore
 from kafka_groups.cli.demo.plain.tally import PlainOutcome, PlainTally
 from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
+from kafka_groups.cli.demo.publish import Publisher
 from kafka_groups.cli.demo.run_options import RunOptions
+from kafka_groups.data_plane.deliveries import OutgoingRecord
 from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 
@@ -74,14 +75,14 @@ class Demo:
         """Run the demo and return its results.
 
         Raises:
-            KafkaGroupsError: A requirement is missing, a process ended unexpectedly, or the run timed out.
-            KafkaException: The broker refused a topic or a configuration.
+            KafkaGroupsError: A requirement is missing, the broker refused a request, a process ended unexpectedly, or
+                the run timed out.
         """
         flights = flights_path()
         async with contextlib.AsyncExitStack() as stack:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-groups-demo-")))
             servers = await self._kafka(stack, directory)
-            publisher = publish.Publisher(servers)
+            publisher = Publisher(servers)
             stack.callback(publisher.stop)
             self._start_workers(stack, servers, directory)
             await self._work_in_time(stack, servers, publisher, flights)
@@ -107,9 +108,7 @@ class Demo:
             stack.callback(self._workers[number].close)
         self._progress.note(f"Started {len(self._workers)} workers in share group {name} ({mode} acknowledgement)")
 
-    async def _work(
-        self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher, flights: Path
-    ) -> None:
+    async def _work(self, stack: contextlib.AsyncExitStack, servers: str, publisher: Publisher, flights: Path) -> None:
         self._watch = await stack.enter_async_context(GroupWatch(servers, self._options.name, _TICK_SECONDS))
         publishing = asyncio.create_task(asyncio.to_thread(publisher.run, self._records(flights)))
         while not (publishing.done() and self._tally.accepted >= publishing.result()):
@@ -117,12 +116,12 @@ class Demo:
             self._check_workers()
             self._progress.show(self._progress_view(publisher.confirmed))
 
-    def _records(self, flights: Path) -> Iterator[publish.Outgoing]:
+    def _records(self, flights: Path) -> Iterator[OutgoingRecord]:
         for line in flight_lines(flights, self._options.limit):
-            yield publish.Outgoing(self._options.name, flight_of_line(line).tail_number, line)
+            yield OutgoingRecord(self._options.name, flight_of_line(line).tail_number.encode(), line.encode())
 
     async def _work_in_time(
-        self, stack: contextlib.AsyncExitStack, servers: str, publisher: publish.Publisher, flights: Path
+        self, stack: contextlib.AsyncExitStack, servers: str, publisher: Publisher, flights: Path
     ) -> None:
         try:
             async with asyncio.timeout(self._options.timeout_seconds):

@@ -14,14 +14,16 @@ from typing import Final
 from attrs import frozen
 
 from kafka_groups.admin import AsyncKafkaAdmin, StreamsGroupDescription
-from kafka_groups.cli.demo import publish
 from kafka_groups.cli.demo.child_process import ChildProcess
 from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS, flight_lines, flight_of_line, flights_path
 from kafka_groups.cli.demo.kafka import prepared_kafka
 from kafka_groups.cli.demo.progress import Progress, ProgressView
+from kafka_groups.cli.demo.publish import Publisher, client_keys
 from kafka_groups.cli.demo.run_options import RunOptions
 from kafka_groups.cli.demo.streams.outcome import StreamsOutcome
 from kafka_groups.cli.demo.streams.watch import ChangelogWatch
+from kafka_groups.data_plane.deliveries import OutgoingRecord
+from kafka_groups.data_plane.topics import delete_topics
 from kafka_groups.errors import BrokerError, KafkaGroupsError, NetworkError, OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 
@@ -79,7 +81,7 @@ class StreamsDemo:
         self._counted_at_kill = 0
         self._watch: ChangelogWatch
         self._admin: AsyncKafkaAdmin
-        self._publisher: publish.Publisher
+        self._publisher: Publisher
 
     def __repr__(self) -> str:
         return f"<StreamsDemo {self._options.name}>"
@@ -88,21 +90,22 @@ class StreamsDemo:
         """Run the demo and return its results.
 
         Raises:
-            KafkaGroupsError: A requirement is missing, a process ended unexpectedly, or the run timed out.
-            KafkaException: The broker refused a topic.
+            KafkaGroupsError: A requirement is missing, the broker refused a request, a process ended unexpectedly, or
+                the run timed out.
         """
         flights = flights_path()
         async with contextlib.AsyncExitStack() as stack:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-groups-demo-")))
             topics = {self._options.name: self._options.partitions}
             servers = await prepared_kafka(stack, self._options, topics, directory, self._progress, _SESSION)
-            self._publisher = publish.Publisher(servers)
+            self._publisher = Publisher(servers)
             stack.callback(self._publisher.stop)
             self._admin = await stack.enter_async_context(AsyncKafkaAdmin(bootstrap_servers=servers))
             self._watch = stack.enter_context(ChangelogWatch(servers, self._options.name, self._options.partitions))
             stack.callback(self._kill_all)
             await self._work_in_time(servers, directory, flights)
             await self._stop_processes()
+            await asyncio.to_thread(self._watch.read_to_end)
             await self._delete_group()
             expected = await asyncio.to_thread(_counted_plainly, flights, self._options.limit)
             return StreamsOutcome(self._publisher.confirmed, self._counted_at_kill, self._watch.flights(), expected)
@@ -175,13 +178,14 @@ class StreamsDemo:
         """Leave nothing behind on a Kafka that was there before; an embedded broker ends with the demo."""
         if self._options.bootstrap_servers is not None:
             (await self._admin.delete_streams_groups([self._options.name])).checked()
-            await asyncio.to_thread(publish.delete_topics, self._options.bootstrap_servers, [self._watch.changelog])
+            servers = client_keys(self._options.bootstrap_servers)
+            await asyncio.to_thread(delete_topics, servers, [self._watch.changelog])
 
     # ------------------------------------------------------------------------------------------ waiting
 
     async def _publish(self, lines: Iterator[str], count: int) -> None:
         records = (
-            publish.Outgoing(self._options.name, flight_of_line(line).tail_number, line)
+            OutgoingRecord(self._options.name, flight_of_line(line).tail_number.encode(), line.encode())
             for line in islice(lines, count)
         )
         await asyncio.to_thread(self._publisher.run, records)

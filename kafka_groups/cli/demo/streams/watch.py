@@ -1,19 +1,22 @@
 """Follows the changelog of the application, and so its progress and its result."""
 
 from collections import Counter, defaultdict
-from contextlib import ExitStack
 from types import TracebackType
 from typing import Final, Self
 
-from confluent_kafka import OFFSET_BEGINNING, TopicPartition
-
-from kafka_groups.cli.demo.streams.changelog import keyed, messages, reader
+from kafka_groups.cli.demo.publish import client_keys
+from kafka_groups.cli.demo.streams.changelog import keyed
 from kafka_groups.cli.demo.streams.counts import CHANGELOG_SUFFIX, TaskCounts
+from kafka_groups.data_plane.reading import BEGINNING, PartitionReader, log_ends
+from kafka_groups.errors import OperationTimeoutError
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.types import TopicPartition
 
 __all__ = ["ChangelogWatch"]
 
-_MOST_MESSAGES: Final = 10_000
+_MOST_RECORDS: Final = 10_000
 _WAIT_SECONDS: Final = 0.2
+_PATIENCE_SECONDS: Final = 30.0
 
 
 class ChangelogWatch:
@@ -30,24 +33,22 @@ class ChangelogWatch:
 
     def __init__(self, bootstrap_servers: str, application: str, partitions: int) -> None:
         self.changelog = f"{application}-{CHANGELOG_SUFFIX}"
-        self._servers = bootstrap_servers
+        self._client = client_keys(bootstrap_servers)
         self._group_id = f"{application}-watch"
-        self._partitions = partitions
+        self._partitions = [TopicPartition(self.changelog, each) for each in range(partitions)]
         self._tasks: defaultdict[int, TaskCounts] = defaultdict(TaskCounts)
-        self._stack = ExitStack()
-        self._is_there = False
 
     def __repr__(self) -> str:
         return f"<ChangelogWatch {self.changelog}: {self.counted}>"
 
     def __enter__(self) -> Self:
-        self._consumer = self._stack.enter_context(reader(self._servers, self._group_id))
+        self._reader = PartitionReader(self._client, self._group_id)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.close()
+        self._reader.close()
 
     @property
     def counted(self) -> int:
@@ -62,13 +63,26 @@ class ChangelogWatch:
         """Read what is new. Blocks for a fraction of a second.
 
         Raises:
-            KafkaException: A partition cannot be read.
+            KafkaGroupsError: A partition cannot be read.
         """
-        if not self._is_there:
-            self._is_there = self.changelog in self._consumer.list_topics(timeout=10).topics
-            if not self._is_there:
+        if not self._reader.assigned:
+            if not self._reader.has_topic(self.changelog):
                 return  # the coordinator creates it when it has the topology
-            beginnings = [TopicPartition(self.changelog, each, OFFSET_BEGINNING) for each in range(self._partitions)]
-            self._consumer.assign(beginnings)
-        for message in messages(self._consumer, _MOST_MESSAGES, _WAIT_SECONDS):
-            self._tasks[message.partition() or 0].restore(*keyed(message))
+            self._reader.assign(dict.fromkeys(self._partitions, BEGINNING))
+        for record in self._reader.read(_MOST_RECORDS, _WAIT_SECONDS):
+            self._tasks[record.partition].restore(*keyed(record))
+
+    def read_to_end(self) -> None:
+        """Read everything that the changelog has now. Blocks while a transaction is open.
+
+        Raises:
+            OperationTimeoutError: The end could not be read in time.
+            KafkaGroupsError: A partition cannot be read.
+        """
+        clock = SystemClock()
+        deadline_ms = clock.now_ms() + _PATIENCE_SECONDS * 1000
+        ends = log_ends(self._client, self._group_id, self._partitions, _PATIENCE_SECONDS)
+        while any(self._reader.position(each) < end for each, end in ends.items()):
+            if clock.now_ms() > deadline_ms:
+                raise OperationTimeoutError(f"{self.changelog} was not read to its end in {_PATIENCE_SECONDS:.0f} s.")
+            self.read()

@@ -9,12 +9,14 @@ from typing import Final
 
 import click
 from attrs import frozen
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message
-from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.cli.demo.flights import flight_of_line
-from kafka_groups.cli.demo.streams.changelog import keyed, messages, reader, writer
+from kafka_groups.cli.demo.publish import client_keys
+from kafka_groups.cli.demo.streams.changelog import keyed, writer
 from kafka_groups.cli.demo.streams.counts import CHANGELOG_SUFFIX, CLAIM, OwnedTask, OwnershipLostError
+from kafka_groups.data_plane.deliveries import OutgoingRecord
+from kafka_groups.data_plane.reading import BEGINNING, PartitionReader, ReadRecord
+from kafka_groups.data_plane.writing import TransactionFailedError
 from kafka_groups.errors import TasksLostError
 from kafka_groups.streams import (
     ChangelogTopic,
@@ -32,8 +34,9 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["CountingApplication", "CountingWorker", "main"]
 
-_MOST_MESSAGES: Final = 500
+_MOST_RECORDS: Final = 500
 _WAIT_SECONDS: Final = 0.1
+_WRITE_SECONDS: Final = 300.0
 _SUBTOPOLOGY: Final = "0"
 
 
@@ -85,8 +88,8 @@ class CountingWorker:
         self._transactions = application.transactions
         self._tasks: dict[int, OwnedTask] = {}
         servers, name = application.bootstrap_servers, application.name
-        self._producer = writer(servers, f"{name}-{process_id}" if application.transactions else None)
-        self._consumer: Consumer = stack.enter_context(reader(servers, name))
+        self._writer = writer(servers, f"{name}-{process_id}" if application.transactions else None, self._written)
+        self._reader = stack.enter_context(PartitionReader(client_keys(servers), name))
         self._member = stack.enter_context(
             StreamsGroupMember(
                 bootstrap_servers=servers,
@@ -106,15 +109,16 @@ class CountingWorker:
 
         Raises:
             TasksLostError: The member has lost its tasks.
-            KafkaGroupsError: The group refused the member.
-            KafkaException: A partition cannot be read, or the changelog does not take the counts.
+            TransactionFailedError: The brokers aborted a transaction.
+            KafkaGroupsError: The group refused the member, a partition cannot be read, or the changelog does not take
+                the counts.
         """
         self._member.join()
         while not stopped.is_set():
             for event in self._member.poll(0 if self._tasks else _WAIT_SECONDS):
                 self._handle(event)
             if self._tasks:
-                self._work(list(messages(self._consumer, _MOST_MESSAGES, _WAIT_SECONDS)))
+                self._work(self._reader.read(_MOST_RECORDS, _WAIT_SECONDS))
 
     def _handle(self, event: StreamsMembershipEvent) -> None:
         if isinstance(event, TasksAssigned):
@@ -128,44 +132,41 @@ class CountingWorker:
             for partition in partitions:
                 task = self._tasks[partition] = OwnedTask(epoch)
                 self._write(partition, CLAIM, task.claim)
-        self._consumer.incremental_assign([Position(self._changelog, each, OFFSET_BEGINNING) for each in partitions])
+        self._reader.assign({TopicPartition(self._changelog, each): BEGINNING for each in partitions})
 
     def _drop(self, partitions: Sequence[int]) -> None:
         for partition in partitions:
             topic = self._topic if self._tasks.pop(partition).is_restored else self._changelog
-            self._consumer.incremental_unassign([Position(topic, partition)])
+            self._reader.unassign([TopicPartition(topic, partition)])
 
-    def _work(self, polled: Sequence[Message]) -> None:
-        for message in polled:
-            if message.topic() == self._changelog:
-                self._restore(message.partition() or 0, message)
-        flights = [message for message in polled if message.topic() == self._topic]
+    def _work(self, polled: Sequence[ReadRecord]) -> None:
+        for record in polled:
+            if record.topic == self._changelog:
+                self._restore(record.partition, record)
+        flights = [record for record in polled if record.topic == self._topic]
         if flights:
             with self._all_or_nothing():
                 self._count(flights)
 
-    def _restore(self, partition: int, record: Message) -> None:
+    def _restore(self, partition: int, record: ReadRecord) -> None:
         task = self._tasks[partition]
         if not task.is_restored and task.restore(*keyed(record)):
-            self._consumer.incremental_unassign([Position(self._changelog, partition)])
-            self._consumer.incremental_assign([Position(self._topic, partition, task.counts.next_offset)])
+            self._reader.unassign([TopicPartition(self._changelog, partition)])
+            self._reader.assign({TopicPartition(self._topic, partition): task.counts.next_offset})
 
-    def _count(self, flights: Sequence[Message]) -> None:
-        for message in flights:
-            partition = message.partition() or 0
-            _, line, offset = keyed(message)
+    def _count(self, flights: Sequence[ReadRecord]) -> None:
+        for record in flights:
+            _, line, offset = keyed(record)
             carrier = flight_of_line(line).carrier
-            self._write(partition, carrier, self._tasks[partition].counts.count(carrier, offset))
+            self._write(record.partition, carrier, self._tasks[record.partition].counts.count(carrier, offset))
 
     def _write(self, partition: int, key: str, value: str) -> None:
-        self._producer.produce(self._changelog, value, key, partition, on_delivery=self._delivered)
+        self._writer.write(OutgoingRecord(self._changelog, key.encode(), value.encode(), partition=partition))
 
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
-        task = self._tasks.get(message.partition() or 0)
-        if error is None and task is not None and task.is_restored:
-            task.counts.changelog_offset = (message.offset() or 0) + 1
-        elif error is not None and not self._transactions:  # a transaction fails as a whole
-            raise KafkaException(error)
+    def _written(self, place: TopicPartition, offset: int) -> None:
+        task = self._tasks.get(place.partition)
+        if task is not None and task.is_restored:
+            task.counts.changelog_offset = offset + 1
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -175,17 +176,19 @@ class CountingWorker:
         records are before the next owner's claim.
         """
         if self._transactions:
-            self._producer.begin_transaction()
+            self._writer.begin_transaction()
         yield
-        self._producer.flush()
-        offsets = {each: task.counts.next_offset for each, task in self._tasks.items() if task.is_restored}
+        self._writer.flush(_WRITE_SECONDS)
+        offsets = {
+            TopicPartition(self._topic, each): task.counts.next_offset
+            for each, task in self._tasks.items()
+            if task.is_restored
+        }
         if self._transactions:
-            positions = [Position(self._topic, each, offset) for each, offset in offsets.items()]
-            if positions:
-                self._producer.send_offsets_to_transaction(positions, self._member.group_metadata())
-            self._producer.commit_transaction()
+            metadata = self._member.group_metadata() if offsets else None
+            self._writer.commit_transaction(offsets, metadata, _WRITE_SECONDS)
         else:
-            self._member.commit({TopicPartition(self._topic, each): offset for each, offset in offsets.items()})
+            self._member.commit(offsets)
 
     def _positions(self) -> dict[TaskId, TaskPosition]:
         return {
@@ -209,15 +212,8 @@ def main(bootstrap_servers: str, application: str, topic: str, *, transactions: 
             with ExitStack() as stack:
                 started = CountingApplication(bootstrap_servers, application, topic, transactions)
                 CountingWorker(started, process_id, stack).run(stopped)
-        except (TasksLostError, OwnershipLostError, KafkaException) as error:
-            if isinstance(error, KafkaException) and not _is_aborted(error.args[0]):
-                raise
+        except (TasksLostError, OwnershipLostError, TransactionFailedError) as error:
             click.echo(f"Starting again: {error}", err=True)
-
-
-def _is_aborted(error: KafkaError) -> bool:
-    """Whether a transaction did not succeed, and a new producer may continue."""
-    return error.txn_requires_abort() or error.retriable() or error.code() == KafkaError._FENCED
 
 
 if __name__ == "__main__":

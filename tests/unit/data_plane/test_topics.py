@@ -1,11 +1,12 @@
-"""Administrative operations of the demo are tried again when that may help."""
+"""Topics are created again when that may help."""
 
 from concurrent.futures import Future
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from kafka_groups.cli.demo import publish
+from kafka_groups.data_plane import topics
+from kafka_groups.errors import TopicAlreadyExistsError, TopicAuthorizationFailedError
 
 
 def answer(error: KafkaError | None) -> dict[str, "Future[None]"]:
@@ -36,25 +37,25 @@ class Operation:
 
 def test_a_retriable_error_is_overcome() -> None:
     calls, flaky = operation(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE), None)
-    publish._insist(flaky)
+    topics._insist(flaky)
     assert len(calls) == 2
 
 
 def test_any_other_error_is_raised_at_once() -> None:
     calls, refused = operation(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
-    with pytest.raises(KafkaException):
-        publish._insist(refused)
+    with pytest.raises(TopicAuthorizationFailedError, match="topic: "):
+        topics._insist(refused)
     assert len(calls) == 1
 
 
 def test_a_topic_that_an_unanswered_attempt_made_is_there() -> None:
     lost = KafkaError(KafkaError.REQUEST_TIMED_OUT)
     calls, made = operation(lost, KafkaError(KafkaError.TOPIC_ALREADY_EXISTS))
-    publish._insist(made, done=publish._ALREADY_THERE)
+    topics._insist(made)
     assert len(calls) == 2
 
 
 def test_a_topic_that_somebody_else_made_is_an_error() -> None:
     _, taken = operation(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS))
-    with pytest.raises(KafkaException):
-        publish._insist(taken, done=publish._ALREADY_THERE)
+    with pytest.raises(TopicAlreadyExistsError):
+        topics._insist(taken)

@@ -1,0 +1,90 @@
+"""Create and delete topics, for programs that bring their own."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
+
+from kafka_groups.data_plane.configuration import client_config
+from kafka_groups.data_plane.failures import failure_of, told_by
+from kafka_groups.errors import BrokerError, TopicAlreadyExistsError
+
+__all__ = ["create_topics", "delete_topics"]
+
+_CONNECT_SECONDS: Final = 10.0
+_TIMEOUT_SECONDS: Final = 30.0
+_BROKER_DEFAULT: Final = -1
+
+_Attempt = Callable[[], dict[str, Any]]
+
+
+def create_topics(config: Mapping[str, object], partitions: Mapping[str, int]) -> None:
+    """Create topics with the broker's default replication factor. Blocks until they exist.
+
+    A cluster that has just started may return errors, so attempts that fail with a retriable one are repeated.
+
+    Args:
+        config: Keys as for `client_config`.
+        partitions: The number of partitions of each topic, by name.
+
+    Raises:
+        TopicAlreadyExistsError: There is such a topic.
+        KafkaGroupsError: No broker can be reached, or the request was refused.
+    """
+    new = [NewTopic(topic, num_partitions=n, replication_factor=_BROKER_DEFAULT) for topic, n in partitions.items()]
+    admin = _admin(config)  # it must live until the responses have arrived
+    try:
+        admin.list_topics(timeout=_CONNECT_SECONDS)  # fails sooner than the call below if no broker responds
+    except KafkaException as error:
+        raise failure_of(told_by(error), "The brokers do not answer") from error
+    _insist(lambda: admin.create_topics(new, operation_timeout=_TIMEOUT_SECONDS))
+
+
+def delete_topics(config: Mapping[str, object], topics: Iterable[str]) -> None:
+    """Delete topics. Blocks until they are gone.
+
+    Args:
+        config: Keys as for `client_config`.
+        topics: Their names.
+
+    Raises:
+        KafkaGroupsError: No broker can be reached, or the request was refused.
+    """
+    admin = _admin(config)  # it must live until the responses have arrived
+    _wait_for(lambda: admin.delete_topics(list(topics), operation_timeout=_TIMEOUT_SECONDS))
+
+
+def _admin(config: Mapping[str, object]) -> AdminClient:
+    settings: dict[str, Any] = client_config(config)
+    return AdminClient(settings)
+
+
+def _insist(attempt_to: _Attempt) -> None:
+    """Create topics, again and again if that may help.
+
+    An attempt whose response was lost may have created the topics, so later ones may find them.
+    """
+    for attempt in Retrying(
+        stop=stop_after_delay(_TIMEOUT_SECONDS),
+        wait=wait_random_exponential(multiplier=0.1, max=2.0),
+        retry=retry_if_exception(_is_retriable),
+        reraise=True,
+    ):
+        with attempt:
+            _wait_for(attempt_to, may_exist=attempt.retry_state.attempt_number > 1)
+
+
+def _is_retriable(error: BaseException) -> bool:
+    return isinstance(error, BrokerError) and error.retriable  # librdkafka has retried what it calls retriable
+
+
+def _wait_for(attempt_to: _Attempt, *, may_exist: bool = False) -> None:
+    for topic, future in attempt_to().items():
+        try:
+            future.result(timeout=_TIMEOUT_SECONDS)
+        except KafkaException as error:
+            failure = failure_of(told_by(error), topic)
+            if not (may_exist and isinstance(failure, TopicAlreadyExistsError)):
+                raise failure from error
