@@ -37,7 +37,7 @@ from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import Network
 from kafka_groups.net.session import Access
 from kafka_groups.net.tcp import TcpNetwork
-from kafka_groups.net.tls import peer_tls_contexts, server_tls_context
+from kafka_groups.net.tls import server_tls_context
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
 
 __all__ = ["ClusterCore", "cluster_network", "cluster_parts"]
@@ -213,7 +213,7 @@ def cluster_parts(
         profile=profile,
         seed=seed,
         metadata=metadata,
-        peer_network=_peer_network(network, settings, security, login_with(peer_login, clock)),
+        peer_network=_peer_network(network, login_with(peer_login, clock)),
         peer_security=_peer_security(peer_login),
         group_configs=GroupConfigSources(
             GroupConfigs(settings, metadata, share_group_config),
@@ -225,24 +225,19 @@ def cluster_parts(
     )
 
 
-def _peer_network(
-    network: Network, settings: BrokerSettings, security: BrokerSecurity, login: Login | None
-) -> PeerNetwork:
-    """Return where brokers listen for each other: in memory if their clients are there, or on loopback.
+def _peer_network(network: Network, login: Login | None) -> PeerNetwork:
+    """Return where the brokers listen for each other: in the memory of their process.
 
-    If their clients use TLS, they do, too.
+    With clients in memory this is the network of the clients, so that its fault plan strikes brokers, too. Otherwise it
+    is one of their own, which nobody outside of the process can reach, and which needs no system calls.
     """
-    access = Access(None, login)
-    if isinstance(network, MemoryNetwork):
-        return PeerNetwork(network, _PEER_HOST, access, {})
-    client_tls, server_tls = (None, None) if security.tls is None else peer_tls_contexts(security.tls)
-    tcp = TcpNetwork(client_tls=client_tls, server_tls=server_tls, max_frame_bytes=settings.socket_request_max_bytes)
-    return PeerNetwork(tcp, LOOPBACK, access, {})
+    memory = network if isinstance(network, MemoryNetwork) else MemoryNetwork()
+    return PeerNetwork(memory, _PEER_HOST, Access(None, login), {})
 
 
 def _peer_login(security: BrokerSecurity) -> SaslSettings | None:
-    """Return with what brokers authenticate to each other: with a secret, unless anyone may connect."""
-    if not security.mechanisms and security.tls is None:
+    """Return the secret with which brokers authenticate to each other, or None if clients need not authenticate."""
+    if not security.mechanisms:
         return None
     return SaslSettings("PLAIN", Password(_PEER_USER, secrets.token_hex(32)))
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
 
-__all__ = ["ServerTls", "TlsSettings", "client_tls_context", "peer_tls_contexts", "server_tls_context"]
+__all__ = ["ServerTls", "TlsSettings", "client_tls_context", "server_tls_context"]
 
 
 @frozen(kw_only=True)
@@ -141,29 +141,3 @@ def server_tls_context(settings: ServerTls) -> ssl.SSLContext:
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"Could not use the broker's TLS files ({settings!r}): {error}") from error
     return context
-
-
-def peer_tls_contexts(settings: ServerTls) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Create the TLS contexts with which brokers connect to each other: that of the client, and that of the server.
-
-    All brokers of an embedded cluster have the same certificate, and trust it and nothing else. If the clients of the
-    cluster need certificates, the brokers use this one as theirs.
-
-    Raises:
-        ConfigurationError: A file cannot be read or is not valid.
-    """
-    server = server_tls_context(evolve(settings, client_ca_location=None))
-    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.check_hostname = False  # it is this very certificate, whatever its name
-    password = settings.key_password or ""
-    client.load_cert_chain(settings.certificate_location, settings.key_location, lambda: password)
-    _trust_only(client, settings.certificate_location)
-    if settings.client_ca_location is not None:
-        _trust_only(server, settings.certificate_location)
-        server.verify_mode = ssl.CERT_REQUIRED
-    return client, server
-
-
-def _trust_only(context: ssl.SSLContext, certificate_location: str) -> None:
-    context.load_verify_locations(certificate_location)
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # without the authority that signed it
