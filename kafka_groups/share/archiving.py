@@ -8,7 +8,6 @@ from kafka_groups.client.group_configs import GroupConfigsManager
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.share.delivery.inbox import DEFAULT_DELIVERY_LIMIT, Inbox
 from kafka_groups.share.delivery.returned import ArchivedRecords, ReturnedRecords
-from kafka_groups.types import TopicIdPartition
 
 __all__ = ["DELIVERY_LIMIT", "ArchiveCallback", "ArchiveWatch"]
 
@@ -61,18 +60,20 @@ class ArchiveWatch:
             returned = self._inbox.returned.popleft()
             archived = _from(returned, DEFAULT_DELIVERY_LIMIT if limit is None else limit)
             if archived:
-                self._tell(returned.topic_partition, archived, limit)
+                self._tell(returned, archived, limit)
             if limit is None and len(archived) < len(returned.delivery_counts):
                 self._doubt(returned)
 
-    def _tell(self, partition: TopicIdPartition, offsets: tuple[int, ...], limit: int | None) -> None:
+    def _tell(self, returned: ReturnedRecords, offsets: tuple[int, ...], limit: int | None) -> None:
+        partition = returned.topic_partition
         allowed = DEFAULT_DELIVERY_LIMIT if limit is None else limit
         topic = partition.topic or str(partition.topic_id)
         self._inbox.records_archived += len(offsets)
         self._inbox.archived.append(ArchivedRecords(topic, partition.partition, offsets, allowed, limit is None))
         source = "Kafka's default; the brokers do not tell the group's" if limit is None else DELIVERY_LIMIT
+        what = "The late or failed acknowledgement" if returned.is_late else "The release"
         text = (
-            f"The release of {counted(len(offsets), 'record')} of {partition} (offsets {offsets[0]} to {offsets[-1]})"
+            f"{what} of {counted(len(offsets), 'record')} of {partition} (offsets {offsets[0]} to {offsets[-1]})"
             f" archives them: this was delivery {allowed} of {allowed} ({source}). They are not delivered"
             " again. Release with release_after while a sink is down, or keep a dead-letter topic."
         )
@@ -81,10 +82,10 @@ class ArchiveWatch:
     def _doubt(self, returned: ReturnedRecords) -> None:
         counts = returned.delivery_counts
         text = (
-            f"Released {counted(len(counts), 'record')} of {returned.topic_partition} (offsets {min(counts)} to"
-            f" {max(counts)}) after up to {max(counts.values())} deliveries. Whether that archives them is not known:"
-            f" the group's {DELIVERY_LIMIT} could not be read. Kafka's default of {DEFAULT_DELIVERY_LIMIT} is assumed."
-            " Allow the operation DescribeConfigs on the group, and before Kafka 4.3 on the cluster."
+            f"{counted(len(counts), 'record')} of {returned.topic_partition} (offsets {min(counts)} to"
+            f" {max(counts)}) went back after up to {max(counts.values())} deliveries. Whether that archives them is"
+            f" not known: the group's {DELIVERY_LIMIT} could not be read. Kafka's default of {DEFAULT_DELIVERY_LIMIT}"
+            " is assumed. Allow the operation DescribeConfigs on the group, and before Kafka 4.3 on the cluster."
         )
         self._events.warn(Area.RECORDS, f"limit unknown {returned.topic_partition}", text)
 

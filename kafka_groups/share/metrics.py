@@ -256,7 +256,8 @@ _GAUGES = (
     _M(
         "records-archived-by-release-total",
         "records",
-        "Records that were released with their last delivery, so that the brokers archive them.",
+        "Records that the brokers archive because they went back after their last delivery: you released them, or your"
+        " acknowledgement failed or came after the lock had expired.",
         lambda s: s.inbox.records_archived,
     ),
     _M("records-waiting", "records", "Records that were fetched and wait for a `poll`.", lambda s: s.waiting),

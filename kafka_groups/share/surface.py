@@ -182,13 +182,14 @@ class _LocalSurface:
         self._application.callback = callback
 
     def set_archive_callback(self, callback: ArchiveCallback | None) -> None:
-        """Set a function that receives the records whose release archives them, or None to remove it.
+        """Set a function that receives records that the broker archives, or None to remove it.
 
-        A broker archives a record that is released with its last delivery (`share.delivery.count.limit`) instead of
-        redelivering it. The consumer logs a warning and counts such records (`records-archived-by-release-total`); the
-        callback gets their offsets as an `ArchivedRecords`. It is called from within poll, commit and close, and may
-        call nothing of the consumer but `wakeup`. If the consumer does not know the group's limit yet, the callback
-        follows with a later call, at the latest with `close`.
+        A broker archives a record that goes back after its last delivery (`share.delivery.count.limit`) instead of
+        redelivering it: you released it, or your acknowledgement failed or came after the lock had expired. The
+        consumer logs a warning and counts such records (`records-archived-by-release-total`); the callback gets their
+        offsets as an `ArchivedRecords`. It is called from within poll, commit and close, and may call nothing of the
+        consumer but `wakeup`. If the consumer does not know the group's limit yet, the callback follows with a later
+        call, at the latest with `close`.
 
         Raises:
             ConfigurationError: The callback cannot be called.

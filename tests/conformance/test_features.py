@@ -188,6 +188,18 @@ async def test_clients_say_which_feature_is_off_and_how_to_switch_it_on(target: 
 
 
 @everywhere
+async def test_a_running_consumer_says_that_share_groups_were_switched_off(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    async with target.consumer(await target.new_group()) as consumer:
+        await consumer.subscribe([topic.name])
+        await target.cluster.produce(topic, [b"a"])
+        assert await consumer.poll(timeout=20.0)
+        async with without(SHARE, target.client()):
+            with pytest.raises(UnsupportedVersionError, match=r"off in this cluster: the brokers refuse SHARE_.*=1\.$"):
+                await consumer.poll(timeout=20.0)
+
+
+@everywhere
 async def test_members_say_that_streams_groups_are_off(target: Target) -> None:
     topic = await target.cluster.create_topic()
     topology = GroupTopologyBuilder().add_subtopology("0", sources=[topic.name]).build()

@@ -25,6 +25,7 @@ DEFAULT_DELIVERY_LIMIT = 5
 DEFAULT_RECORD_LOCKS = 2000
 """Kafka's `group.share.partition.max.record.locks`, taken while the group's own is not known."""
 
+_UNRELEASED = (m.ACCEPT, m.REJECT, m.RENEW)
 _FORGET_PACE_IN = 8
 """After so many quicker deliveries the greater part of a slow one is forgotten."""
 
@@ -202,6 +203,15 @@ class Inbox:
     def returns(self, delivery: DeliveredRecords, kinds: Sequence[int] = (m.OPEN,)) -> None:
         """Note the records with these marks that go back to the broker, which may archive them."""
         returned = returned_of(delivery, kinds)
+        if returned is not None:
+            self.returned.append(returned)
+
+    def came_back(self, pending: PendingAcknowledgement) -> None:
+        """Note the records that went back to the broker because their acknowledgement failed or came after the lock.
+
+        Those that were released count as returned already, since the application released them.
+        """
+        returned = None if pending.marks is None else returned_of(pending.delivery, _UNRELEASED, pending.marks)
         if returned is not None:
             self.returned.append(returned)
 

@@ -21,10 +21,12 @@ class ReturnedRecords:
     Attributes:
         topic_partition: The partition, its topic's name included.
         delivery_counts: How often each record was delivered, by offset in ascending order.
+        is_late: Whether they went back because an acknowledgement failed, or came after the lock had expired.
     """
 
     topic_partition: TopicIdPartition
     delivery_counts: Mapping[int, int]
+    is_late: bool = False
 
 
 @frozen
@@ -33,7 +35,9 @@ class ArchivedRecords:
 
     They are not delivered again. A broker with a dead-letter topic (Kafka 4.4) copies them there first. Usually you
     released them, or closed the consumer while you held them. They may also be records that you never saw: the consumer
-    had fetched them ahead when it was closed or paused, or when it lost the connection.
+    had fetched them ahead when it was closed or paused, or when it lost the connection. Or you acknowledged them after
+    their lock or share session had ended. If only the response to an acknowledgement was lost, the broker may have
+    applied it.
 
     Attributes:
         topic: Name of the topic.
@@ -50,15 +54,22 @@ class ArchivedRecords:
     is_assumed: bool
 
 
-def returned_of(delivery: Delivery, kinds: Sequence[int]) -> ReturnedRecords | None:
-    """Return the records of a delivery with one of these marks that were delivered before; None if there are none."""
-    marks, start = delivery.marks, delivery.first_offset
+def returned_of(delivery: Delivery, kinds: Sequence[int], late_marks: bytes | None = None) -> ReturnedRecords | None:
+    """Return the records of a delivery with one of these marks that were delivered before; None if there are none.
+
+    Args:
+        delivery: The delivery.
+        kinds: The marks.
+        late_marks: The marks of an acknowledgement that failed or came too late. None: those of the delivery.
+    """
+    marks = delivery.marks if late_marks is None else late_marks
+    start = delivery.first_offset
     of_part = range(start, start + len(marks))  # a part of a split delivery keeps the ranges of the whole
     if delivery.max_delivery_count < LEAST_DELIVERY_LIMIT or not any(kind in marks for kind in kinds):
         return None  # as almost always
     before = ((offset, count) for offset, count in _delivered_before(delivery.ranges) if offset in of_part)
     counts = {offset: count for offset, count in before if marks[offset - start] in kinds}
-    return ReturnedRecords(delivery.topic_partition, counts) if counts else None
+    return ReturnedRecords(delivery.topic_partition, counts, late_marks is not None) if counts else None
 
 
 def returned_unseen(partition: TopicIdPartition, ranges: Iterable[AcquiredRecords]) -> ReturnedRecords | None:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.events import Area, counted
+from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.metadata import MetadataManager
 from kafka_groups.client.requests import NEVER_MS, ClientResponse
 from kafka_groups.config.clients.share import ShareConsumerConfig
@@ -17,6 +18,7 @@ from kafka_groups.errors import (
     error_for,
     is_retriable,
 )
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
@@ -200,7 +202,7 @@ class Settlement:
         for pending in exchange.acknowledgements:
             code, message = results.get(pending.partition, missing)
             if code is ErrorCode.NONE:
-                self._succeed(pending, exchange.sent_ms)
+                self._succeed(pending, exchange.sent_ms, now_ms)
             else:
                 tries_again |= self._fail_or_retry(exchange, pending, error_for(code, message), now_ms)
         return tries_again
@@ -215,11 +217,18 @@ class Settlement:
         self.fail(pending, error)
         return False
 
-    def _succeed(self, pending: PendingAcknowledgement, sent_ms: int) -> None:
+    def _succeed(self, pending: PendingAcknowledgement, sent_ms: int, now_ms: int) -> None:
+        """Apply a success. After the lock it may mean nothing: brokers ignore acknowledgements of archived records."""
         delivery = pending.delivery
+        is_late = now_ms >= delivery.lock_deadline_ms
+        if is_late:
+            self._inbox.came_back(pending)
         if pending.renews:
             delivery.renewing = False
-            delivery.lock_deadline_ms = sent_ms + (self.lock_timeout_ms or NEVER_MS)
+            if is_late and pending.is_renewal_in_place:
+                delivery.renewable = False
+            else:
+                delivery.lock_deadline_ms = sent_ms + (self.lock_timeout_ms or NEVER_MS)
             self._metrics.renewals_send_total += 1
             runs = pending.renewed_runs()
             if runs:
@@ -245,6 +254,7 @@ class Settlement:
                 self._metrics.acknowledged(pending)
             else:
                 self._metrics.refused(pending)
+                self._inbox.came_back(pending)
                 self._warn(pending, error)
         if pending.ticket is not None:
             pending.ticket.settle(pending.partition, error)
@@ -275,7 +285,10 @@ class Settlement:
     def _refused(self, exchange: InFlightRequest, code: ErrorCode, message: str | None, now_ms: int) -> None:
         error = error_for(code, message or f"{code.name}: the share group {self._config.group_id}")
         if code in _FATAL:
-            self._errors.report_fatal(error)
+            is_fetch = exchange.purpose is Purpose.FETCH
+            self._errors.report_fatal(
+                if_switched_off(ApiKey.SHARE_FETCH if is_fetch else ApiKey.SHARE_ACKNOWLEDGE, error)
+            )
         elif code not in _SESSION_LOST and not error.retriable:
             self._report(error)
         if code in _SESSION_LOST:

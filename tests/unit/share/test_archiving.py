@@ -1,5 +1,6 @@
 """Releases that archive: the log, the count and the callback say so; the limit is the group's, where it is told."""
 
+import asyncio
 import logging
 import random
 from typing import Any
@@ -12,11 +13,13 @@ from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse
 from kafka_groups.errors import ConfigurationError, GroupAuthorizationFailedError
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords, ShareFetchPartitionData
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.archiving import DELIVERY_LIMIT, ArchiveWatch
 from kafka_groups.share.delivery.inbox import CompletedFetch
@@ -44,12 +47,22 @@ class Watched(Bench):
             self.limits.values = {DELIVERY_LIMIT: limit}
         self.archived: list[ArchivedRecords] = []
         self.application.archive_callback = self.archived.append
-        self.wait(*ranges)
-        self.records = list(self.begin())
+        if ranges:
+            self.wait(*ranges)
+            self.records = list(self.begin())
 
     def wait(self, *ranges: tuple[int, int, int]) -> None:
         blob = b"".join(batch(first, last) for first, last, _ in ranges)
         self.inbox.ready.append(CompletedFetch(acquired(*ranges), blob))
+
+    def hold(self, *ranges: tuple[int, int, int]) -> None:
+        """Have the application fetch these ranges, and hold them in a session with the leader."""
+        assert not self.begin()
+        got = tuple(AcquiredRecords(first_offset=a, last_offset=b, delivery_count=count) for a, b, count in ranges)
+        blob = b"".join(batch(first, last) for first, last, _ in ranges)
+        part = ShareFetchPartitionData(partition_index=0, records=blob, acquired_records=got)
+        self.fetched(self.fetch(), parts=(part,))
+        self.records = list(self.end())
 
     def judge(self) -> list[ArchivedRecords]:
         self.archives.judge()
@@ -153,6 +166,59 @@ def test_records_that_go_back_unseen_are_told(go_back: str) -> None:
     assert [archived.offsets for archived in bench.judge()] == [(5, 6)]
 
 
+KINDS = pytest.mark.parametrize("kind", [ACCEPT, REJECT, RELEASE])
+
+
+@KINDS
+def test_records_whose_session_ended_while_they_were_in_hand_are_told_when_they_are_acknowledged(
+    kind: AcknowledgeType,
+) -> None:
+    bench = Watched(limit=5)
+    bench.hold((0, 0, 5), (1, 1, 4))
+    bench.manager.connection_lost("b1", 9)
+    for record in bench.records:
+        bench.application.acknowledge(record, kind)
+    bench.commit()
+    bench.turn()
+    assert bench.judge() == [ArchivedRecords("orders", 0, (0,), 5, is_assumed=False)]
+    assert bench.inbox.records_archived == 1
+    warned = [text for text in bench.warnings() if "archives them" in text]
+    assert len(warned) == 1
+    assert (kind is RELEASE) is warned[0].startswith("The release of 1 record of orders-0")
+    assert (kind is not RELEASE) is warned[0].startswith("The late or failed acknowledgement of 1 record of orders-0")
+
+
+@KINDS
+def test_records_whose_lock_expired_in_hand_are_told_when_the_broker_refuses_the_acknowledgement(
+    kind: AcknowledgeType,
+) -> None:
+    bench = Watched(limit=5)
+    bench.hold((0, 0, 5), (1, 1, 4))
+    for record in bench.records:
+        bench.application.acknowledge(record, kind)
+    bench.commit()
+    bench.acknowledged(bench.acknowledge(), ErrorCode.INVALID_RECORD_STATE)
+    assert [archived.offsets for archived in bench.judge()] == [(0,)]
+
+
+def test_records_whose_session_ended_in_hand_are_told_once_when_the_consumer_closes() -> None:
+    bench = Watched(limit=5)
+    bench.hold((0, 0, 5))
+    bench.manager.connection_lost("b1", 9)
+    bench.application.begin_leaving()
+    bench.manager.give_up()
+    assert [archived.offsets for archived in bench.judge()] == [(0,)]
+
+
+def test_records_whose_renewal_is_refused_are_not_in_hand_any_more_and_are_told() -> None:
+    bench = Watched(limit=5)
+    bench.hold((0, 0, 5))
+    bench.application.acknowledge(bench.records[0], AcknowledgeType.RENEW)
+    bench.commit()
+    bench.acknowledged(bench.acknowledge(), ErrorCode.INVALID_RECORD_STATE)
+    assert [archived.offsets for archived in bench.judge()] == [(0,)]
+
+
 def limit_of(limit: int) -> ClientResponse:
     config = DescribeConfigsResourceResult(name=DELIVERY_LIMIT, value=str(limit), read_only=False, is_sensitive=False)
     result = DescribeConfigsResult(resource_type=32, resource_name="g", configs=(config,))
@@ -216,14 +282,16 @@ def test_a_response_that_several_polls_take_goes_back_in_parts() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_record_that_is_archived_is_told(seed: int) -> None:
-    """Whatever consumers do with their records: what the broker archives is what they tell."""
+@pytest.mark.parametrize("longest_s", [0.0, 1.4])
+def test_every_record_that_is_archived_is_told(seed: int, longest_s: float) -> None:
+    """Whatever consumers do with their records, also after the locks have expired: what is archived is told."""
     told: list[tuple[int, int]] = []
 
     async def program(simulation: Simulation) -> None:
         rng = simulation.rng
         async with World(simulation, partitions=2) as world:
-            world.cluster.alter_group_configs("g", {DELIVERY_LIMIT: str(rng.choice([2, 3, 4]))})
+            limit = str(rng.choice([2, 3, 4]))
+            world.cluster.alter_group_configs("g", {DELIVERY_LIMIT: limit, "share.record.lock.duration.ms": "1000"})
             for partition in (0, 1, 0, 1):
                 await world.produce([b"%d" % n for n in range(10)], partition)
             group = world.cluster.group("g")
@@ -233,7 +301,7 @@ def test_every_record_that_is_archived_is_told(seed: int) -> None:
                 ) as consumer:
                     consumer.set_archive_callback(lambda it: told.extend((it.partition, o) for o in it.offsets))
                     await consumer.subscribe([TOPIC])
-                    await work(consumer, rng)
+                    await work(consumer, rng, longest_s)
             archived = [(ended.partition, ended.offset) for ended in group.archived]
             assert sorted(told) == sorted(archived)
             assert archived
@@ -241,10 +309,11 @@ def test_every_record_that_is_archived_is_told(seed: int) -> None:
     run_simulated(program, seed=seed, limit_s=7200)
 
 
-async def work(consumer: AsyncKafkaShareConsumer[Any, Any], rng: random.Random) -> None:
+async def work(consumer: AsyncKafkaShareConsumer[Any, Any], rng: random.Random, longest_s: float) -> None:
     """Poll a few times; end while holding records, or records that were never taken."""
     for _ in range(rng.randint(1, 4)):
         records = await consumer.poll(timeout=rng.choice([0.3, 3.0]))
+        await asyncio.sleep(rng.uniform(0, longest_s))
         for record in records:
             hold_s = rng.choice([None, None, 0.5])
             kind = rng.choice([ACCEPT, RELEASE, RELEASE, RELEASE, REJECT])

@@ -272,6 +272,16 @@ def test_errors_that_end_the_consumer(code: ErrorCode) -> None:
             bench.end()
 
 
+def test_a_feature_that_is_switched_off_while_the_consumer_runs_is_named_with_the_command() -> None:
+    bench = Bench()
+    bench.begin()
+    bench.fetched(bench.fetch(), error_code=ErrorCode.UNSUPPORTED_VERSION)
+    with pytest.raises(
+        UnsupportedVersionError, match=r"brokers refuse SHARE_FETCH, .* upgrade --feature share.version=1"
+    ):
+        bench.end()
+
+
 def test_a_broker_without_share_fetch_ends_the_consumer() -> None:
     bench = Bench()
     bench.begin()
