@@ -18,15 +18,16 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.share_sessions import (
+    Outcomes,
     acknowledged,
     by_topic,
+    close_session,
     leader_hint,
     let_waiting_fetches_check,
     listed_partitions,
     notify_changed,
     session_key,
 )
-from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.turns import CHEAP
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError
@@ -53,25 +54,19 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
         return ShareAcknowledgeResponse(error_code=code_of(error), error_message=str(error))
     errors = await _acknowledge(key, request, context)
     if request.share_session_epoch == FINAL_EPOCH:
-        closed: PendingOutcome[None] = PendingOutcome()
-        context.services.share.close_session(key, context.now_ms, closed)
-        await closed.wait()
+        await close_session(key, context.services)
     notify_changed(context.services)
     return await _response(key, errors, context)
 
 
-async def _acknowledge(
-    key: ShareSessionKey, request: ShareAcknowledgeRequest, context: RequestContext
-) -> dict[TopicIdPartition, BrokerError | None]:
+async def _acknowledge(key: ShareSessionKey, request: ShareAcknowledgeRequest, context: RequestContext) -> Outcomes:
     listed = await listed_partitions(request.topics, context.services, context.turns)
     acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
     await let_waiting_fetches_check(key.group_id, acknowledgements, context.services, context.turns)
     return await acknowledged(key, acknowledgements, context.services, context.turns, is_renew_ack=request.is_renew_ack)
 
 
-async def _response(
-    key: ShareSessionKey, errors: dict[TopicIdPartition, BrokerError | None], context: RequestContext
-) -> ShareAcknowledgeResponse:
+async def _response(key: ShareSessionKey, errors: Outcomes, context: RequestContext) -> ShareAcknowledgeResponse:
     services, turns = context.services, context.turns
     answers = {partition: _answer(partition, error, context) async for partition, error in turns.each(errors.items())}
     topics = await by_topic(answers, turns)

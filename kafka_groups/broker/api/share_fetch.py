@@ -28,16 +28,18 @@ from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.requests.share_sessions import (
+    Outcomes,
     acknowledged,
     by_topic,
+    close_session,
     leader_hint,
     let_waiting_fetches_check,
     listed_partitions,
     notify_changed,
+    outcomes_of,
     partition_of,
     session_key,
 )
-from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.turns import CHEAP, Turns, at_once
 from kafka_groups.broker.share_partitions.fetching import (
     NOTHING_FETCHED,
@@ -63,7 +65,6 @@ __all__ = ["handle"]
 _ACQUIRE_MODES = frozenset(AcquireMode)
 
 Fetched = Mapping[TopicIdPartition, FetchedPartition]
-Outcomes = Mapping[TopicIdPartition, BrokerError | None]
 _Result = tuple[Fetched, Outcomes]
 
 _MOST_AT_ONCE = 100
@@ -90,11 +91,10 @@ async def _fetch(fetching: ShareFetching, request: ShareFetchRequest, context: R
     await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services, context.turns)
     planned = share.plan(fetching.key, acknowledgements, is_renew_ack=request.is_renew_ack, now_ms=context.now_ms)
     fetched = _collected_at_once(fetching, request.max_wait_ms, context)
-    settled: PendingOutcome[dict[TopicIdPartition, BrokerError | None]] = PendingOutcome()
-    share.settle(planned, settled)
+    share.settle(planned)
     if request.share_session_epoch == FINAL_EPOCH:
-        await settled.wait()
-        await _close(fetching, context)
+        await outcomes_of(planned, context.turns)
+        await close_session(fetching.key, services)
     if notify_changed(services):
         # Fetches that wait for these records come first, as in Kafka, or busy members would starve them.
         await asyncio.sleep(0)
@@ -102,10 +102,9 @@ async def _fetch(fetching: ShareFetching, request: ShareFetchRequest, context: R
         await _wait_for_bytes(fetching, request.max_wait_ms, context)
         fetched = at_once(share.collect(fetching, context.now_ms))
     notify_changed(services)
-    if not settled.is_there:
-        await settled.wait()
-        fetched = at_once(share.confirm(fetching, fetched))
-    return fetched, settled.now()
+    are_written = all(isinstance(each, BrokerError) or each.has_ended for each in planned.values())
+    outcomes = await outcomes_of(planned, context.turns)
+    return fetched if are_written else at_once(share.confirm(fetching, fetched)), outcomes
 
 
 async def _fetch_long(fetching: ShareFetching, request: ShareFetchRequest, context: RequestContext) -> _Result:
@@ -115,19 +114,13 @@ async def _fetch_long(fetching: ShareFetching, request: ShareFetchRequest, conte
     await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services, turns)
     outcomes = await acknowledged(fetching.key, acknowledgements, services, turns, is_renew_ack=request.is_renew_ack)
     if request.share_session_epoch == FINAL_EPOCH:
-        await _close(fetching, context)
+        await close_session(fetching.key, services)
     notify_changed(services)
     await _wait_for_bytes(fetching, request.max_wait_ms, context)
     fetched = await turns.through(share.collect(fetching, context.now_ms), CHEAP)
     notify_changed(services)
     # Others had their turn since the first records were acquired.
     return await turns.through(share.confirm(fetching, fetched), CHEAP), outcomes
-
-
-async def _close(fetching: ShareFetching, context: RequestContext) -> None:
-    closed: PendingOutcome[None] = PendingOutcome()
-    context.services.share.close_session(fetching.key, context.now_ms, closed)
-    await closed.wait()
 
 
 async def _begin(request: ShareFetchRequest, context: RequestContext) -> ShareFetching:

@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.broker.requests.leadership import current_leader
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.turns import CHEAP, Turns
+from kafka_groups.broker.share_partitions.leader import Acknowledged
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
+from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.errors import BrokerError, FencedLeaderEpochError, InvalidRequestError, NotLeaderOrFollowerError
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
@@ -19,17 +20,23 @@ from kafka_groups.types import TopicIdPartition
 
 __all__ = [
     "ListedTopic",
+    "Outcomes",
     "acknowledged",
     "by_topic",
+    "close_session",
     "leader_hint",
     "let_waiting_fetches_check",
     "listed_partitions",
     "notify_changed",
+    "outcomes_of",
     "partition_of",
     "session_key",
 ]
 
 P = TypeVar("P")
+
+Outcomes: TypeAlias = dict[TopicIdPartition, BrokerError | None]
+"""The error of each partition, or None for success."""
 
 _MAX_MEMBER_ID_LENGTH = 36
 _ZERO_ID = UUID(int=0)
@@ -105,22 +112,35 @@ async def acknowledged(
     turns: Turns,
     *,
     is_renew_ack: bool,
-) -> dict[TopicIdPartition, BrokerError | None]:
-    """Apply the acknowledgements of a request partition by partition, so that others have their turn in between.
-
-    Returns:
-        The error of each partition, or None for success.
-    """
-    outcomes: list[PendingOutcome[dict[TopicIdPartition, BrokerError | None]]] = []
+) -> Outcomes:
+    """Apply the acknowledgements of a request partition by partition, so that others have their turn in between."""
+    changes: dict[TopicIdPartition, StateChange | BrokerError] = {}
     async for partition, batches in turns.each(acknowledgements.items()):
-        outcome: PendingOutcome[dict[TopicIdPartition, BrokerError | None]] = PendingOutcome()
-        outcomes.append(outcome)
         now_ms = services.cluster.clock.now_ms()
-        services.share.acknowledge(key, {partition: batches}, is_renew_ack=is_renew_ack, now_ms=now_ms, done=outcome)
-    errors: dict[TopicIdPartition, BrokerError | None] = {}
-    async for outcome in turns.each(outcomes, CHEAP):
-        errors |= await outcome.wait()
-    return errors
+        changes |= services.share.acknowledge(key, {partition: batches}, is_renew_ack=is_renew_ack, now_ms=now_ms)
+    return await outcomes_of(changes, turns)
+
+
+async def outcomes_of(changes: Acknowledged, turns: Turns) -> Outcomes:
+    """Wait until acknowledgements are written or refused, and return the error of each partition."""
+    return {
+        partition: await written(each) if isinstance(each, StateChange) else each
+        async for partition, each in turns.each(changes.items(), CHEAP)
+    }
+
+
+async def written(change: StateChange) -> BrokerError | None:
+    """Wait until a change is written, and return None, or why it was refused."""
+    if not change.has_ended:
+        change.waiter = waiter = asyncio.get_running_loop().create_future()
+        await waiter
+    return change.error
+
+
+async def close_session(key: ShareSessionKey, services: BrokerServices) -> None:
+    """Close a session, and wait until the release of its records is written."""
+    for change in services.share.close_session(key, services.cluster.clock.now_ms()):
+        await written(change)
 
 
 def leader_hint(partition: TopicIdPartition, error: BrokerError | None, services: BrokerServices) -> LeaderIdAndEpoch:

@@ -8,12 +8,11 @@ result) returns the share-partitions that waiting fetches have to check again.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from typing import TypeAlias
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.features import SHARE_FEATURE
-from kafka_groups.broker.outcomes import Outcomes
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.collecting import ShareCollector, Work, kept
 from kafka_groups.broker.share_partitions.fetching import Batches, FetchedPartition, FetchRequested, ShareFetching
@@ -26,7 +25,6 @@ from kafka_groups.broker.share_partitions.sessions import (
     ShareSessionKey,
     ShareSessions,
 )
-from kafka_groups.broker.share_partitions.settling import PlannedAcknowledgement, Settled
 from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.errors import (
     BrokerError,
@@ -38,7 +36,10 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, INITIAL_EPOCH
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["SharePartitionLeader"]
+__all__ = ["Acknowledged", "SharePartitionLeader"]
+
+Acknowledged: TypeAlias = Mapping[TopicIdPartition, StateChange | BrokerError]
+"""The change that the acknowledgements of each partition make, or why they are refused."""
 
 
 class SharePartitionLeader:
@@ -166,13 +167,14 @@ class SharePartitionLeader:
         *,
         is_renew_ack: bool,
         now_ms: int,
-        done: Settled,
-    ) -> None:
-        """Apply a member's acknowledgements. The outcome is as for `settle`.
+    ) -> Acknowledged:
+        """Apply a member's acknowledgements. The result is as for `plan`; a change may end later.
 
         The acknowledgements of one partition are applied all together or not at all.
         """
-        self.settle(self.plan(key, acknowledgements, is_renew_ack=is_renew_ack, now_ms=now_ms), done)
+        planned = self.plan(key, acknowledgements, is_renew_ack=is_renew_ack, now_ms=now_ms)
+        self.settle(planned)
+        return planned
 
     def plan(
         self,
@@ -181,8 +183,12 @@ class SharePartitionLeader:
         *,
         is_renew_ack: bool,
         now_ms: int,
-    ) -> dict[TopicIdPartition, PlannedAcknowledgement | BrokerError]:
-        """Validate a member's acknowledgements. Until `settle`, their records stay acquired."""
+    ) -> Acknowledged:
+        """Validate a member's acknowledgements. Until `settle`, their records stay acquired.
+
+        Returns:
+            The change that the acknowledgements of each partition make, or why they are refused.
+        """
         return {
             partition: self._plan_or_refuse(
                 SharePartitionKey(key.group_id, partition),
@@ -192,36 +198,25 @@ class SharePartitionLeader:
             for partition, batches in acknowledgements.items()
         }
 
-    def settle(self, planned: Mapping[TopicIdPartition, PlannedAcknowledgement | BrokerError], done: Settled) -> None:
-        """Write what `plan` returned, and let it take effect.
-
-        Args:
-            planned: The result of `plan`.
-            done: Takes the error of each partition, or None for success, when all of them are known. That may be at
-                once.
-        """
-        outcomes = Outcomes(planned, done)
-        for partition, each in planned.items():
-            if isinstance(each, BrokerError):
-                outcomes.add(partition, each)
-            else:
-                change = StateChange(each.changes, each.batches, partial(outcomes.add, partition))
-                self._led.write(each.share_partition, change)
+    def settle(self, planned: Acknowledged) -> None:
+        """Write what `plan` returned, and let it take effect."""
+        for change in planned.values():
+            if isinstance(change, StateChange):
+                self._led.write(change)
 
     # ---------------------------------------------------------------------------------------- endings
 
-    def close_session(self, key: ShareSessionKey, now_ms: int, done: Callable[[None], None]) -> None:
+    def close_session(self, key: ShareSessionKey, now_ms: int) -> list[StateChange]:
         """Close a session, if it exists, and release the records that its member has acquired.
 
         Args:
             key: The group and member.
             now_ms: Monotonic time.
-            done: Called when the release is written. That may be at once.
+
+        Returns:
+            The releases, which may end later.
         """
-        if self.sessions.get(key) is None:
-            done(None)
-        else:
-            self._release(self.sessions.close(key), now_ms, done)
+        return [] if self.sessions.get(key) is None else self._release(self.sessions.close(key), now_ms)
 
     def connection_closed(self, connection_id: int, now_ms: int) -> tuple[SharePartitionKey, ...]:
         """Close the sessions that a connection opened. Returns the changes like `take_changed`.
@@ -230,7 +225,7 @@ class SharePartitionLeader:
         loads its share-partitions again, and no longer knows which records were acquired together.
         """
         for session in self.sessions.close_connection(connection_id):
-            self._release(session, now_ms, _ignore)
+            self._release(session, now_ms)
         for group_id in self.sessions.forget_connection(connection_id):
             self._led.drop_group(group_id)
         return self.take_changed()
@@ -271,7 +266,7 @@ class SharePartitionLeader:
 
     def _plan_or_refuse(
         self, key: SharePartitionKey, acknowledgement: Acknowledgement, now_ms: int
-    ) -> PlannedAcknowledgement | BrokerError:
+    ) -> StateChange | BrokerError:
         try:
             share_partition = self._led.find(key, now_ms)
             if share_partition is None:
@@ -281,7 +276,7 @@ class SharePartitionLeader:
             return kept(error)
         for batch in acknowledgement.batches:
             self._count(batch)
-        return PlannedAcknowledgement(share_partition, changes, acknowledgement.batches)
+        return StateChange(share_partition, changes, acknowledgement.batches)
 
     def _count(self, batch: AcknowledgementBatch) -> None:
         types = batch.acknowledge_types
@@ -290,24 +285,18 @@ class SharePartitionLeader:
         else:
             self.acknowledgements.update(types)
 
-    def _release(self, session: ShareSession, now_ms: int, done: Callable[[None], None]) -> None:
+    def _release(self, session: ShareSession, now_ms: int) -> list[StateChange]:
         """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions."""
         config, member_id = self.group_config(session.key.group_id), session.key.member_id
-        loaded = self._led.loaded_among(session.key.group_id, session.partitions)
-        outcomes = Outcomes(loaded, lambda _errors: done(None))
-        for key in loaded:
+        changes = []
+        for key in self._led.loaded_among(session.key.group_id, session.partitions):
             try:
                 share_partition = self._led.find(key, now_ms)
-            except BrokerError as error:
+            except BrokerError:
                 # Moved or deleted: the new leader has not delivered anything to this member.
-                outcomes.add(key, error)
                 continue
-            released = () if share_partition is None else share_partition.release(member_id, config)
-            if share_partition is None or not released:
-                outcomes.add(key, None)
-            else:
-                self._led.write(share_partition, StateChange(released, done=partial(outcomes.add, key)))
-
-
-def _ignore(_outcome: object) -> None:
-    """The connection is gone: nobody waits."""
+            if share_partition is not None:
+                change = StateChange(share_partition, share_partition.release(member_id, config))
+                self._led.write(change)
+                changes.append(change)
+        return changes

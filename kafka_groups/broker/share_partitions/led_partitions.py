@@ -13,7 +13,7 @@ from kafka_groups.broker.share_partitions.logs import Logs, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch
 from kafka_groups.broker.share_partitions.persister import Persister
-from kafka_groups.broker.share_partitions.writing import EndedWrite, StateChange, StateWriter
+from kafka_groups.broker.share_partitions.writing import StateChange, StateWriter
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
     BrokerError,
@@ -231,19 +231,19 @@ class LedSharePartitions:
 
     # ---------------------------------------------------------------------------------------- changing
 
-    def write(self, share_partition: SharePartition, change: StateChange) -> None:
-        """Write a change. It takes effect when it is written.
+    def write(self, change: StateChange) -> None:
+        """Write a change. It takes effect when it is written, which may be before this returns.
 
         As in Kafka, waiting fetches check again if the start offset moves, but not if records were merely released.
-        `change.done` gets NotLeaderOrFollowerError if another leader or another state has taken over,
+        `change.error` is NotLeaderOrFollowerError if another leader or another state has taken over,
         UnknownServerError if the state was deleted, and CoordinatorNotAvailableError if the coordinator could not be
         reached. Only in the last case the share-partition stays loaded.
         """
         if change.batches:
-            self._writer_of(share_partition).add(change)
+            self._write(change)
         else:
-            change.done(None)
-        self.reschedule(share_partition)
+            change.end(None)
+        self.reschedule(change.share_partition)
 
     def apply(self, share_partition: SharePartition, batches: tuple[PersisterStateBatch, ...]) -> None:
         """Let a change take effect, and write it.
@@ -251,11 +251,10 @@ class LedSharePartitions:
         Raises:
             BrokerError: It was refused at once, and the share-partition was dropped. The errors are those of `write`.
         """
-        start_offset, outcome = share_partition.start_offset, list[BrokerError | None]()
-        self.write(share_partition, StateChange(batches, done=outcome.append, is_applied=True))
-        for error in outcome:
-            if error is not None and self._loaded.get(share_partition.key) is not share_partition:
-                raise error
+        start_offset, change = share_partition.start_offset, StateChange(share_partition, batches, is_applied=True)
+        self.write(change)
+        if change.error is not None and not self.has(share_partition):
+            raise change.error
         if share_partition.start_offset > start_offset:
             self._changed[share_partition.key] = None
 
@@ -320,34 +319,49 @@ class LedSharePartitions:
         self._loaded[key] = SharePartition(key, outcome, loading.leader_epoch)
         del self._loading[key]
 
+    def _write(self, change: StateChange) -> None:
+        writer = self._writer_of(change.share_partition)
+        writer.add(change)
+        if writer.can_begin:
+            writer.is_calling = True
+            self._send(writer)
+            writer.is_calling = False
+        if not change.has_ended:
+            writer.hold(change)
+
+    def _send(self, writer: StateWriter) -> None:
+        key = writer.share_partition.key
+        self._state.write(key.group_id, *_parts(key), writer.begin(), partial(self._written, writer))
+
     def _writer_of(self, share_partition: SharePartition) -> StateWriter:
-        key = share_partition.key
-        writer = self._writers.get(key)
+        writer = self._writers.get(share_partition.key)
         if writer is None or writer.share_partition is not share_partition:
-            send = partial(self._state.write, key.group_id, *_parts(key))
-            writer = self._writers[key] = StateWriter(share_partition, send, self._written)
+            writer = self._writers[share_partition.key] = StateWriter(share_partition)
         return writer
 
-    def _written(self, writer: StateWriter, ended: EndedWrite) -> None:
-        key, error = writer.share_partition.key, ended.error
+    def _written(self, writer: StateWriter, error: BrokerError | None) -> None:
+        key, start_offset = writer.share_partition.key, writer.share_partition.start_offset
+        changes = writer.end(error)
         if error is None:
-            for change in ended.changes:
+            for change in changes:
                 self._state.history.add(key.group_id, key.partition, change.batches, change.acknowledged)
-        self._after_write(writer, ended)
-        for change in ended.changes:
-            change.done(None if error is None else _as_seen_by_clients(error))
-        if ended.is_late and self._changed:
+        self._after_write(writer, error, moved_start=writer.share_partition.start_offset > start_offset)
+        for change in changes:
+            change.end(None if error is None else _as_seen_by_clients(error))
+        if self._changed and not writer.is_calling:
             self.on_late_change()
+        if writer.can_begin:
+            self._send(writer)
 
-    def _after_write(self, writer: StateWriter, ended: EndedWrite) -> None:
+    def _after_write(self, writer: StateWriter, error: BrokerError | None, *, moved_start: bool) -> None:
         """Keep or drop a share-partition after a write."""
         key = writer.share_partition.key
-        is_loaded = self._loaded.get(key) is writer.share_partition
-        if is_loaded and ended.error is not None and not isinstance(ended.error, _COORDINATOR_IS_AWAY):
+        is_loaded = self.has(writer.share_partition)
+        if is_loaded and error is not None and not isinstance(error, _COORDINATOR_IS_AWAY):
             self.drop(key)
         elif is_loaded:
             self.reschedule(writer.share_partition)
-            if ended.moved_start:
+            if moved_start:
                 self._changed[key] = None
         elif not writer.is_busy and self._writers.get(key) is writer:
             del self._writers[key]

@@ -1,7 +1,8 @@
 """One share-partition: a partition as one share group consumes it, on its leader (KIP-932).
 
-An operation does not change hard state. It returns the new states of records, which `StateWriter` writes and applies.
-Operations directly change only state that is not persisted: which member has acquired which records, and until when.
+An operation does not change hard state. It returns the new states of records, and `apply` lets them take effect when
+they are written. Operations directly change only state that is not persisted: which member has acquired which records,
+and until when.
 """
 
 from collections.abc import Iterable, Sequence

@@ -8,7 +8,6 @@ import pytest
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
-from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.turns import at_once
 from kafka_groups.broker.share_partitions.fetching import (
     FetchedPartition,
@@ -19,6 +18,7 @@ from kafka_groups.broker.share_partitions.fetching import (
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
+from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
     BrokerError,
@@ -136,14 +136,12 @@ class Cluster:
         *,
         renew: bool = False,
     ) -> dict[TopicIdPartition, BrokerError | None]:
-        outcome: PendingOutcome[dict[TopicIdPartition, BrokerError | None]] = PendingOutcome()
-        self.leaders[node_id].acknowledge(key, acks, is_renew_ack=renew, now_ms=self.now_ms, done=outcome)
-        return outcome.now()
+        changes = self.leaders[node_id].acknowledge(key, acks, is_renew_ack=renew, now_ms=self.now_ms)
+        return {tip: ended(each) if isinstance(each, StateChange) else each for tip, each in changes.items()}
 
     def close(self, key: ShareSessionKey) -> None:
-        outcome: PendingOutcome[None] = PendingOutcome()
-        self.leader.close_session(key, self.now_ms, outcome)
-        outcome.now()
+        for change in self.leader.close_session(key, self.now_ms):
+            assert ended(change) is None
 
     def fetch(
         self, key: ShareSessionKey = ANN, limits: ShareFetchLimits | None = None
@@ -158,6 +156,11 @@ class Cluster:
         summary = self.state.summary("g", self.topic_id, partition)
         assert summary is not None
         return summary[2]
+
+
+def ended(change: StateChange) -> BrokerError | None:
+    assert change.has_ended
+    return change.error
 
 
 def acquired(fetched: Mapping[TopicIdPartition, FetchedPartition]) -> dict[int, list[tuple[int, int, int]]]:

@@ -80,7 +80,11 @@ class Bench:
         self.led = LedSharePartitions(0, self.metadata, LogStore(), self.persister, lambda _group_id: CONFIG)
         self.led.on_late_change = self.count_late_change
         self.metadata.on_change(lambda _image, delta: self.led.drop_partitions(tuple(delta.lost_partitions())))
-        self.outcomes: list[BrokerError | None] = []
+        self.changes: list[StateChange] = []
+
+    @property
+    def outcomes(self) -> list[BrokerError | None]:
+        return [change.error for change in self.changes if change.has_ended]
 
     def count_late_change(self) -> None:
         self.late_changes += 1
@@ -99,7 +103,11 @@ class Bench:
     def acknowledge(self, share_partition: SharePartition) -> None:
         share_partition.acquire("ann", batches_of(10), AcquisitionLimits(10, 10), CONFIG, 1_000)
         batches = share_partition.begin_acknowledge(Acknowledgement("ann", (acked(0, 9, 1),)), CONFIG, 1_000)
-        self.led.write(share_partition, StateChange(batches, done=self.outcomes.append))
+        self.write(StateChange(share_partition, batches))
+
+    def write(self, change: StateChange) -> None:
+        self.changes.append(change)
+        self.led.write(change)
 
     def move(self, node_id: int) -> None:
         self.metadata.move_leader(TopicPartition("t", 0), node_id)
@@ -229,12 +237,25 @@ class TestWriting:
         assert bench.load() is None
         assert len(bench.persister.reads) == 1
 
+    def test_fetches_learn_of_a_write_that_ends_at_once_after_one_that_ended_late(self, bench: Bench) -> None:
+        share_partition = bench.loaded()
+        share_partition.acquire("ann", batches_of(10), AcquisitionLimits(10, 10), CONFIG, 1_000)
+        for offset in (0, 1):
+            acknowledgement = Acknowledgement("ann", (acked(offset, offset, 1),))
+            batches = share_partition.begin_acknowledge(acknowledgement, CONFIG, 1_000)
+            bench.write(StateChange(share_partition, batches))
+        learnt = bench.late_changes
+        bench.persister.refuses_with = FencedLeaderEpochError()
+        bench.persister.writes.pop()[1](None)
+        assert [type(error) for error in bench.outcomes] == [type(None), NotLeaderOrFollowerError]
+        assert bench.late_changes == learnt + 2
+
     def test_what_was_dropped_has_no_deadline(self, bench: Bench) -> None:
         share_partition = bench.loaded()
         share_partition.acquire("bob", batches_of(5), AcquisitionLimits(5, 5), CONFIG, 1_000)
         bench.persister.refuses_with = FencedLeaderEpochError()
         batches = share_partition.begin_acknowledge(Acknowledgement("bob", (acked(0, 1, 1),)), CONFIG, 1_000)
-        bench.led.write(share_partition, StateChange(batches, done=bench.outcomes.append))
+        bench.write(StateChange(share_partition, batches))
         assert len(bench.led) == 0
         assert bench.led.next_deadline_ms() is None
 

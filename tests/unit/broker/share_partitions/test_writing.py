@@ -1,14 +1,12 @@
 """Writes that take time: what can be done with records meanwhile, and what becomes of them when a write is refused."""
 
-from collections.abc import Callable
-
 import pytest
 from attrs import define, field
 
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
-from kafka_groups.broker.share_partitions.writing import EndedWrite, StateChange, StateWriter
+from kafka_groups.broker.share_partitions.writing import StateChange, StateWriter
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRecordStateError
 from tests.unit.broker.share_partitions.scenes import Scene, acked, batches_of
 
@@ -18,39 +16,63 @@ REFUSED = CoordinatorNotAvailableError()
 
 
 @define
+class Waiter:
+    is_over: bool = False
+    woken: int = 0
+
+    def done(self) -> bool:
+        return self.is_over
+
+    def set_result(self, _result: None, /) -> None:
+        self.is_over = True
+        self.woken += 1
+
+
+@define
 class Bench:
     """A share-partition whose writes end when a test says so."""
 
     scene: Scene = field(factory=lambda: Scene(batches_of(10, 10)))
-    sent: list[tuple[StateUpdate, Callable[[BrokerError | None], None]]] = field(factory=list)
-    ended: list[EndedWrite] = field(factory=list)
-    outcomes: list[BrokerError | None] = field(factory=list)
+    sent: list[StateUpdate] = field(factory=list)
+    changes: list[StateChange] = field(factory=list)
     writer: StateWriter = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.writer = StateWriter(
-            self.scene.partition,
-            lambda update, done: self.sent.append((update, done)),
-            lambda _writer, ended: self.ended.append(ended),
-        )
+        self.writer = StateWriter(self.scene.partition)
 
-    def acknowledge(self, first: int, last: int, kind: int = ACCEPT, member: str = "ann") -> None:
+    @property
+    def outcomes(self) -> list[BrokerError | None]:
+        return [change.error for change in self.changes if change.has_ended]
+
+    def planned(self, first: int, last: int, kind: int = ACCEPT, member: str = "ann") -> StateChange:
         acknowledgement = Acknowledgement(member, (acked(first, last, kind),))
         batches = self.scene.partition.begin_acknowledge(acknowledgement, self.scene.config, self.scene.now_ms)
-        self.writer.add(StateChange(batches, done=self.outcomes.append))
+        return StateChange(self.scene.partition, batches)
+
+    def acknowledge(self, first: int, last: int, kind: int = ACCEPT, member: str = "ann") -> None:
+        change = self.planned(first, last, kind, member)
+        self.changes.append(change)
+        self.write(change)
 
     def expire(self) -> None:
         expired = self.scene.partition.expire(self.scene.config, self.scene.now_ms)
         if expired:
-            self.writer.add(StateChange(expired, is_applied=True))
+            self.write(StateChange(self.scene.partition, expired, is_applied=True))
+
+    def write(self, change: StateChange) -> None:
+        self.writer.add(change)
+        self.send()
+        self.writer.hold(change)
+
+    def send(self) -> None:
+        if self.writer.can_begin:
+            self.sent.append(self.writer.begin())
 
     def end(self, error: BrokerError | None = None) -> None:
-        _, done = self.sent.pop(0)
-        done(error)
-        for ended in self.ended:
-            for change in ended.changes:
-                change.done(ended.error)
-        self.ended.clear()
+        self.sent.pop(0)
+        for change in self.writer.end(error):
+            change.end(error)
+        self.send()
 
 
 @pytest.fixture
@@ -114,7 +136,7 @@ def test_one_write_is_under_way_and_the_changes_after_it_are_one_write(bench: Be
     bench.acknowledge(4, 5)
     assert len(bench.sent) == 1
     bench.end()
-    [(update, _)] = bench.sent
+    [update] = bench.sent
     assert update.start_offset == 2
     assert update.batches == (PersisterStateBatch(2, 2, AVAILABLE, 1), PersisterStateBatch(4, 5, ACKED, 1))
     assert update.delivery_complete_count == 2
@@ -131,7 +153,7 @@ def test_what_nobody_asked_for_takes_effect_before_it_is_written(bench: Bench) -
     assert bench.scene.fetch("bob", max_records=10)[0] == (1, 9, 2)
     bench.acknowledge(1, 3, member="bob")
     bench.end()
-    [(update, _)] = bench.sent
+    [update] = bench.sent
     assert update.batches == (PersisterStateBatch(1, 9, AVAILABLE, 1), PersisterStateBatch(1, 3, ACKED, 2))
     assert (update.start_offset, update.delivery_complete_count) == (1, 3)
     bench.end()
@@ -156,14 +178,21 @@ def test_records_that_the_log_loses_meanwhile_stay_lost(bench: Bench) -> None:
     assert bench.scene.partition.start_offset == 8
 
 
-def test_a_write_that_ends_at_once_holds_nothing() -> None:
-    bench = Bench()
-    bench.scene.fetch(max_records=10)
-    bench.writer = StateWriter(
-        bench.scene.partition, lambda _update, done: done(None), lambda _writer, ended: bench.ended.append(ended)
-    )
-    bench.acknowledge(0, 4)
-    [ended] = bench.ended
-    assert (ended.is_late, ended.moved_start, ended.error) == (False, True, None)
+def test_a_write_that_ends_at_once_holds_nothing(bench: Bench) -> None:
+    change = bench.planned(0, 4)
+    bench.writer.add(change)
+    bench.send()
+    bench.end()
+    assert (change.has_ended, change.error, change.held) == (True, None, ())
     assert not bench.writer.is_busy
     assert bench.scene.partition.start_offset == 5
+
+
+def test_the_request_that_waits_is_woken_once_and_not_if_it_has_gone(bench: Bench) -> None:
+    waits, gone = Waiter(), Waiter(is_over=True)
+    for waiter, offset in ((waits, 0), (gone, 1)):
+        bench.acknowledge(offset, offset)
+        bench.changes[-1].waiter = waiter
+    bench.end()
+    bench.end()
+    assert (waits.woken, gone.woken) == (1, 0)
