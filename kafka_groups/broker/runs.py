@@ -109,7 +109,9 @@ class Runs(Generic[V]):
 
     def drop_below(self, offset: int) -> None:
         """Remove the values of all offsets below the given one."""
-        self._replace(0, bisect_left(self._lasts, offset), [])
+        below = bisect_left(self._lasts, offset)
+        if below:
+            self._replace(0, below, [])
         if self._firsts and self._firsts[0] < offset:
             self._firsts[0] = offset
 

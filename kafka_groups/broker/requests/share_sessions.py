@@ -114,10 +114,11 @@ async def acknowledged(
     is_renew_ack: bool,
 ) -> Outcomes:
     """Apply the acknowledgements of a request partition by partition, so that others have their turn in between."""
-    changes: dict[TopicIdPartition, StateChange | BrokerError] = {}
-    async for partition, batches in turns.each(acknowledgements.items()):
-        now_ms = services.cluster.clock.now_ms()
-        changes |= services.share.acknowledge(key, {partition: batches}, is_renew_ack=is_renew_ack, now_ms=now_ms)
+    share, clock = services.share, services.cluster.clock
+    changes = {
+        partition: share.acknowledge(key, partition, batches, is_renew_ack=is_renew_ack, now_ms=clock.now_ms())
+        async for partition, batches in turns.each(acknowledgements.items())
+    }
     return await outcomes_of(changes, turns)
 
 

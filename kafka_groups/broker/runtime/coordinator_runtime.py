@@ -169,8 +169,12 @@ class CoordinatorRuntime(Generic[S]):
             done(error)
             return
         led = self._led[index]
-        append = partial(self._append_end, led, producer, committed=committed)
-        self._commit_after(led, append, Result(None), done)
+        try:
+            self._append_end(led, producer, committed=committed)
+        except BrokerError as error:
+            self._refused(led, error, done)
+        else:
+            self._appended(led, Result(None), done)
 
     def check(self, index: int) -> None:
         """Raise an error if an operation on a shard would be refused.
@@ -302,20 +306,21 @@ class CoordinatorRuntime(Generic[S]):
         return [led for led in self._led.values() if led.is_active]
 
     def _commit(self, led: LedShard[S], result: Result[Any, Any], done: Done[Any]) -> None:
-        self._commit_after(led, partial(self._append, led, result.records, result.producer), result, done)
-
-    def _commit_after(
-        self, led: LedShard[S], append: Callable[[], None], result: Result[Any, Any], done: Done[Any]
-    ) -> None:
         try:
-            append()
-        except UnknownServerError as too_large:
-            done(too_large)
-            return
-        except BrokerError:
+            self._append(led, result.records, result.producer)
+        except BrokerError as error:
+            self._refused(led, error, done)
+        else:
+            self._appended(led, result, done)
+
+    def _refused(self, led: LedShard[S], error: BrokerError, done: Done[Any]) -> None:
+        if isinstance(error, UnknownServerError):  # a record is too large, and nothing was appended
+            done(error)
+        else:
             self._reload(led)
             done(CoordinatorNotAvailableError())
-            return
+
+    def _appended(self, led: LedShard[S], result: Result[Any, Any], done: Done[Any]) -> None:
         self._deadlines.set(led.address.index, led.shard.next_deadline_ms())
         led.unanswered.append(Unanswered(led.log.end_offset, result, done))
         self._answer_committed(led)

@@ -7,7 +7,7 @@ the delivery count that was last persisted. The group coordinator has states cre
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Any
 from uuid import UUID
 
 from attrs import frozen
@@ -34,8 +34,6 @@ from kafka_groups.protocol.messages.share_state import StateBatch
 
 __all__ = ["SharePersister"]
 
-T = TypeVar("T")
-
 _RETRIABLE = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
 _FIRST_BACK_OFF_MS, _MOST_BACK_OFF_MS = 50, 1_000
 _MOST_TRIES = 12
@@ -50,8 +48,8 @@ class _Question:
     """A request to the coordinator of a key."""
 
     key: StateKey
-    ask: Callable[[AnyShareCoordinator, Done[object]], None]
-    done: Done[object]
+    ask: Callable[[AnyShareCoordinator, Done[Any]], None]
+    done: Done[Any]
 
 
 class SharePersister:
@@ -92,7 +90,9 @@ class SharePersister:
             start_offset: Where delivery starts. -1 means the group's `share.auto.offset.reset`.
             done: Takes None, or the error.
         """
-        self._ask(key, lambda coordinator, end: coordinator.create(key, state_epoch, start_offset, end), done)
+        self._ask(
+            _Question(key, lambda coordinator, end: coordinator.create(key, state_epoch, start_offset, end), done)
+        )
 
     def restart(self, key: StateKey, state_epoch: int, start_offset: int, done: Done[None]) -> None:
         """Begin the state of a share-partition afresh, or create it. The arguments are those of `create`.
@@ -110,7 +110,7 @@ class SharePersister:
 
     def delete(self, key: StateKey, done: Done[None]) -> None:
         """Delete the state of a share-partition, if it has one."""
-        self._ask(key, lambda coordinator, end: coordinator.delete(key, end), done)
+        self._ask(_Question(key, lambda coordinator, end: coordinator.delete(key, end), done))
 
     async def summarize(self, key: StateKey) -> StateRead | None:
         """Return the state of a share-partition without its batches, or None if there is none.
@@ -120,7 +120,7 @@ class SharePersister:
         """
 
         def begin(done: Done[StateRead | None]) -> None:
-            self._ask(key, lambda coordinator, end: coordinator.summarize(key, end), done)
+            self._ask(_Question(key, lambda coordinator, end: coordinator.summarize(key, end), done))
 
         return await outcome_of(begin)
 
@@ -135,19 +135,16 @@ class SharePersister:
             done(outcome if isinstance(outcome, BrokerError) else _persisted(outcome, leader_epoch))
 
         key = (group_id, topic_id, partition)
-        self._ask(key, lambda coordinator, end: coordinator.read(key, leader_epoch, end), answered)
+        self._ask(_Question(key, lambda coordinator, end: coordinator.read(key, leader_epoch, end), answered))
 
     def write(self, group_id: str, topic_id: UUID, partition: int, update: StateUpdate, done: Done[None]) -> None:
         """Persist a change."""
         key, change = (group_id, topic_id, partition), _change(update)
-        self._ask(key, lambda coordinator, end: coordinator.write(key, change, end), done)
+        self._ask(_Question(key, lambda coordinator, end: coordinator.write(key, change, end), done))
 
     # -------------------------------------------------------------------------------------------- insides
 
-    def _ask(self, key: StateKey, ask: Callable[[AnyShareCoordinator, Done[T]], None], done: Done[T]) -> None:
-        self._try(_Question(key, ask, done), 1)  # type: ignore[arg-type]  # T is only in its pair of functions
-
-    def _try(self, question: _Question, number: int) -> None:
+    def _ask(self, question: _Question, number: int = 1) -> None:
         answered = partial(self._answered, question, number)
         try:
             coordinator = self._coordinator_of(question.key)
@@ -156,10 +153,10 @@ class SharePersister:
             return
         question.ask(coordinator, answered)
 
-    def _answered(self, question: _Question, number: int, outcome: object) -> None:
+    def _answered(self, question: _Question, number: int, outcome: Any) -> None:
         if isinstance(outcome, _RETRIABLE) and number < _MOST_TRIES:
             back_off_ms = min(_FIRST_BACK_OFF_MS * 2 ** (number - 1), _MOST_BACK_OFF_MS)
-            self._later(back_off_ms, partial(self._try, question, number + 1))
+            self._later(back_off_ms, partial(self._ask, question, number + 1))
         else:
             question.done(outcome)
 

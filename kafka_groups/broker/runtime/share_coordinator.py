@@ -140,7 +140,7 @@ class ShareCoordinator:
         """Change the state of a share-partition."""
         wall_ms = self._clock.wall_ms()
         self.writes += 1
-        self._run(key, lambda shard: shard.write(key, change, wall_ms), done)
+        self.runtime.run(self._index_of(key), lambda shard: shard.write(key, change, wall_ms), done)
 
     def delete(self, key: StateKey, done: Done[None]) -> None:
         """Delete the state of a share-partition, if it has one."""

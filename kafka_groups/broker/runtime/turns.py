@@ -61,14 +61,22 @@ class Turns:
 
     async def spend(self, cost: int) -> None:
         """Count an item, and let others have their turn if it is time."""
+        if self.takes(cost):
+            await self.pause()
+
+    def takes(self, cost: int) -> bool:
+        """Count an item, and return whether it is time for `pause`."""
         self._left -= cost
-        if self._left <= 0:
-            self._left = _BUDGET
-            self.pauses += 1
-            self.expect_many()
-            self.is_paused = True
-            await asyncio.sleep(0)
-            self.is_paused = False
+        return self._left <= 0
+
+    async def pause(self) -> None:
+        """Let others have their turn."""
+        self._left = _BUDGET
+        self.pauses += 1
+        self.expect_many()
+        self.is_paused = True
+        await asyncio.sleep(0)
+        self.is_paused = False
 
 
 def at_once(work: Generator[None, None, T]) -> T:
@@ -96,6 +104,7 @@ class _Each(Generic[T]):
 
     async def __anext__(self) -> T:
         for item in self._items:
-            await self._turns.spend(self._cost)
+            if self._turns.takes(self._cost):  # a coroutine for each item would cost more than most items
+                await self._turns.pause()
             return item
         raise StopAsyncIteration

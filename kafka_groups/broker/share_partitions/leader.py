@@ -161,19 +161,18 @@ class SharePartitionLeader:
             self.sessions.advance(key, epoch)
 
     def acknowledge(
-        self,
-        key: ShareSessionKey,
-        acknowledgements: Mapping[TopicIdPartition, Batches],
-        *,
-        is_renew_ack: bool,
-        now_ms: int,
-    ) -> Acknowledged:
-        """Apply a member's acknowledgements. The result is as for `plan`; a change may end later.
+        self, key: ShareSessionKey, partition: TopicIdPartition, batches: Batches, *, is_renew_ack: bool, now_ms: int
+    ) -> StateChange | BrokerError:
+        """Apply a member's acknowledgements of one partition, all together or not at all.
 
-        The acknowledgements of one partition are applied all together or not at all.
+        Returns:
+            The change that they make, which takes effect when it is written, or why they are refused.
         """
-        planned = self.plan(key, acknowledgements, is_renew_ack=is_renew_ack, now_ms=now_ms)
-        self.settle(planned)
+        planned = self._plan_or_refuse(
+            SharePartitionKey(key.group_id, partition), Acknowledgement(key.member_id, batches, is_renew_ack), now_ms
+        )
+        if isinstance(planned, StateChange):
+            self._led.write(planned)
         return planned
 
     def plan(

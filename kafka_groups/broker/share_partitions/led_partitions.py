@@ -243,7 +243,7 @@ class LedSharePartitions:
             self._write(change)
         else:
             change.end(None)
-        self.reschedule(change.share_partition)
+            self.reschedule(change.share_partition)
 
     def apply(self, share_partition: SharePartition, batches: tuple[PersisterStateBatch, ...]) -> None:
         """Let a change take effect, and write it.
@@ -328,6 +328,7 @@ class LedSharePartitions:
             writer.is_calling = False
         if not change.has_ended:
             writer.hold(change)
+            self.reschedule(change.share_partition)
 
     def _send(self, writer: StateWriter) -> None:
         key = writer.share_partition.key

@@ -31,7 +31,7 @@ from kafka_groups.types import TopicIdPartition
 __all__ = ["SharePartition", "SharePartitionKey"]
 
 
-@frozen
+@frozen(cache_hash=True)
 class SharePartitionKey:
     """Key of a share-partition."""
 
@@ -153,7 +153,8 @@ class SharePartition:
 
     def expire(self, config: ShareGroupConfig, now_ms: int) -> tuple[PersisterStateBatch, ...]:
         """Release the records whose locks have expired."""
-        return self._given_back(self.in_flight.locked_until(now_ms), config)
+        expired = self.in_flight.locked_until(now_ms)
+        return self._given_back(expired, config) if expired else ()
 
     def discard(self, ranges: Iterable[OffsetRange]) -> tuple[PersisterStateBatch, ...]:
         """Archive available offsets without records to deliver (compaction, aborted transactions)."""

@@ -136,7 +136,10 @@ class Cluster:
         *,
         renew: bool = False,
     ) -> dict[TopicIdPartition, BrokerError | None]:
-        changes = self.leaders[node_id].acknowledge(key, acks, is_renew_ack=renew, now_ms=self.now_ms)
+        changes = {
+            tip: self.leaders[node_id].acknowledge(key, tip, batches, is_renew_ack=renew, now_ms=self.now_ms)
+            for tip, batches in acks.items()
+        }
         return {tip: ended(each) if isinstance(each, StateChange) else each for tip, each in changes.items()}
 
     def close(self, key: ShareSessionKey) -> None:
