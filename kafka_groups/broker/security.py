@@ -28,7 +28,10 @@ from kafka_groups.protocol.sasl.scram import (
     scram_credential,
 )
 
-__all__ = ["Authentication", "BrokerSecurity", "ScramCredentials"]
+__all__ = ["ANONYMOUS", "Authentication", "BrokerSecurity", "ScramCredentials"]
+
+ANONYMOUS = "User:ANONYMOUS"
+"""The principal of clients that need not authenticate, or have not yet. Certificates of clients do not count."""
 
 _MECHANISMS = (PLAIN, *SCRAM_MECHANISMS, OAUTHBEARER)
 _NO_USERS: Mapping[str, str] = MappingProxyType({})
@@ -134,12 +137,17 @@ class Authentication:
     credentials: ScramCredentials = field(repr=False)
     max_session_ms: int
     nonce: Callable[[], str] = field(repr=False)
-    identity: Identity | None = None
+    _identity: Identity | None = None
     _state: _State = _State.HANDSHAKE
     _mechanism: str | None = None
     _exchange: ServerExchange | None = field(default=None, repr=False)
     _authenticated_ms: int = 0
     _ends_ms: int | None = None
+
+    @property
+    def principal(self) -> str:
+        """The authenticated user as Kafka names it (`User:ann`), or `ANONYMOUS`. It stays the same once it is known."""
+        return ANONYMOUS if self._identity is None else f"User:{self._identity.name}"
 
     @property
     def has_failed(self) -> bool:
@@ -157,7 +165,7 @@ class Authentication:
         offered = self.security.mechanisms
         if self._state is _State.AUTHENTICATED and now_ms - self._authenticated_ms < _LEAST_MS_BETWEEN:
             return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=offered)
-        if mechanism not in offered or (self.identity is not None and mechanism != self._mechanism):
+        if mechanism not in offered or (self._identity is not None and mechanism != self._mechanism):
             self._state = _State.FAILED
             return SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=offered)
         self._mechanism = mechanism
@@ -192,9 +200,9 @@ class Authentication:
         return ScramServer(mechanism, lambda user: self.credentials.get(user, mechanism), self.nonce())
 
     def _succeeded(self, identity: Identity, now_ms: int) -> int:
-        if self.identity is not None and identity.name != self.identity.name:
+        if self._identity is not None and identity.name != self._identity.name:
             raise RejectedError("Cannot change principals during re-authentication")
-        self.identity, self._exchange = identity, None
+        self._identity, self._exchange = identity, None
         self._state, self._authenticated_ms = _State.AUTHENTICATED, now_ms
         limits = [limit for limit in (identity.lifetime_ms, self.max_session_ms or None) if limit is not None]
         self._ends_ms = now_ms + min(limits) if limits else None

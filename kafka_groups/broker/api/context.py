@@ -4,7 +4,7 @@ from attrs import field, frozen
 
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.turns import Turns
-from kafka_groups.broker.security import Authentication
+from kafka_groups.broker.security import ANONYMOUS, Authentication
 from kafka_groups.protocol.codec import RequestHeader
 
 __all__ = ["ConnectionInfo", "RequestContext"]
@@ -42,6 +42,12 @@ class RequestContext:
     connection: ConnectionInfo
     services: BrokerServices
     turns: Turns = field(factory=Turns, eq=False)
+
+    @property
+    def principal(self) -> str:
+        """Who sent the request, by Kafka's name: the SASL user (`User:ann`), or `ANONYMOUS` without a login."""
+        authentication = self.connection.authentication
+        return ANONYMOUS if authentication is None else authentication.principal
 
     @property
     def version(self) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.broker.security import Authentication, BrokerSecurity, ScramCredentials
+from kafka_groups.broker.security import ANONYMOUS, Authentication, BrokerSecurity, ScramCredentials
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -82,8 +82,20 @@ def test_scram_takes_two_rounds() -> None:
     final = client.respond(challenge.auth_bytes)
     assert final is not None
     assert client.respond(made.authenticate(final, NOW_MS, 0).auth_bytes) is None
-    assert made.identity is not None
-    assert made.identity.name == "ann"
+    assert made.principal == "User:ann"
+
+
+def test_the_principal_is_known_once_the_exchange_has_succeeded() -> None:
+    made = authentication()
+    assert made.principal == ANONYMOUS
+    made.handshake("PLAIN", NOW_MS)
+    assert made.principal == ANONYMOUS
+    made.authenticate(ANN, NOW_MS, 0)
+    assert made.principal == "User:ann"
+    made.handshake("PLAIN", NOW_MS + 2_000)
+    made.authenticate(WRONG, NOW_MS + 2_000, 0)
+    assert made.principal == "User:ann"
+    assert permitted(made) == set()
 
 
 # -------------------------------------------------------------------------------------------------- the session

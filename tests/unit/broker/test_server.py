@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from kafka_groups.broker.api import sasl_authenticate, sasl_handshake
 from kafka_groups.broker.api.api_versions import ApiVersionsHandler
 from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.faults import (
@@ -24,13 +25,17 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.security import BrokerSecurity
 from kafka_groups.broker.server import BrokerServer
 from kafka_groups.config.cluster.broker import broker_settings
+from kafka_groups.config.security.sasl import Password, SaslSettings
 from kafka_groups.errors import DisconnectedError, NetworkError, OperationTimeoutError, UnknownMemberIdError
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.handshake import negotiate
+from kafka_groups.net.login import login_with
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import AcceptConnection, Listener
+from kafka_groups.net.session import Access, open_session
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import encode_request
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -82,9 +87,10 @@ class Bench:
         return {ApiKey.METADATA: recorded, ApiKey.API_VERSIONS: ApiVersionsHandler([ApiKey.METADATA])}
 
 
-def services_of(sim: Simulation, faults: Faults) -> BrokerServices:
+def services_of(sim: Simulation, faults: Faults, security: BrokerSecurity | None = None) -> BrokerServices:
     unused: Any = None
-    cluster = evolve(parts_of(ClusterMetadata(random.Random(0)), clock=sim.clock), faults=faults)
+    parts = parts_of(ClusterMetadata(random.Random(0)), clock=sim.clock)
+    cluster = evolve(parts, faults=faults, security=security or BrokerSecurity())
     broker = BrokerParts(1, cluster, unused, unused, unused)
     return BrokerServices(broker, unused, unused, Purgatory(sim.clock), sim.rng)
 
@@ -96,6 +102,10 @@ def metadata_of(name: str) -> MetadataRequest:
 async def echo(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
     name = request.topics[0].name if request.topics else None
     return MetadataResponse(cluster_id=f"{name} from {context.connection.host}#{context.connection.id}")
+
+
+async def principal(_request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+    return MetadataResponse(cluster_id=context.principal)
 
 
 async def slow_echo(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
@@ -346,6 +356,35 @@ def test_a_connection_that_arrives_while_the_broker_stops_is_broken() -> None:
         assert late.open_connections == 0
 
     simulated(echo, program)
+
+
+def test_without_a_login_requests_come_from_an_anonymous_user() -> None:
+    async def program(bench: Bench) -> None:
+        assert await bench.ask(await bench.connect(), "a") == "User:ANONYMOUS"
+
+    simulated(principal, program)
+
+
+def test_the_principal_of_a_request_is_the_user_that_its_connection_authenticated() -> None:
+    async def program(sim: Simulation) -> None:
+        security = BrokerSecurity(mechanisms=("PLAIN",), users={"ann": "pw", "bob": "pw"})
+        handlers: dict[ApiKey, Handle] = {
+            ApiKey.METADATA: principal,
+            ApiKey.SASL_HANDSHAKE: sasl_handshake.handle,
+            ApiKey.SASL_AUTHENTICATE: sasl_authenticate.handle,
+        }
+        served: dict[ApiKey, Handle] = {**handlers, ApiKey.API_VERSIONS: ApiVersionsHandler(handlers)}
+        server = BrokerServer(services_of(sim, Faults(), security), served)
+        network = MemoryNetwork()
+        await server.start(network, "broker", 9092)
+        for user in ("ann", "bob"):
+            access = Access("me", login_with(SaslSettings("PLAIN", Password(user, "pw")), sim.clock))
+            session = await open_session(network, ("broker", 9092), access, timeout_ms=5_000)
+            response = await session.connection.request(metadata_of("a"), 12, sim.clock.now_ms() + 5_000)
+            assert response.cluster_id == f"User:{user}"
+        await server.stop()
+
+    run_simulated(program, 1)
 
 
 def test_stopping_ends_everything() -> None:
