@@ -1,18 +1,19 @@
 """What the brokers of an embedded cluster know about one share group: deliveries that ended, lag and members."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from attrs import field, frozen
 
+from kafka_groups.broker.produced import decoded_records
 from kafka_groups.broker.runs import Run
 from kafka_groups.broker.runtime.parts import ClusterParts
 from kafka_groups.broker.share_partitions.history import DeliveryOutcome, Ended
 from kafka_groups.broker.share_partitions.in_flight import InFlightState
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
-from kafka_groups.protocol.record_batch import DecodedRecord, iter_batches
+from kafka_groups.protocol.record_batch import DecodedRecord
 from kafka_groups.types import Header, TopicIdPartition
 
 __all__ = ["EndedDelivery", "GroupView", "InFlightRecords"]
@@ -143,16 +144,10 @@ class GroupView:
             for record in self._in_log(run.partition, run.first, run.last)
         ]
 
-    def _in_log(self, partition: TopicIdPartition, first: int, last: int) -> list[DecodedRecord]:
+    def _in_log(self, partition: TopicIdPartition, first: int, last: int) -> Iterable[DecodedRecord]:
         if self.parts.metadata.partition(partition.topic_id, partition.partition) is None:
-            return []
-        log = self.parts.logs.get(partition.topic_id, partition.partition)
-        first = max(first, log.log_start_offset)
-        if first > last:
-            return []
-        found = log.read(first, 2**62, before_offset=last + 1)
-        records = (record for batch in iter_batches(found.records) for record in batch.records())
-        return [record for record in records if first <= record.offset <= last]
+            return ()
+        return decoded_records(self.parts.logs.get(partition.topic_id, partition.partition), first, last)
 
     def _lag_in(self, topic_id: UUID, partition: int) -> int | None:
         log = self.parts.logs.get(topic_id, partition)

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from attrs import field, frozen
 
+from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.topics import TopicMetadata
-from kafka_groups.protocol.record_batch import iter_batches
+from kafka_groups.protocol.record_batch import DecodedRecord, iter_batches
 from kafka_groups.types import Header
 
-__all__ = ["ProducedRecord", "produced_records"]
+__all__ = ["ProducedRecord", "decoded_records", "produced_records"]
 
 
 @frozen
@@ -40,12 +41,19 @@ def produced_records(topic: TopicMetadata, logs: LogStore) -> list[ProducedRecor
     return [record for partition in range(topic.num_partitions) for record in _records(topic, partition, logs)]
 
 
+def decoded_records(log: PartitionLog, first: int, last: int) -> Iterator[DecodedRecord]:
+    """Return the records of a log between two offsets, except those that are deleted."""
+    first = max(first, log.log_start_offset)
+    found = log.read(first, log.size_bytes, min_one=False, before_offset=last + 1) if first <= last else None
+    for batch in () if found is None else iter_batches(found.records):
+        for record in () if batch.header.is_control else batch.records():
+            if first <= record.offset <= last:
+                yield record
+
+
 def _records(topic: TopicMetadata, partition: int, logs: LogStore) -> Iterator[ProducedRecord]:
     log = logs.get(topic.topic_id, partition)
-    read = log.read(log.log_start_offset, log.size_bytes, min_one=False)
-    for batch in iter_batches(read.records):
-        for each in () if batch.header.is_control else batch.records():
-            if each.offset >= log.log_start_offset:
-                yield ProducedRecord(
-                    topic.name, partition, each.offset, each.key, each.value, tuple(each.headers), each.timestamp
-                )
+    for each in decoded_records(log, log.log_start_offset, log.end_offset - 1):
+        yield ProducedRecord(
+            topic.name, partition, each.offset, each.key, each.value, tuple(each.headers), each.timestamp
+        )

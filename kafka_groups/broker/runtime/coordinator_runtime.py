@@ -6,7 +6,7 @@ performed. All of that may have happened when `run` returns: with a log in memor
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -20,7 +20,6 @@ from kafka_groups.broker.log.entries import Producer, TransactionEnd
 from kafka_groups.broker.log.internal_log import RecordCodec
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import partition_of_key
-from kafka_groups.broker.runtime.batching import batches_of
 from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
 from kafka_groups.broker.runtime.led_shard import Done, LedShard, ShardAddress, Unanswered
 from kafka_groups.broker.runtime.parts import BrokerParts
@@ -31,12 +30,14 @@ from kafka_groups.errors import (
     NotCoordinatorError,
     UnknownServerError,
 )
+from kafka_groups.protocol.record_batch import HEADER_BYTES
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["CoordinatorRuntime", "ShardKind"]
 
 S = TypeVar("S", bound=Shard[Any])
 T = TypeVar("T")
+R = TypeVar("R")
 
 _PARTS_AT_ONCE = 2
 """Parts of a loaded state that begin in one turn of the event loop. With two, a small state takes one turn."""
@@ -333,7 +334,7 @@ class CoordinatorRuntime(Generic[S]):
     def _append(self, led: LedShard[S], records: tuple[Any, ...], producer: Producer | None = None) -> None:
         wall_ms = self._clock.wall_ms() if records else 0
         while records:
-            for batch in batches_of(records, led.log.size_of, self._max_batch_bytes()):
+            for batch in _batches_of(records, led.log.size_of, self._max_batch_bytes()):
                 base_offset = led.log.append_records(batch, led.address.epoch, wall_ms, producer)
                 for offset, record in enumerate(batch, base_offset):
                     led.replay(record, offset, producer)
@@ -368,3 +369,23 @@ class CoordinatorRuntime(Generic[S]):
 
 def _ignore(_outcome: object) -> None:
     """Nobody waits for this."""
+
+
+def _batches_of(records: Iterable[R], size_of: Callable[[R], int], max_bytes: int) -> list[list[R]]:
+    """Return the records in order, in batches that are as large as they may be (`max.message.bytes`).
+
+    Raises:
+        UnknownServerError: A record does not fit into a batch. Kafka's coordinators answer that, too.
+    """
+    batches: list[list[R]] = []
+    room = 0
+    for record in records:
+        size = size_of(record)
+        if size > max_bytes - HEADER_BYTES:
+            raise UnknownServerError(f"A record of {size} bytes does not fit into a batch of {max_bytes} bytes.")
+        if size > room:
+            batches.append([])
+            room = max_bytes - HEADER_BYTES
+        batches[-1].append(record)
+        room -= size
+    return batches
