@@ -4,25 +4,17 @@ import asyncio
 import contextlib
 import sys
 import tempfile
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import frozen
 
-from kafka_groups.cli.demo.flights import (
-    TOTAL_FLIGHTS,
-    Delays,
-    delays_by,
-    flight_lines,
-    flight_of_line,
-    flights_path,
-)
+from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS, delays_by, flight_lines, flight_of_line, flights_path
 from kafka_groups.cli.demo.kafka import prepared_kafka
-from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
-from kafka_groups.cli.demo.plain.processes import WorkerProcess
 from kafka_groups.cli.demo.plain.store import FlightStore
 from kafka_groups.cli.demo.plain.tally import PlainOutcome, PlainTally
+from kafka_groups.cli.demo.plain.worker import STORE, VICTIM
+from kafka_groups.cli.demo.plain.workers import WorkerProcess
 from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
 from kafka_groups.cli.demo.publish import Publisher
@@ -34,7 +26,6 @@ from kafka_groups.net.clock import SystemClock
 __all__ = ["Demo", "DemoOptions"]
 
 _TICK_SECONDS = 0.25
-_RATE_WINDOW_MS = 3_000
 _KILL_AFTER = 0.25
 _STOP_SECONDS = 40.0
 
@@ -59,14 +50,15 @@ class Demo:
         self._options = options
         self._progress = progress
         self._clock = SystemClock()
-        self._tally = PlainTally()
-        self._workers: dict[int, WorkerProcess] = {}
-        self._rates: deque[tuple[int, int]] = deque()
-        self._watch: GroupWatch
-        self._killed = False
-        self._changed = asyncio.Event()
         self._started_ms = self._clock.now_ms()
         self._total = min(options.limit or TOTAL_FLIGHTS, TOTAL_FLIGHTS)
+        self._tally = PlainTally()
+        self._workers: list[WorkerProcess] = []
+        self._following: list[asyncio.Task[None]] = []
+        self._has_chosen_victim = False
+        self._directory: Path
+        self._publisher: Publisher
+        self._watch: GroupWatch
 
     def __repr__(self) -> str:
         return f"<Demo {self._options.name} {self._tally}>"
@@ -80,112 +72,87 @@ class Demo:
         """
         flights = flights_path()
         async with contextlib.AsyncExitStack() as stack:
-            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-groups-demo-")))
-            servers = await self._kafka(stack, directory)
-            publisher = Publisher(servers)
-            stack.callback(publisher.stop)
-            self._start_workers(stack, servers, directory)
-            await self._work_in_time(stack, servers, publisher, flights)
+            prefix = "kafka-groups-demo-"
+            self._directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
+            topics = {self._options.name: self._options.partitions}
+            servers = await prepared_kafka(stack, self._options, topics, self._directory, self._progress)
+            self._watch = await stack.enter_async_context(GroupWatch(servers, self._options.name, _TICK_SECONDS))
+            self._publisher = Publisher(servers)
+            stack.callback(self._publisher.stop)
+            stack.push_async_callback(self._kill_workers)
+            await self._start_workers(servers)
+            await self._work_in_time(flights)
             await self._stop_workers()
-            expected = await asyncio.to_thread(_computed_plainly, flights, self._options.limit)
-            with FlightStore(directory / "flights.sqlite") as store:
-                return self._outcome(publisher.confirmed, store, expected)
+            return await asyncio.to_thread(self._outcome, flights)
 
-    # ------------------------------------------------------------------------------------- the parts of a run
+    async def _work_in_time(self, flights: Path) -> None:
+        try:
+            async with asyncio.timeout(self._options.timeout_seconds):
+                await self._work(flights)
+        except TimeoutError as error:
+            done = f"{self._tally.accepted:,} of {self._publisher.confirmed:,} records were accepted"
+            raise OperationTimeoutError(f"Timed out after {self._options.timeout_seconds:.0f} s. {done}.") from error
 
-    async def _kafka(self, stack: contextlib.AsyncExitStack, directory: Path) -> str:
-        partitions = {self._options.name: self._options.partitions}
-        return await prepared_kafka(stack, self._options, partitions, directory, self._progress)
-
-    def _start_workers(self, stack: contextlib.AsyncExitStack, servers: str, directory: Path) -> None:
-        name, mode = self._options.name, self._options.mode
-        FlightStore(directory / "flights.sqlite").close()
-        command = [sys.executable, "-m", "kafka_groups.cli.demo.plain.worker", "--bootstrap-servers", servers]
-        command += ["--group", name, "--topic", name, "--mode", mode, "--store", str(directory / "flights.sqlite")]
-        for number in range(self._options.partitions * self._options.workers_per_partition):
-            log = directory / f"worker-{number}.log"
-            self._workers[number] = WorkerProcess(number, command, log, self._on_event)
-            stack.callback(self._workers[number].close)
-        self._progress.note(f"Started {len(self._workers)} workers in share group {name} ({mode} acknowledgement)")
-
-    async def _work(self, stack: contextlib.AsyncExitStack, servers: str, publisher: Publisher, flights: Path) -> None:
-        self._watch = await stack.enter_async_context(GroupWatch(servers, self._options.name, _TICK_SECONDS))
-        publishing = asyncio.create_task(asyncio.to_thread(publisher.run, self._records(flights)))
+    async def _work(self, flights: Path) -> None:
+        publishing = asyncio.create_task(asyncio.to_thread(self._publisher.run, self._records(flights)))
         while not (publishing.done() and self._tally.accepted >= publishing.result()):
-            await self._tick()
-            self._check_workers()
-            self._progress.show(self._progress_view(publisher.confirmed))
+            ended, _ = await asyncio.wait(self._following, timeout=_TICK_SECONDS, return_when=asyncio.FIRST_EXCEPTION)
+            for following in ended:
+                following.result()
+            self._progress.show(self._progress_view())
 
     def _records(self, flights: Path) -> Iterator[OutgoingRecord]:
         for line in flight_lines(flights, self._options.limit):
             yield OutgoingRecord(self._options.name, flight_of_line(line).tail_number.encode(), line.encode())
 
-    async def _work_in_time(
-        self, stack: contextlib.AsyncExitStack, servers: str, publisher: Publisher, flights: Path
-    ) -> None:
-        try:
-            async with asyncio.timeout(self._options.timeout_seconds):
-                await self._work(stack, servers, publisher, flights)
-        except TimeoutError as error:
-            done = f"{self._tally.accepted:,} of {publisher.confirmed:,} records were accepted"
-            raise OperationTimeoutError(f"Timed out after {self._options.timeout_seconds:.0f} s. {done}.") from error
-
-    async def _tick(self) -> None:
-        self._changed.clear()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), _TICK_SECONDS)
-
-    async def _stop_workers(self) -> None:
-        running = [worker for worker in self._workers.values() if worker.running]
-        for worker in running:
-            worker.terminate()
-        async with asyncio.timeout(_STOP_SECONDS):
-            await asyncio.gather(*(worker.ended() for worker in running))
-
     # ------------------------------------------------------------------------------------------- the workers
 
-    def _on_event(self, number: int, event: WorkerEvent) -> None:
-        self._tally.worker(number).add(event)
-        if event.kind is EventKind.ACCEPTED and self._tally.accepted >= self._total:
-            self._changed.set()
-        if not self._killed and event.kind is EventKind.RECEIVED and self._tally.accepted >= self._total * _KILL_AFTER:
-            asyncio.get_running_loop().call_soon(self._try_to_kill, number)
+    async def _start_workers(self, servers: str) -> None:
+        name, mode = self._options.name, self._options.mode
+        with FlightStore(self._directory / STORE):  # before the workers, which would all create it at the same moment
+            pass
+        command = [sys.executable, "-m", "kafka_groups.cli.demo.plain.worker", "--bootstrap-servers", servers]
+        command += ["--group", name, "--topic", name, "--mode", mode, "--directory", str(self._directory)]
+        for number in range(self._options.partitions * self._options.workers_per_partition):
+            worker = await WorkerProcess.start(number, command, self._directory / f"worker-{number}.log")
+            self._workers.append(worker)
+            self._following.append(asyncio.create_task(self._follow(worker)))
+        self._progress.note(f"Started {len(self._workers)} workers in share group {name} ({mode} acknowledgement)")
 
-    def _try_to_kill(self, number: int) -> None:
-        worker, count = self._workers[number], self._tally.worker(number)
-        if self._killed or not worker.pause():
-            return
-        worker.read_events()
-        if not count.holds_unacknowledged:
-            worker.resume()
-            return
-        self._killed, held = True, count.in_flight
-        count.killed = True
-        worker.kill()
-        self._progress.note(f"Worker {number} (pid {worker.pid}) killed with SIGKILL while it held {held:,} records")
+    async def _follow(self, worker: WorkerProcess) -> None:
+        async for report in worker.reports():
+            self._tally.add(report)
+            if "held" in report:
+                worker.kill()
+                killed = f"Worker {worker.number} (pid {worker.pid}) killed with SIGKILL"
+                self._progress.note(f"{killed} while it held {report['held']:,} records")
+            if not self._has_chosen_victim and self._tally.accepted >= self._total * _KILL_AFTER:
+                self._has_chosen_victim = True
+                (self._directory / VICTIM).touch()
 
-    def _check_workers(self) -> None:
-        for number, worker in self._workers.items():
-            if not worker.running and not self._tally.worker(number).killed:
-                raise worker.failure()
+    async def _stop_workers(self) -> None:
+        for worker in self._workers:
+            worker.terminate()
+        async with asyncio.timeout(_STOP_SECONDS):
+            await asyncio.gather(*self._following)
+
+    async def _kill_workers(self) -> None:
+        for worker in self._workers:
+            worker.kill()
+        await asyncio.gather(*self._following, return_exceptions=True)  # the first failure was raised already
 
     # ------------------------------------------------------------------------------------------- the results
 
-    def _progress_view(self, published: int) -> ProgressView:
-        now_ms, accepted = self._clock.now_ms(), self._tally.accepted
-        self._rates.append((now_ms, accepted))
-        while self._rates[0][0] < now_ms - _RATE_WINDOW_MS:
-            self._rates.popleft()
-        first_ms, first_accepted = self._rates[0]
-        rate = (accepted - first_accepted) * 1000 / max(1, now_ms - first_ms)
+    def _progress_view(self) -> ProgressView:
+        elapsed_ms = self._clock.now_ms() - self._started_ms
         return ProgressView(
-            elapsed_ms=now_ms - self._started_ms,
+            elapsed_ms=elapsed_ms,
             total=self._total,
-            done=accepted,
+            done=self._tally.accepted,
             figures={
-                "published": published,
-                "accepted": accepted,
-                "rate": f"{rate:,.0f}/s",
+                "published": self._publisher.confirmed,
+                "accepted": self._tally.accepted,
+                "rate": f"{self._tally.accepted * 1000 / max(1, elapsed_ms):,.0f}/s",
                 "in flight": self._tally.in_flight,
                 "redelivered": self._tally.redelivered,
                 "lag": self._watch.view.lag,
@@ -193,19 +160,15 @@ class Demo:
             },
         )
 
-    def _outcome(
-        self, published: int, store: FlightStore, expected: tuple[dict[str, Delays], dict[str, Delays]]
-    ) -> PlainOutcome:
-        return PlainOutcome(
-            published=published,
-            stored=store.count(),
-            delivered=self._tally.delivered,
-            accepted=self._tally.accepted,
-            redelivered=self._tally.redelivered,
-            computed=store.delays(),
-            expected=expected,
-        )
-
-
-def _computed_plainly(flights: Path, limit: int | None) -> tuple[dict[str, Delays], dict[str, Delays]]:
-    return delays_by(flight_of_line(line) for line in flight_lines(flights, limit))
+    def _outcome(self, flights: Path) -> PlainOutcome:
+        lines = flight_lines(flights, self._options.limit)
+        with FlightStore(self._directory / STORE) as store:
+            return PlainOutcome(
+                published=self._publisher.confirmed,
+                stored=store.count(),
+                delivered=self._tally.delivered,
+                accepted=self._tally.accepted,
+                redelivered=self._tally.redelivered,
+                computed=store.delays(),
+                expected=delays_by(map(flight_of_line, lines)),
+            )

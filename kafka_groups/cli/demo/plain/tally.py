@@ -5,81 +5,37 @@ from collections.abc import Iterator, Mapping
 from attrs import define, frozen
 
 from kafka_groups.cli.demo.flights import Delays
-from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent
 
-__all__ = ["PlainOutcome", "PlainTally", "WorkerCount"]
+__all__ = ["PlainOutcome", "PlainTally"]
 
 
 @define
-class WorkerCount:
-    """The counts of one worker."""
+class PlainTally:
+    """The numbers of records that the workers have reported.
+
+    Attributes:
+        delivered: Deliveries to workers. A record that was delivered twice counts twice.
+        redelivered: Deliveries of records that had been delivered before.
+        accepted: Records whose acceptance the broker confirmed.
+        failed: Acknowledgements that the broker refused, or whose result is unknown.
+        held: Records that the killed worker had not acknowledged.
+    """
 
     delivered: int = 0
     redelivered: int = 0
     accepted: int = 0
     failed: int = 0
-    last: EventKind | None = None
-    killed: bool = False
+    held: int = 0
 
-    @property
-    def in_flight(self) -> int:
-        """Records that the worker holds: delivered, but their acknowledgement is not complete."""
-        return 0 if self.killed else self.delivered - self.accepted - self.failed
-
-    @property
-    def holds_unacknowledged(self) -> bool:
-        """Whether the worker has a batch that it has not started to acknowledge."""
-        return self.last is EventKind.RECEIVED
-
-    def add(self, event: WorkerEvent) -> None:
-        """Count one event."""
-        self.last = event.kind
-        if event.kind is EventKind.RECEIVED:
-            self.delivered += event.records
-            self.redelivered += event.redelivered
-        elif event.kind is EventKind.ACCEPTED:
-            self.accepted += event.records
-        elif event.kind is EventKind.FAILED:
-            self.failed += event.records
-
-
-class PlainTally:
-    """The counts of all workers."""
-
-    def __init__(self) -> None:
-        self._workers: dict[int, WorkerCount] = {}
-
-    def __repr__(self) -> str:
-        return f"<PlainTally delivered={self.delivered} accepted={self.accepted} redelivered={self.redelivered}>"
-
-    def worker(self, number: int) -> WorkerCount:
-        """Return the counts of one worker."""
-        return self._workers.setdefault(number, WorkerCount())
-
-    @property
-    def delivered(self) -> int:
-        """Deliveries of records to workers. A record that was delivered twice counts twice."""
-        return sum(worker.delivered for worker in self._workers.values())
-
-    @property
-    def redelivered(self) -> int:
-        """Deliveries of records that had been delivered before."""
-        return sum(worker.redelivered for worker in self._workers.values())
-
-    @property
-    def accepted(self) -> int:
-        """Records whose acceptance the broker confirmed."""
-        return sum(worker.accepted for worker in self._workers.values())
-
-    @property
-    def failed(self) -> int:
-        """Acknowledgements that the broker refused, or whose result is unknown."""
-        return sum(worker.failed for worker in self._workers.values())
+    def add(self, report: Mapping[str, int]) -> None:
+        """Add the numbers of a report."""
+        for name, records in report.items():
+            setattr(self, name, getattr(self, name) + records)
 
     @property
     def in_flight(self) -> int:
         """Records that the running workers hold."""
-        return sum(worker.in_flight for worker in self._workers.values())
+        return self.delivered - self.accepted - self.failed - self.held
 
 
 @frozen(kw_only=True)

@@ -2,48 +2,32 @@ import attrs
 import pytest
 
 from kafka_groups.cli.demo.flights import Delays
-from kafka_groups.cli.demo.plain.events import EventKind, WorkerEvent, read_event
 from kafka_groups.cli.demo.plain.tally import PlainOutcome, PlainTally
 
 DELAYS = ({"UA": Delays(10, 9, 8, 7, 6)}, {"EWR-IAH": Delays(10, 9, 8, 7, 6)})
 GOOD = PlainOutcome(published=10, stored=10, delivered=12, accepted=10, redelivered=2, computed=DELAYS, expected=DELAYS)
 
 
-@pytest.mark.parametrize("kind", EventKind)
-def test_event_survives_its_line(kind: EventKind) -> None:
-    event = WorkerEvent(kind, 500, 3)
-    assert read_event(event.line()) == event
-
-
-@pytest.mark.parametrize("line", ["", "received", "flew 1 2", "received one 0"])
-def test_line_that_is_no_event_is_refused(line: str) -> None:
-    with pytest.raises(ValueError, match=r"values to unpack|not a valid|invalid literal"):
-        read_event(line)
-
-
-def test_counts_add_up_over_workers() -> None:
+def test_counts_add_up_over_reports() -> None:
     tally = PlainTally()
-    tally.worker(0).add(WorkerEvent(EventKind.RECEIVED, 5, 1))
-    tally.worker(0).add(WorkerEvent(EventKind.STORED, 5))
-    tally.worker(0).add(WorkerEvent(EventKind.ACCEPTED, 3))
-    tally.worker(1).add(WorkerEvent(EventKind.RECEIVED, 4, 0))
-    tally.worker(1).add(WorkerEvent(EventKind.FAILED, 1))
+    for delivered, redelivered in ((5, 1), (4, 0)):
+        tally.add({"delivered": delivered, "redelivered": redelivered})
+    tally.add({"accepted": 3})
+    tally.add({"failed": 1})
     assert (tally.delivered, tally.redelivered, tally.accepted, tally.failed) == (9, 1, 3, 1)
     assert tally.in_flight == 2 + 3
 
 
 def test_killed_worker_holds_nothing() -> None:
     tally = PlainTally()
-    tally.worker(0).add(WorkerEvent(EventKind.RECEIVED, 5))
-    tally.worker(0).killed = True
+    tally.add({"delivered": 5})
+    tally.add({"held": 5})
     assert (tally.in_flight, tally.delivered) == (0, 5)
 
 
-@pytest.mark.parametrize("kind", EventKind)
-def test_worker_has_not_begun_to_acknowledge_only_right_after_it_received(kind: EventKind) -> None:
-    tally = PlainTally()
-    tally.worker(0).add(WorkerEvent(kind))
-    assert tally.worker(0).holds_unacknowledged is (kind is EventKind.RECEIVED)
+def test_what_is_no_report_is_refused() -> None:
+    with pytest.raises(AttributeError):
+        PlainTally().add({"flown": 1})
 
 
 def test_outcome_holds() -> None:
