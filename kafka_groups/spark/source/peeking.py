@@ -36,7 +36,7 @@ class PeekedPiece(TablePiece):
 
 
 def peek(keys: Mapping[str, object], place: TopicPartition, offset: int, timeout_s: float) -> PeekedPiece:
-    """Return the first committed record from an offset on; blocks until it has come.
+    """Return the first committed record that the log has from an offset on; blocks until it has come.
 
     Args:
         keys: The configuration of the share consumer.
@@ -45,10 +45,11 @@ def peek(keys: Mapping[str, object], place: TopicPartition, offset: int, timeout
         timeout_s: Longest wait.
 
     Raises:
-        KafkaGroupsError: It did not come in time, or the brokers do not allow it.
+        KafkaGroupsError: It did not come in time, the offset is behind the log's end, or the brokers do not allow it.
     """
     with PartitionReader(keys, f"{keys['group_id']}-peek") as reader:
-        reader.assign({place: offset})
+        first, _ = reader.bounds(place, timeout_s)
+        reader.assign({place: max(first, offset)})  # retention may have deleted records since the group began there
         for _ in range(max(1, round(timeout_s / _POLL_S))):
             for record in reader.read(1, _POLL_S):
                 return PeekedPiece.of(_table(record))

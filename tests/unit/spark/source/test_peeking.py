@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import TopicPartition as Position
+from confluent_kafka.admin import AdminClient
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import OffsetOutOfRangeError, OperationTimeoutError
@@ -40,6 +42,12 @@ def test_the_record_at_an_offset_has_all_columns(cluster: EmbeddedCluster) -> No
         "headers": [{"key": "h", "value": b"x"}],
         "delivery_count": 1,
     }
+
+
+def test_a_record_that_was_deleted_is_replaced_by_the_next(cluster: EmbeddedCluster) -> None:
+    admin, upto = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}), Position("t", 0, 1)
+    assert admin.delete_records([upto])[upto].result(20.0).low_watermark == 1
+    assert peek(keys(cluster), PLACE, 0, 20.0).table["value"].to_pylist() == [b"b"]
 
 
 def test_no_record_and_an_offset_behind_the_log_are_errors(cluster: EmbeddedCluster) -> None:
