@@ -407,8 +407,6 @@ class Application(ConsumerGuard):
         """Request no records until the next poll, and release those that the application has not seen.
 
         Records in hand stay in hand. Acknowledgements are sent.
-
-        What is in hand stays there; what was acknowledged is passed on.
         """
         self._inbox.is_paused = True
         self.end_loop()

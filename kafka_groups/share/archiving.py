@@ -24,9 +24,6 @@ class ArchiveWatch:
     A request manager. It does not guess while it can read the group's limit: returned records wait until the limit is
     known, and a limit that was read long ago is read again.
 
-    Nothing is judged by an assumption while the group's limit can still be read: what went back before waits until the
-    limit is known, and a number that was read long ago is read again.
-
     Args:
         inbox: Has the returned records, and receives those that were archived.
         limits: Reads the group's limit.

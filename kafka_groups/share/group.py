@@ -65,8 +65,6 @@ async def lag_of(ask: Asking, group_id: str, topics: Sequence[str] = ()) -> Grou
     """Return the lag of a group, by default for all topics that it has state for and you may describe.
 
     If you name a topic that you may not describe, the result is an error. Otherwise such topics are left out.
-
-    Asked for by name, a topic that you may not see is an error and not left out.
     """
     found = (await partitions_of_topics(ask, topics)).checked() if topics else None
     wanted = None if found is None else [each for some in found.values.values() for each in some]

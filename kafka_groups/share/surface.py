@@ -1,4 +1,4 @@
-"""What the asynchronous and the blocking share consumer have in common: all that never waits."""
+"""The methods and properties that both share consumers have and that never wait."""
 
 from collections.abc import Iterable, Mapping
 
@@ -49,7 +49,7 @@ class _LocalSurface:
 
     @property
     def state(self) -> ConsumerState:
-        """What the consumer is doing: joining, active, waiting for a broker that answers, failed, closed.
+        """The state of the consumer: joining, active, waiting for a broker, failed or closed.
 
         A consumer that has worked survives an outage of any length: it is `UNREACHABLE` until a broker answers, logs a
         warning at growing intervals, and `poll` returns no records. Any thread may read this.
@@ -206,14 +206,14 @@ class _LocalSurface:
         return self._client.membership.identity.member_id
 
     def assignment(self) -> frozenset[TopicIdPartition]:
-        """The partitions that the coordinator had the consumer fetch from at the last heartbeat; empty before."""
+        """Return the partitions of the last assignment that the coordinator sent; empty before the first."""
         return self._client.membership.assignment
 
     @property
     def fetches_ahead(self) -> bool:
-        """Whether the next batch may be fetched while the application works on one; True unless set.
+        """True if the next batch is fetched while the application processes one. The default is True.
 
-        Turning it off before the last poll of a series leaves nothing that would have to be given back. It has no
+        Turn it off before the last poll of a series, so that no prefetched records need to be released. It has no
         effect where `prefetch.batches` is 0.
         """
         return self._inbox.fetches_ahead
@@ -224,7 +224,7 @@ class _LocalSurface:
 
     @property
     def fetch_limit(self) -> int | None:
-        """The most records that one fetch may acquire from now on; None for `max.poll.records`, as configured.
+        """The most records that one fetch may acquire from now on; None for the configured `max.poll.records`.
 
         A limit is exact, as with `share.acquire.mode=record_limit` (KIP-1206). Set it to acquire a few records first,
         for example to look at their delivery counts before you take more.
@@ -237,7 +237,7 @@ class _LocalSurface:
 
     @property
     def acquisition_lock_timeout(self) -> float | None:
-        """How long acquisition locks last, in seconds; None before the first fetch was answered."""
+        """The duration of acquisition locks in seconds; None before the first fetch response."""
         timeout_ms = self._client.fetcher.lock_timeout_ms
         return None if timeout_ms is None else timeout_ms / 1000
 
@@ -253,7 +253,7 @@ class _LocalSurface:
         return self._application.subscription if topics is None else checked_topics(topics)
 
     def wakeup(self) -> None:
-        """Have the poll that waits, or else the next poll or commit, raise `WakeupError`.
+        """Make the poll that is waiting, or else the next poll or commit, raise `WakeupError`.
 
         The one method that others may call while a call is under way: any thread for the blocking consumer, any task
         of the event loop for the asynchronous one.
@@ -262,7 +262,7 @@ class _LocalSurface:
 
     @property
     def has_fetched(self) -> bool:
-        """Whether a broker has answered a fetch yet.
+        """True if a broker has answered a fetch.
 
         While this is False, an empty poll says nothing about the topic: the consumer may still be joining the group, or
         no broker may be reachable.

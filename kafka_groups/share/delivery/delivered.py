@@ -155,9 +155,6 @@ class DeliveredRecords(Delivery):
         If a batch is unreadable, none of its records is returned. It is rejected, and the next poll raises the error,
         as with iteration.
 
-        Of a batch that turns out to be unreadable there is no record at all; it is rejected, and the next poll raises
-        the error, as with iterating.
-
         Args:
             batches: One of the `blocks`.
             wanted: Which of `kafka_groups.share.delivery.columns.FIELDS` are read.
@@ -219,9 +216,6 @@ class DeliveredRecords(Delivery):
 
         Offsets that were never delivered (a corrupt or truncated batch) keep their acknowledgement. With `due_ms`, a
         release is delayed until then.
-
-        Offsets that were never delivered (a corrupt batch, bytes that were cut off) keep what was decided for them.
-        With `due_ms` a release waits until then.
         """
         start, end = self._positions(first_offset, last_offset)
         if self._delivered is None:

@@ -20,8 +20,6 @@ class DeserializationContext:
 
     It has the attributes of confluent-kafka's `SerializationContext`, so that deserialisers for that client work.
 
-    It has the attributes of confluent-kafka's `SerializationContext`, so that deserialisers made for that work.
-
     Attributes:
         topic: Name of the topic.
         field: "key" or "value".
@@ -38,9 +36,6 @@ def takes_context(deserializer: Any) -> bool:
 
     It does if it cannot be called with one argument, or if its second parameter is called `ctx` or `context`. So a
     second parameter with a default of its own, such as the encoding of `bytes.decode`, keeps its default.
-
-    It is if it cannot be called with one argument, or if its second parameter is called `ctx` or `context`. So a second
-    parameter with a default of its own, such as the encoding of `bytes.decode`, stays as it is.
     """
     if deserializer is None:
         return False

@@ -1,8 +1,7 @@
 """Fetching, acknowledging and renewing: one request manager for all leaders of a share consumer.
 
-Whatever goes to a leader goes in one order, as the session's epoch counts the requests: there is never more than
-one request under way to each leader. Acknowledgements ride on the next fetch to the leader if one is due, and go
-alone otherwise.
+The session's epoch counts the requests to a leader, so at most one request to each leader is in flight.
+Acknowledgements travel with the next fetch to the leader if one is due, and are sent alone otherwise.
 """
 
 import random
@@ -45,7 +44,7 @@ __all__ = ["Collaborators", "ShareFetchManager"]
 
 @define
 class Collaborators:
-    """What a fetch manager works with."""
+    """The objects that a fetch manager works with."""
 
     membership: ShareMembership
     metadata: MetadataManager
@@ -56,11 +55,11 @@ class Collaborators:
 
 
 class ShareFetchManager:
-    """Keeps the application supplied and its acknowledgements going; a request manager.
+    """Fetches records and sends acknowledgements. A request manager.
 
     Args:
         config: The consumer's configuration.
-        collaborators: What it works with.
+        collaborators: The objects that it works with.
     """
 
     def __init__(self, config: ShareConsumerConfig, collaborators: Collaborators) -> None:
@@ -85,22 +84,22 @@ class ShareFetchManager:
 
     @property
     def lock_timeout_ms(self) -> int | None:
-        """How long acquisition locks last; None before the first fetch was answered."""
+        """The duration of acquisition locks in ms; None before the first fetch response."""
         return self._settlement.lock_timeout_ms
 
     @property
     def has_grown(self) -> bool:
-        """Whether the application can use more records than a fetch asks for at first."""
+        """True if the application can use more records than a fetch requests at first."""
         return any(leader.size.has_grown for leader in self._leaders.values())
 
     @property
     def held_records(self) -> int:
-        """How many records are held to be released later."""
+        """Number of records with a delayed release."""
         return self._delayed.records
 
     @property
     def is_closed(self) -> bool:
-        """Whether no session is open and nothing is under way."""
+        """True if no session is open and no request is in flight."""
         return self._closing and not any(
             leader.exchange is not None or leader.pending or leader.session.is_open for leader in self._leaders.values()
         )
@@ -112,11 +111,11 @@ class ShareFetchManager:
             leader.ending = True
 
     def reopen(self) -> None:
-        """Fetch again after `close`, with new sessions; those that are not closed yet still will be."""
+        """Fetch again after `close`, in new sessions. Sessions that are still open are closed first."""
         self._closing = False
 
     def give_up(self) -> None:
-        """Nothing is sent any more: what is not settled counts as failed, and no answer changes that."""
+        """Fail all unsettled acknowledgements and ignore later responses."""
         lost = [pending for leader in self._leaders.values() for pending in _unsettled(leader)]
         while self._inbox.outbox:
             lost.append(self._inbox.outbox.popleft())
@@ -126,7 +125,7 @@ class ShareFetchManager:
             self._settlement.fail(pending, OperationTimeoutError(_CLOSED_BEFORE_ANSWER))
 
     def connection_lost(self, host: str, port: int) -> None:
-        """A connection for data ended; a request that was under way on it has failed before."""
+        """Note that a data connection ended. Its request in flight has failed already."""
         for leader in self._leaders.values():
             node = self._collaborators.metadata.metadata.nodes.get(leader.node_id)
             is_there = node is not None and (node.host, node.port) == (host, port)
@@ -136,7 +135,7 @@ class ShareFetchManager:
     # ---------------------------------------------------------------------------------- the manager
 
     def poll(self, now_ms: int) -> PollResult:
-        """The next request to each leader that can take one."""
+        """Return the next request to each leader that can take one."""
         self._inbox.will_be_read = False  # before looking at what the application did, so that nothing is overlooked
         self._note_application(now_ms)
         self._collaborators.metrics.turned(now_ms)
@@ -155,7 +154,10 @@ class ShareFetchManager:
         return PollResult(tuple(requests), wait_ms)
 
     def _plan_next_look(self, now_ms: int) -> bool:
-        """Tell the application whether it must make the loop look; returns whether to look again at once."""
+        """Decide whether the application must wake the loop.
+
+        Return True if the loop must look at the inbox again at once.
+        """
         inbox = self._inbox
         gathering = [leader for leader in self._leaders.values() if self._gathers(leader, now_ms)]
         busy = sum(leader.exchange is not None for leader in self._leaders.values())
@@ -165,9 +167,9 @@ class ShareFetchManager:
         return inbox.will_be_read and (is_overtaken or (inbox.is_paused and bool(gathering)))
 
     def _gathers(self, leader: Leader, now_ms: int) -> bool:
-        """Whether acknowledgements wait a moment for a fetch: one is due when the application takes the answer.
+        """Return True if acknowledgements wait for the fetch that is due when the application takes the next response.
 
-        They do not if a caller waits for one of them, or if no fetch will follow.
+        They do not wait if a caller waits for their result, or if no fetch will follow.
         """
         is_early = leader.exchange is None and now_ms < leader.gathers_until_ms
         if not is_early or self._closing or self._inbox.is_paused or not self._inbox.unclaimed(leader.node_id):
@@ -175,7 +177,7 @@ class ShareFetchManager:
         return not any(pending.is_urgent for pending in leader.pending)
 
     def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
-        """Take over what a leader answered."""
+        """Process a leader's response."""
         exchange: InFlightRequest = request.context
         if exchange.leader.exchange is not exchange:
             return  # given up
@@ -188,11 +190,11 @@ class ShareFetchManager:
             else:
                 self._settlement.acknowledged(exchange, answer, now_ms)
         except Exception:
-            exchange.leader.exchange = exchange  # a defect: `give_up` is to find what it carried
+            exchange.leader.exchange = exchange  # a bug of ours: `give_up` must find its acknowledgements
             raise
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
-        """The request is lost, and with the connection the session and all of its locks."""
+        """Handle a request without a response. With the connection, the session and all of its locks are lost."""
         exchange: InFlightRequest = request.context
         if exchange.leader.exchange is not exchange:
             return  # given up
@@ -200,7 +202,7 @@ class ShareFetchManager:
         self._settlement.lost(exchange, error, now_ms)
 
     def _note_unwanted(self, leader: Leader, response: ShareFetchResponse) -> None:
-        """Note what a fetch brings after the end of its session was decided: nobody will see these records."""
+        """Note records that arrive after the consumer decided to end their session. Nobody will see them."""
         if not leader.ending:
             return
         name_of = self._collaborators.metadata.metadata.name_of
@@ -213,7 +215,7 @@ class ShareFetchManager:
                     self._inbox.returned.append(returned)
 
     def _note_application(self, now_ms: int) -> None:
-        """Tell the membership that the application is alive: it polled, or waits in a poll right now."""
+        """Tell the membership that the application has polled, or is waiting in a poll."""
         polled_ms = now_ms if self._inbox.is_waiting else self._inbox.last_poll_ms
         if polled_ms is not None and (self._noted_poll_ms is None or polled_ms > self._noted_poll_ms):
             self._noted_poll_ms = polled_ms
@@ -315,12 +317,12 @@ class ShareFetchManager:
         )
 
     def _must_go_alone(self, leader: Leader) -> bool:
-        """Whether an acknowledgement cannot ride on a fetch: renewals, and partitions that are fetched no more."""
+        """Return True for renewals, and for partitions that are no longer fetched: they cannot travel with a fetch."""
         wanted = self._assigned.by_leader.get(leader.node_id, ())
         return any(pending.renews or pending.partition not in wanted for pending in leader.pending)
 
     def _fetch_wait(self, leader: Leader, now_ms: int) -> int | None:
-        """How long the leader may wait for records in a fetch that is due now; None when none is."""
+        """Return how long the leader of a fetch that is due now may wait for records, or None if no fetch is due."""
         if not self._assigned.by_leader.get(leader.node_id) or self._another_acquires(leader):
             return None
         return self._demand.wait_ms(leader, now_ms)

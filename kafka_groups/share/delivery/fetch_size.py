@@ -1,20 +1,22 @@
-"""How many records a fetch asks for: as many as a fast application can use, and no more than a slow one had before."""
+"""The size of fetches: as many records as a fast application can use, and no more than that for a slow one."""
 
 from attrs import frozen
 
 __all__ = ["FetchSize", "Situation"]
 
 MOST_RECORDS = 4_000
-"""What an adaptive fetch never exceeds: beyond it, round trips are not the bottleneck any more."""
+"""The largest adaptive fetch. Beyond this, round trips are no longer the bottleneck."""
 
 _MOST_BYTES = 4 << 20
-"""The same for the bytes of an answer."""
+"""The largest response of an adaptive fetch."""
 
 _PART_OF_LOCK = 8
-"""The application should finish what a fetch brings within this part of the acquisition lock."""
+"""The part of the acquisition lock within which the application should finish a response."""
 
 _PART_OF_LOCKS = 4
-"""An answer in hand and one under way take a quarter each of what the group may have in flight: half in all.
+"""A response in hand and one in flight each take a quarter of the records that the group may have in flight.
+
+Other members of the group can use the other half.
 
 Other members of the group find the other half.
 """
@@ -22,7 +24,7 @@ Other members of the group find the other half.
 
 @frozen
 class Situation:
-    """What bounds a fetch at this moment.
+    """The bounds of a fetch at this moment.
 
     Attributes:
         lock_timeout_ms: How long acquisition locks last.
@@ -47,11 +49,11 @@ class FetchSize:
     full, it falls to the number of records in that answer. After a setback it starts from the beginning.
 
     Args:
-        start: What a fetch asks for at first, and at least: `max.poll.records`.
-        fixed: What every fetch asks for; None to adapt.
+        start: Number of records of the first and the smallest fetch: `max.poll.records`.
+        fixed: Number of records of every fetch; None to adapt.
 
     Attributes:
-        least: What a fetch asks for at least.
+        least: Number of records of the smallest fetch.
     """
 
     def __init__(self, start: int, fixed: int | None = None) -> None:
@@ -62,22 +64,22 @@ class FetchSize:
 
     @property
     def has_grown(self) -> bool:
-        """Whether the application could use more than the least."""
+        """True if the application can use more than the smallest fetch."""
         return self._records > self.least
 
     def reset(self) -> None:
-        """Something went wrong, or may: a lock was lost, the application failed, or records were delivered before."""
+        """Start again after a setback: a lock was lost, the application failed, or records were redelivered."""
         self._records = self.least
 
     def answered(self, asked: int, brought: int, size_bytes: int, *, is_awaited: bool, waiting: int) -> None:
-        """A fetch was answered.
+        """Adapt to the response of a fetch.
 
         Args:
-            asked: How many records it asked for.
-            brought: How many it brought.
+            asked: Number of records that it requested.
+            brought: Number of records that it returned.
             size_bytes: Bytes of their batches.
             is_awaited: Whether the application waits for them.
-            waiting: Records of earlier answers that the application has still to take.
+            waiting: Records of earlier responses that the application has not taken yet.
         """
         self._record_bytes = size_bytes / max(1, brought)
         if brought < asked:
@@ -88,7 +90,7 @@ class FetchSize:
             self._records = max(self.least, self._records * 3 // 4)
 
     def ask(self, situation: Situation) -> int:
-        """How many records to ask for now."""
+        """Return how many records to request now."""
         return max(self.least, min(self._records, self._most(situation)))
 
     def _most(self, situation: Situation) -> int:

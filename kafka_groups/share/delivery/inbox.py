@@ -1,4 +1,4 @@
-"""Between the event loop and the application: deliveries one way, acknowledgements the other.
+"""Connects the event loop and the application: deliveries in one direction, acknowledgements in the other.
 
 The two sides may be different threads. Every step is one operation on a `deque` or one assignment, which the
 interpreter makes atomic, so that handing over a delivery needs no lock.
@@ -20,14 +20,14 @@ from kafka_groups.share.delivery.returned import LEAST_DELIVERY_LIMIT, ArchivedR
 __all__ = ["DEFAULT_DELIVERY_LIMIT", "CompletedFetch", "Inbox", "PollFigures"]
 
 DEFAULT_DELIVERY_LIMIT = 5
-"""Kafka's `group.share.delivery.count.limit`, taken while the group's own is not known."""
+"""Kafka's default of `group.share.delivery.count.limit`, used while the group's value is unknown."""
 
 DEFAULT_RECORD_LOCKS = 2000
-"""Kafka's `group.share.partition.max.record.locks`, taken while the group's own is not known."""
+"""Kafka's default of `group.share.partition.max.record.locks`, used while the group's value is unknown."""
 
 _UNRELEASED = (m.ACCEPT, m.REJECT, m.RENEW)
 _FORGET_PACE_IN = 8
-"""After so many quicker deliveries the greater part of a slow one is forgotten."""
+"""After this many faster deliveries, the greater part of a slow one is forgotten."""
 
 
 @define(eq=False)
@@ -51,8 +51,8 @@ class Inbox:
     """The hand-over between a fetch manager and the application that it fetches for.
 
     Attributes:
-        events: Lines for the log, of both sides.
-        on_ready: Called on the loop's side when something came for an application that waits.
+        events: Events for the log, from both sides.
+        on_ready: Called on the loop's side when a waiting application must look at the inbox.
         is_waiting: Whether the application waits in a poll.
         waits_until_ms: Until when it waits; None for as long as it takes.
         last_poll_ms: When the application last called poll; None before.
@@ -66,16 +66,16 @@ class Inbox:
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
         pace_ms: How long it takes for a record; a slow delivery counts at once, and is forgotten slowly.
-        setbacks: How often a lock was lost, or records were released or rejected.
+        setbacks: Number of times that a lock was lost, or records were released or rejected.
         after_setback: Whether that happened with the last delivery.
         records_handed_over: How many records the application has been given.
         bytes_handed_over: Bytes of the batches that they came in.
         polls: Figures of the polls.
         returned: Records that went back to the broker and were delivered before, until the group's limit is known.
-        archived: Those of them that the broker archives, until the application is told.
+        archived: Those of them that the broker archives, until the callback receives them.
         records_archived: How many records went back with their last delivery.
-        records_held: How many it wants released later that are held now.
-        delayed: What it wants released later: the records, and when by position.
+        records_held: Number of records with a delayed release.
+        delayed: Delayed releases: the records, and the times by position.
         record_locks: How many records of a partition the group may have in flight; Kafka's default until it is known.
     """
 
@@ -116,47 +116,47 @@ class Inbox:
 
     @property
     def needs_records(self) -> bool:
-        """Whether the application waits and there is nothing for it."""
+        """True if the application waits and no records are available."""
         return self.is_waiting and not self.ready
 
     def was_delivered_more_than(self, times: int) -> bool:
-        """Whether a record that waits or is in hand was delivered more often than that.
+        """Return True if a waiting record, or one in hand, has a higher delivery count than this.
 
-        It may be what ended the consumers before, and this one next: prefetched records would share its
-        result, and come nearer to their delivery limit without having been looked at.
+        It may have crashed earlier consumers, and may crash this one next. Prefetched records would then be redelivered
+        too, and get closer to their delivery limit without having been processed.
         """
         held = (*self.in_hand, *(fetched.acquired for fetched in list(self.ready)))
         return any(delivery.max_delivery_count > times for delivery in held)
 
     @property
     def has_urgent_acknowledgements(self) -> bool:
-        """Whether acknowledgements that must go at once wait for the loop."""
+        """True if urgent acknowledgements are waiting for the loop."""
         return any(pending.is_urgent for pending in list(self.outbox))
 
     @property
     def records_waiting(self) -> int:
-        """How many fetched records the application has still to take."""
+        """Number of fetched records that the application has not taken yet."""
         return sum(fetched.acquired.open_count for fetched in list(self.ready))
 
     def held_of(self, node_id: int) -> int:
-        """How many records of a leader are locked for this consumer, in hand or waiting."""
+        """Return how many records of a leader are locked for this consumer, in hand or waiting."""
         waiting = (fetched.acquired for fetched in list(self.ready))
         held = (*self.in_hand, *self.set_aside, *waiting)
         return sum(delivery.open_count for delivery in held if delivery.session.node_id == node_id)
 
     def record_ms(self, now_ms: int) -> float:
-        """How long the application takes for a record: by its pace, or by what it works on now if that is slower."""
+        """Return the time for a record in ms: the pace of the application, or of the current delivery if that is slower."""
         if self.processing_since_ms is None:
             return self.pace_ms
         return max(self.pace_ms, (now_ms - self.processing_since_ms) / max(1, self._in_process))
 
     def unclaimed(self, node_id: int) -> int:
-        """How many responses of a leader came while the application was busy, and were not touched since."""
+        """Return how many responses of a leader arrived while the application was busy, and are still untouched."""
         self._answers = [(node, first) for node, first in self._answers if first.is_untouched]
         return sum(node == node_id for node, _ in self._answers)
 
     def deliver(self, node_id: int, fetched: list[CompletedFetch]) -> None:
-        """A response with records came."""
+        """Put a response with records into the inbox."""
         if not self.is_waiting:
             fetched[0].is_untouched = True
             self._answers.append((node_id, fetched[0]))
@@ -164,12 +164,12 @@ class Inbox:
         self.notify()
 
     def notify(self) -> None:
-        """Something changed that a waiting application wants to see: a delivery, a result, an error."""
+        """Wake a waiting application, because there is a delivery, a result or an error."""
         if self.on_ready is not None:
             self.on_ready()
 
     def withdraw(self, fetched: CompletedFetch) -> bool:
-        """Take a delivery back; False when the application was faster."""
+        """Take a delivery back. Return False if the application has taken it already."""
         try:
             self.ready.remove(fetched)
         except ValueError:
@@ -183,7 +183,7 @@ class Inbox:
     # ------------------------------------------------------------------------ the application's side
 
     def take(self, now_ms: int) -> CompletedFetch | None:
-        """The next delivery that has not lost its locks; None when there is none."""
+        """Return the next delivery that still has its locks, or None."""
         while self.ready:
             fetched = self.ready.popleft()
             if fetched.is_untouched:
@@ -196,12 +196,12 @@ class Inbox:
         return None
 
     def expired(self, delivery: DeliveredRecords) -> None:
-        """The locks of records ran out before the application got them."""
+        """Count records whose locks expired before the application got them."""
         self.returns(delivery)
         self.lost(delivery, "their lock or share session ended before a poll took them")
 
     def returns(self, delivery: DeliveredRecords, kinds: Sequence[int] = (m.OPEN,)) -> None:
-        """Note the records with these marks that go back to the broker, which may archive them."""
+        """Note the records with these marks that return to the broker, which may archive them."""
         returned = returned_of(delivery, kinds)
         if returned is not None:
             self.returned.append(returned)
@@ -216,15 +216,15 @@ class Inbox:
             self.returned.append(returned)
 
     def put_back(self, rest: Sequence[CompletedFetch]) -> None:
-        """What a poll leaves for the next one."""
+        """Put the rest of a delivery back for the next poll."""
         self.ready.extendleft(reversed(rest))
 
     def handed_over(self, records: int, now_ms: int) -> None:
-        """The application begins to work on that many records."""
+        """Note that the application starts to process this many records."""
         self.processing_since_ms, self._in_process = now_ms, records
 
     def lost(self, delivery: DeliveredRecords, why: str) -> None:
-        """The locks of records were lost that were neither acknowledged nor given back."""
+        """Count locks that were lost before their records were acknowledged or released."""
         records = delivery.open_count
         if records:
             self.had_setback()
@@ -235,12 +235,12 @@ class Inbox:
             self.events.warn(Area.RECORDS, f"lost locks {delivery.topic_partition}", text)
 
     def had_setback(self) -> None:
-        """Something went wrong with what was delivered: fetch no more than needed until a delivery goes well."""
+        """Note a setback: fetch no more than needed until a delivery goes well."""
         self.setbacks += 1
         self.after_setback = self._had_setback = True
 
     def polled(self, now_ms: int) -> None:
-        """The application came back for more."""
+        """Note that the application polls again."""
         self.last_poll_ms = now_ms
         self.polls.begun(now_ms, self.records_handed_over, self.bytes_handed_over)
         self.is_paused = False
@@ -260,7 +260,7 @@ def _next_of(delivery: DeliveredRecords) -> str:
 
 @define
 class PollFigures:
-    """Written by the application's thread, a few numbers for each poll.
+    """Figures of polls, written by the application's thread.
 
     Attributes:
         between: Milliseconds from one poll to the next.
@@ -279,7 +279,7 @@ class PollFigures:
     _bytes_before: int = 0
 
     def begun(self, now_ms: int, records_total: int, bytes_total: int) -> None:
-        """A poll begins; what the one before brought is known by now."""
+        """Note that a poll begins, and store the figures of the one before."""
         if self._begun_ms is not None:
             between_ms = now_ms - self._begun_ms
             self.between.record(between_ms, now_ms)
@@ -291,6 +291,6 @@ class PollFigures:
         self._begun_ms, self._waited_ms = now_ms, 0
 
     def waited(self, now_ms: int) -> None:
-        """A poll that had to wait ends."""
+        """Note that a poll that had to wait ends."""
         if self._begun_ms is not None:
             self._waited_ms = now_ms - self._begun_ms

@@ -1,4 +1,4 @@
-"""What a share consumer has to do with one leader: a session, and at most one request under way."""
+"""The state of one leader: its session, and the request in flight."""
 
 import enum
 from collections import deque
@@ -33,7 +33,7 @@ __all__ = ["FetchLimits", "InFlightRequest", "Leader", "Purpose"]
 
 
 class Purpose(enum.Enum):
-    """What a request to a leader is for."""
+    """The purpose of a request to a leader."""
 
     FETCH = "fetch"
     ACKNOWLEDGE = "acknowledge"
@@ -42,12 +42,12 @@ class Purpose(enum.Enum):
 
 @frozen(eq=False)
 class InFlightRequest:
-    """A request that is under way.
+    """A request that is in flight.
 
     Attributes:
         purpose: What it is for.
-        leader: Whom it went to.
-        acknowledgements: What it carries.
+        leader: The leader that it was sent to.
+        acknowledgements: The acknowledgements in it.
         sent_ms: When it left; locks count from here, as the broker cannot have acquired anything earlier.
         max_wait_ms: How long the leader may wait for records.
         max_records: How many records a fetch asks for.
@@ -63,7 +63,7 @@ class InFlightRequest:
 
 @frozen
 class FetchLimits:
-    """How much a fetch may bring."""
+    """The limits of a fetch response."""
 
     max_wait_ms: int
     min_bytes: int
@@ -80,9 +80,9 @@ class Leader:
         session: The share session with it.
         backoff: When the next request may go.
         pending: Acknowledgements that wait for the next request.
-        exchange: The request under way, or None.
+        exchange: The request in flight, or None.
         version: Version of ShareFetch that it speaks; None before its first answer.
-        was_empty: Whether the last fetch brought nothing, so that fetching ahead is of no use.
+        was_empty: Whether the last fetch returned no records, so that prefetching is useless.
         last_fetch_ms: When it was last asked for records.
         ending: Whether to close the session, even if another one follows.
         size: How much a fetch asks for.
@@ -112,14 +112,15 @@ class Leader:
 
     @property
     def can_renew(self) -> bool:
-        """Whether it knows the acknowledgement type RENEW (ShareFetch and ShareAcknowledge version 2, KIP-1222)."""
+        """True if the leader supports the type RENEW (ShareFetch and ShareAcknowledge version 2, KIP-1222)."""
         return self.version is None or self.version >= 2
 
     def take_pending(self) -> tuple[PendingAcknowledgement, ...]:
-        """The acknowledgements that go with the next request.
+        """Take the acknowledgements that go with the next request.
 
-        All but those of offsets that an earlier one names for another delivery: after its lock ran out a record may
-        be delivered to the same member again, and the broker refuses a request that names an offset twice.
+        An acknowledgement stays behind if an earlier one names the same offset for another delivery. After its lock
+        expired, a record may be delivered to the same member again, and the broker refuses a request that names an
+        offset twice.
         """
         taken: dict[TopicIdPartition, list[PendingAcknowledgement]] = {}
         waiting, self.pending = self.pending, deque()
@@ -132,7 +133,7 @@ class Leader:
         return tuple(chain.from_iterable(taken.values()))
 
     def drop_pending(self) -> tuple[PendingAcknowledgement, ...]:
-        """All acknowledgements that wait; they will never be sent."""
+        """Remove and return all waiting acknowledgements. They are never sent."""
         dropped = tuple(self.pending)
         self.pending.clear()
         return dropped
@@ -145,7 +146,7 @@ class Leader:
         acknowledgements: Iterable[PendingAcknowledgement],
         limits: FetchLimits,
     ) -> ShareFetchRequest:
-        """The ShareFetch that turns the session to the wanted partitions and carries the acknowledgements."""
+        """Return a ShareFetch that changes the session to the wanted partitions and contains the acknowledgements."""
         change = self.session.change_to(wanted)
         return ShareFetchRequest(
             group_id=group_id,
@@ -164,7 +165,7 @@ class Leader:
     def acknowledge_request(
         self, group_id: str, member_id: str, acknowledgements: Sequence[PendingAcknowledgement], *, closing: bool
     ) -> ShareAcknowledgeRequest:
-        """The ShareAcknowledge that carries the acknowledgements, and closes the session if it is the last one."""
+        """Return a ShareAcknowledge with the acknowledgements, which closes the session if it is the last request."""
         batches = _batches(acknowledgements)
         topics = tuple(
             AcknowledgeTopic(
@@ -205,9 +206,9 @@ def _batches(acknowledgements: Iterable[PendingAcknowledgement]) -> Batches:
 def _without_overlaps(
     delivery: DeliveredRecords, acknowledgements: Iterable[PendingAcknowledgement]
 ) -> tuple[AcknowledgementBatch, ...]:
-    """One type for each offset: a record that was acknowledged while its renewal waited is not renewed any more.
+    """Return acknowledgements with one type for each offset: a record that was acknowledged is not renewed any more.
 
-    The broker refuses a request that names an offset twice, and with it everything else that the request says.
+    The broker refuses a request that names an offset twice, and with it everything else in the request.
     """
     marks = bytearray([NOT_ACQUIRED]) * len(delivery.marks)
     for pending in sorted(acknowledgements, key=lambda pending: not pending.is_renewal_in_place):

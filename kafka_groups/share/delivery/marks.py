@@ -1,4 +1,4 @@
-"""What became of each offset of a delivery, one byte an offset, and the runs that go onto the wire.
+"""Acknowledgement state per offset, one byte each, and its encoding as batches.
 
 The values 0 to 4 are acknowledgement types. All work on whole deliveries (accept all, is anything open, cut into
 runs) is done by the methods of `bytearray` and by regular expressions, at the speed of C.
@@ -19,27 +19,27 @@ __all__ = ["HELD", "NOT_ACQUIRED", "OPEN", "SENT", "encode_batches", "marks_of",
 OPEN: Final = 255
 """Acquired, and not acknowledged yet."""
 NOT_ACQUIRED: Final = 254
-"""Between acquired ranges: somebody else's."""
+"""Not acquired: an offset between acquired ranges."""
 SENT: Final = 253
-"""Acknowledged, and on the way to the broker or there: out of the application's hands."""
+"""Acknowledged, and sent to the broker or on the way."""
 
 _MAX_OFFSETS = 1 << 26
 
 HELD: Final = 252
-"""Acknowledged: to be released later, and held until then."""
+"""Acknowledged with a delayed release, and held until then."""
 
 _SINGLE_TYPE_FROM = 10
-"""A run of more equal types than this becomes a batch of its own with a single type, as Kafka's client does."""
+"""A longer run of equal types is encoded as a batch with a single type, as in Kafka's client."""
 
 _ACKNOWLEDGED = re.compile(rb"[\x00-\x04]+")
 _EQUAL = re.compile(rb"(.)\1*", re.DOTALL)
 
 
 def marks_of(ranges: Sequence[AcquiredRecords]) -> bytearray:
-    """The marks of what was acquired: open within the ranges, somebody else's between them.
+    """Return the marks of acquired ranges: OPEN within them, NOT_ACQUIRED between them.
 
     Raises:
-        ProtocolError: The ranges are impossible.
+        ProtocolError: A range ends before it begins, or the ranges span too many offsets.
     """
     first, last = ranges[0].first_offset, max(r.last_offset for r in ranges)
     size = last - first + 1
@@ -65,15 +65,15 @@ def _translation(old: bytes, new: int) -> bytes:
 
 
 def runs_of(marks: bytes | bytearray, mark: int) -> Iterator[tuple[int, int]]:
-    """The runs of one mark, as (first, last) positions."""
+    """Return the runs of one mark, as (first, last) positions."""
     for run in re.finditer(b"[" + re.escape(bytes([mark])) + b"]+", marks):
         yield run.start(), run.end() - 1
 
 
 def encode_batches(marks: bytes | bytearray, first_offset: int) -> tuple[AcknowledgementBatch, ...]:
-    """The acknowledged offsets as the batches of ShareFetch and ShareAcknowledge, in ascending order.
+    """Return the acknowledged offsets as the batches of ShareFetch and ShareAcknowledge, in ascending order.
 
-    A long run of one type is one batch with one type; what lies between such runs is a batch with a type for each
+    A long run of one type is one batch with one type. The offsets between such runs are one batch with a type for each
     offset.
     """
     batches: list[AcknowledgementBatch] = []

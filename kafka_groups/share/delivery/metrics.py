@@ -1,4 +1,4 @@
-"""What the event loop counts and measures of fetching and acknowledging, for the metrics of a share consumer."""
+"""Counts and measures fetches and acknowledgements on the event loop, for the metrics of a share consumer."""
 
 from attrs import define, field
 
@@ -13,7 +13,7 @@ __all__ = ["ShareMetrics"]
 
 @define
 class ShareMetrics:
-    """Totals since the consumer was made, and windows of recent values; written by the event loop alone."""
+    """Totals since the consumer was created, and windows of recent values. Only the event loop writes them."""
 
     fetch_total: int = 0
     records_asked_for: int = 0
@@ -37,7 +37,7 @@ class ShareMetrics:
     _errors_before: int = 0
 
     def sent(self, exchange: InFlightRequest) -> None:
-        """A request leaves."""
+        """Count a request that is sent."""
         if exchange.purpose is Purpose.FETCH:
             self.records_asked_for = exchange.max_records
         records = sum(p.record_count for p in exchange.acknowledgements if not p.is_renewal_in_place)
@@ -46,37 +46,37 @@ class ShareMetrics:
             self.acknowledgements_sent.record(records, exchange.sent_ms)
 
     def fetched(self, latency_ms: int, throttle_time_ms: int, now_ms: int) -> None:
-        """A fetch was answered."""
+        """Count a fetch response."""
         self.fetch_total += 1
         self.fetch_latencies.record(latency_ms, now_ms)
         self.throttle_times.record(throttle_time_ms, now_ms)
 
     def delivered(self, records: int, size_bytes: int, now_ms: int) -> None:
-        """A fetch brought records."""
+        """Count the records of a fetch response."""
         self.records_fetched_total += records
         self.bytes_fetched_total += size_bytes
         self.fetch_records.record(records, now_ms)
         self.fetch_sizes.record(size_bytes, now_ms)
 
     def acknowledged(self, pending: PendingAcknowledgement) -> None:
-        """A broker took acknowledgements."""
+        """Count acknowledgements that a broker accepted."""
         counts = count_types(pending.batches)
         self.records_accepted_total += counts[AcknowledgeType.ACCEPT]
         self.records_released_total += counts[AcknowledgeType.RELEASE]
         self.records_rejected_total += counts[AcknowledgeType.REJECT]
 
     def refused(self, pending: PendingAcknowledgement) -> None:
-        """Acknowledgements did not succeed."""
+        """Count acknowledgements that failed."""
         self.acknowledgements_error_total += pending.record_count
 
     def turned(self, now_ms: int) -> None:
-        """Note the failures since the last turn as failures of now."""
+        """Count the failures since the last turn at the current time."""
         if self.acknowledgements_error_total != self._errors_before:
             self.acknowledgement_errors.record(self.acknowledgements_error_total - self._errors_before, now_ms)
             self._errors_before = self.acknowledgements_error_total
 
     def counts(self, records: int) -> ConsumerCounts:
-        """The totals that the application asks for by name; `records` is what it was given."""
+        """Return the totals. `records` is the number that the application received."""
         return ConsumerCounts(
             fetches=self.fetch_total,
             fetched_bytes=self.bytes_fetched_total,

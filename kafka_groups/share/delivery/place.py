@@ -1,4 +1,4 @@
-"""Where a generator of records was when it was closed."""
+"""The position of a generator of records when it was closed."""
 
 from attrs import define
 
@@ -9,7 +9,7 @@ __all__ = ["Place"]
 
 @define(eq=False)
 class Place:
-    """How far somebody went through the records of a delivery; known once the generator ended or was closed.
+    """A position within the records of a delivery. Known once the generator has ended or was closed.
 
     Attributes:
         offset: The record that was yielded last; None before the first.
@@ -20,5 +20,5 @@ class Place:
     is_over: bool = False
 
     def stopped_at(self, record: AnyRecord | None) -> None:
-        """The generator was closed after this record."""
+        """Note that the generator was closed after this record."""
         self.offset = None if record is None else record.offset

@@ -35,7 +35,7 @@ class Reading:
         self._is_stopped = False
 
     def parts(self) -> Iterator[Iterator[AnyRecord]]:
-        """The records of each delivery, created during the loop; ends early after `stop`."""
+        """Iterate over the deliveries' records, which are created during the loop. Ends early after `stop`."""
         for number, delivery in enumerate(self._deliveries):
             self._reached, self._place = number, Place()
             self._records = delivery.read(self._place, self._after)
@@ -48,9 +48,9 @@ class Reading:
     def stop(self, *, is_explicit: bool, last: StopPoint | None) -> tuple[list[DeliveredRecords], StopPoint | None]:
         """End the loop's claim to the batch.
 
-        In implicit mode the records that the loop moved past are accepted. The one that it stopped at is not: nobody
-        knows whether the loop's body finished. It comes back once; a loop that stops at the same record again releases
-        it, so that a record that ends every loop spends its deliveries and does not come back forever.
+        In implicit mode, records that the loop moved past are accepted. The record that it stopped at is not, because
+        it is unknown whether the loop's body finished. The next loop gets it again, once: if that loop stops at the
+        same record, the record is released, so that a record that ends every loop uses up its deliveries.
 
         Args:
             is_explicit: Whether the application acknowledges each record itself; the one that it stopped at stays in
@@ -79,7 +79,10 @@ class Reading:
     def _stop_at(
         self, current: DeliveredRecords, *, is_explicit: bool, last: StopPoint | None
     ) -> tuple[StopPoint | None, int]:
-        """Settle what the loop moved past; where it stands, and the first offset that goes back."""
+        """Settle the records that the loop moved past.
+
+        Return where it stopped, and the first offset that it did not finish.
+        """
         offset = self._place.offset
         if offset is None:
             return None, current.first_offset
@@ -93,7 +96,7 @@ class Reading:
 
 
 class Loops:
-    """The loops over a consumer: the one that is under way, and what the last one left."""
+    """The loops over a consumer: the running one, and the rest of the last one."""
 
     def __init__(self) -> None:
         self._reading: Reading | None = None
@@ -102,12 +105,12 @@ class Loops:
         self._rest: list[DeliveredRecords] = []
 
     def begin(self, loop: object, deliveries: Sequence[DeliveredRecords]) -> Iterator[Iterator[AnyRecord]]:
-        """A loop goes over a batch."""
+        """Note that a loop starts to iterate over a batch."""
         self._reading = Reading(loop, deliveries)
         return self._reading.parts()
 
     def end(self, *, is_explicit: bool) -> list[DeliveredRecords]:
-        """Nobody goes over a batch any more; what the loop never reached."""
+        """End the running loop. Return the deliveries that it never reached."""
         reading, self._reading = self._reading, None
         if reading is None:
             return []
@@ -116,15 +119,15 @@ class Loops:
         return self._rest
 
     def rest_of(self, loop: object) -> list[DeliveredRecords]:
-        """What this loop left when it was ended, unless somebody else has taken it."""
+        """Return the rest of this loop's batch, unless another caller has taken it."""
         return self._rest if loop is self._ended else []
 
     def forget_rest(self) -> None:
-        """A caller takes the waiting records."""
+        """Forget the rest of the last loop, because a caller takes the waiting records."""
         self._rest, self._ended = [], None
 
     def resume(self, loop: object, rest: Sequence[DeliveredRecords]) -> Iterator[Iterator[AnyRecord]]:
-        """A loop continues: it has moved past its current record."""
+        """Continue a loop that has moved past its current record."""
         after, point = None, self._stopped_at
         if point is not None and rest and rest[0].topic_partition == point[0] and point[1] in rest[0]:
             after = point[1]

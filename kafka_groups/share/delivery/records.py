@@ -29,13 +29,13 @@ NO_SESSION = SessionId(-1, -1)
 """The session of a copy, which has no locks."""
 
 K = TypeVar("K", default=bytes)
-"""What keys are: bytes, or what the key deserialiser makes of them."""
+"""The type of keys: bytes, or the result of the key deserialiser."""
 
 V = TypeVar("V", default=bytes)
-"""What values are: bytes, or what the value deserialiser makes of them."""
+"""The type of values: bytes, or the result of the value deserialiser."""
 
 Deserializer = Callable[..., Any]
-"""From the bytes of a key or value to what the application works with; not called for null."""
+"""Converts the bytes of a key or value into the application's type. Not called for null."""
 
 
 class ShareRecord(Generic[K, V]):
@@ -108,7 +108,7 @@ class ShareRecord(Generic[K, V]):
         return self._raw.value
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same record of the log, with the same content; not whether it is the same delivery."""
+        """Return True if both are the same record of the log, with the same content. The deliveries may differ."""
         if not isinstance(other, ShareRecord):
             return NotImplemented
         mine, theirs = self._raw, other._raw
@@ -146,7 +146,7 @@ class DeserializedRecord(ShareRecord[Any, Any]):
         self._error = error
 
     def for_delivery(self, delivery: Delivery) -> "DeserializedRecord":
-        """The same record as part of another delivery (a renewed one)."""
+        """Return the same record as part of another delivery, for renewed records."""
         return DeserializedRecord(self._raw, delivery, self._key, self.value, self._error)
 
     @property
@@ -164,7 +164,7 @@ AnyRecord = ShareRecord[Any, Any]
 
 
 def delivery_of(record: AnyRecord) -> Delivery:
-    """The delivery that a record came with, for the other parts of this package."""
+    """Return the delivery of a record. For other parts of this package only."""
     return record._delivery
 
 
@@ -173,7 +173,7 @@ def delivery_of(record: AnyRecord) -> Delivery:
 
 @frozen
 class _PlainRecord:
-    """What the codec's object has, as a value of our own."""
+    """The fields of the codec's record object."""
 
     offset: int
     timestamp: int | None
@@ -193,7 +193,7 @@ class CopiedRecord:
     error: RecordDeserializationError | None
 
     def in_delivery(self, delivery: Delivery) -> DeserializedRecord:
-        """The record as part of a delivery."""
+        """Return the record as part of a delivery."""
         return DeserializedRecord(self.raw, delivery, self.key, self.value, self.error)
 
 

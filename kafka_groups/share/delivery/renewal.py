@@ -1,4 +1,4 @@
-"""Keeping locks alive: of deliveries that wait for the application, and of those in its hands (KIP-1222)."""
+"""Renews locks: of deliveries that wait for the application, and of those in hand (KIP-1222)."""
 
 from collections.abc import Callable, Iterator
 
@@ -26,14 +26,14 @@ Fail = Callable[[PendingAcknowledgement, KafkaGroupsError], None]
 class Renewer:
     """Decides when to renew which locks.
 
-    A lock is renewed when half of it is spent. A delivery that waits and cannot be renewed is released, so that
-    it is never handed out stale.
+    A lock is renewed when half of it has passed. A waiting delivery that cannot be renewed is released, so that the
+    application never receives a record without a lock.
 
     Args:
         config: The consumer's configuration.
         errors: Receives the error for the application if `auto_renew` is not possible.
         inbox: The deliveries.
-        metrics: Counts what is given back.
+        metrics: Counts released records.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Renewer:
         self._metrics = metrics
 
     def admit(self, leader: Leader, pending: PendingAcknowledgement, fail: Fail) -> None:
-        """Let an acknowledgement wait for the leader's next request, unless it asks for what the leader cannot do."""
+        """Add an acknowledgement to the leader's next request, unless the leader does not support its type."""
         if leader.can_renew or not pending.renews:
             leader.pending.append(pending)
             return
@@ -58,7 +58,7 @@ class Renewer:
         fail(pending, RenewalUnsupportedError(NO_RENEWAL))
 
     def renew(self, leader: Leader, lock_timeout_ms: int | None, now_ms: int) -> int:
-        """Add the renewals that are due to the leader's pending acknowledgements; the wait until the next one."""
+        """Add due renewals to the leader's pending acknowledgements. Return the time until the next one."""
         if lock_timeout_ms is None:
             return NEVER_MS
         wait_ms = NEVER_MS
@@ -85,7 +85,7 @@ class Renewer:
                 yield delivery, None
 
     def give_back(self, leader: Leader) -> None:
-        """Release waiting records: the application paused, or has not polled for too long."""
+        """Release waiting records, because the application paused or has not polled for too long."""
         for fetched in list(self._inbox.ready):
             if fetched.acquired.session == leader.session.id:
                 self._give_back(leader, fetched)
@@ -98,7 +98,7 @@ class Renewer:
 
     def _give_back(self, leader: Leader, fetched: CompletedFetch) -> None:
         if not self._inbox.withdraw(fetched):
-            return  # the application took it meanwhile
+            return  # the application has just taken it
         delivery = fetched.acquired
         m.replace(delivery.marks, bytes([m.OPEN]), m.RELEASE)
         taken = delivery.take_acknowledged()

@@ -1,4 +1,4 @@
-"""Records that go back to the broker unaccepted: the broker archives those of them that are on their last delivery."""
+"""Records that return to the broker unaccepted. Those on their last delivery are archived."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""A share session with one leader: its epochs, and which partitions the leader knows to be in it (KIP-932)."""
+"""A share session with one leader: its epochs, and the partitions that the leader has in it (KIP-932)."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ __all__ = ["SessionChange", "ShareSessionHandler"]
 
 @frozen
 class SessionChange:
-    """What a fetch changes in the session: partitions to add and to forget."""
+    """The changes that a fetch makes in the session: partitions to add and to forget."""
 
     added: tuple[TopicIdPartition, ...]
     forgotten: tuple[TopicIdPartition, ...]
@@ -41,19 +41,19 @@ class ShareSessionHandler:
 
     @property
     def id(self) -> SessionId:
-        """Names this life of the session; another one follows when it is lost."""
+        """The id of the session. A session that was lost is replaced by one with a new id."""
         return SessionId(self.node_id, self.generation)
 
     @property
     def is_open(self) -> bool:
-        """Whether the leader has answered the opening request."""
+        """True if the leader has answered the opening request."""
         return self.epoch != INITIAL_EPOCH
 
     def __contains__(self, partition: TopicIdPartition) -> bool:
         return partition in self._partitions
 
     def change_to(self, wanted: Iterable[TopicIdPartition]) -> SessionChange:
-        """What the next fetch has to say so that the session holds the wanted partitions; takes it as said."""
+        """Return the partitions to add and forget in the next fetch. Assumes that it is sent."""
         wanted = tuple(wanted)
         if wanted == self._wanted:  # as for almost every fetch; cheaper than looking each of them up
             return _NO_CHANGE
@@ -64,11 +64,11 @@ class ShareSessionHandler:
         return SessionChange(added, forgotten)
 
     def answered(self) -> None:
-        """The leader took the request with the current epoch; after the largest epoch comes 1."""
+        """Note that the leader accepted the request with the current epoch. The largest epoch is followed by 1."""
         self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1
 
     def lost(self) -> None:
-        """The session is gone, and with it every lock that was acquired in it."""
+        """Note that the session is lost, and with it every lock that was acquired in it."""
         self.epoch = INITIAL_EPOCH
         self.generation += 1
         self._partitions = {}

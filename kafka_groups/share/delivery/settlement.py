@@ -1,4 +1,4 @@
-"""What the answers of leaders mean: records delivered, acknowledgements settled, sessions lost, leaders moved."""
+"""Processes leaders' responses: delivered records, acknowledgements, lost sessions, moved leaders."""
 
 from collections.abc import Callable, Iterable, Sequence
 from uuid import UUID
@@ -43,7 +43,7 @@ _LEADER_CHANGED = frozenset({
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
 })  # fmt: skip
-"""With the leader the locks are gone: acknowledgements that meet one of these are not tried again."""
+"""Errors after which acknowledgements are not retried, because the locks were lost with the leader."""
 _REFRESH = _LEADER_CHANGED | {
     ErrorCode.REPLICA_NOT_AVAILABLE,
     ErrorCode.KAFKA_STORAGE_ERROR,
@@ -55,21 +55,21 @@ _ONLY_LOGGED = frozenset({ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_SERV
 _FATAL = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.GROUP_AUTHORIZATION_FAILED})
 
 GATHER_MS = 20
-"""For so long acknowledgements wait for the application to take an answer, so that they go with the next fetch."""
+"""How long acknowledgements wait for the application to take a response, so that they go with the next fetch."""
 
 Condition = Callable[[CompletedFetch], bool]
 Results = dict[TopicIdPartition, tuple[ErrorCode, str | None]]
 
 
 class Settlement:
-    """Applies answers to the leaders, the inbox and the metadata.
+    """Applies responses to the leaders, the inbox and the metadata.
 
     Args:
         config: The consumer's configuration.
-        metadata: Learns of leaders that moved.
-        errors: Where errors go that the application is to see.
-        inbox: Where records and the results of acknowledgements go.
-        metrics: Counts.
+        metadata: Receives new leaders.
+        errors: Receives errors for the application.
+        inbox: Receives records and the results of acknowledgements.
+        metrics: Counts records and acknowledgements.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Settlement:
     # ----------------------------------------------------------------------------------------- fetch
 
     def fetched(self, exchange: InFlightRequest, answer: ClientResponse, now_ms: int) -> None:
-        """A ShareFetch response."""
+        """Process a ShareFetch response."""
         response: ShareFetchResponse = answer.message
         leader = exchange.leader
         self._metrics.fetched(answer.latency_ms, response.throttle_time_ms, now_ms)
@@ -106,7 +106,7 @@ class Settlement:
         leader.backoff.wait(response.throttle_time_ms, now_ms)
 
     def _is_well(self, exchange: InFlightRequest, response: ShareFetchResponse, now_ms: int) -> bool:
-        """Apply the response to the partitions; False if the client should back off from the leader."""
+        """Apply the response to the partitions. Return False if the client should back off from the leader."""
         parts = list(_parts(response))
         results: Results = {tip: (p.acknowledge_error_code, p.acknowledge_error_message) for tip, p in parts}
         tries_again = self._settle_all(exchange, results, now_ms)
@@ -147,7 +147,7 @@ class Settlement:
     def _partition_failed(
         self, tip: TopicIdPartition, data: ShareFetchPartitionData, endpoints: Sequence[NodeEndpoint]
     ) -> bool:
-        """React to the error of a partition; returns whether to back off from the leader."""
+        """Handle the error of a partition. Return True if the client should back off from the leader."""
         code = data.error_code
         if code in _REFRESH:
             return not self._follow_leader(tip, data.current_leader, endpoints)
@@ -162,7 +162,7 @@ class Settlement:
     def _follow_leader(
         self, tip: TopicIdPartition, leader: LeaderIdAndEpoch, endpoints: Sequence[NodeEndpoint]
     ) -> bool:
-        """Whether the response named the new leader, so that no metadata request is needed (KIP-951)."""
+        """Return True if the response named the new leader, so that no metadata request is needed (KIP-951)."""
         if self._metadata.metadata.apply_hint(tip, leader, endpoints):
             return True
         self._metadata.request_update()
@@ -171,7 +171,7 @@ class Settlement:
     # ------------------------------------------------------------------------------- acknowledgement
 
     def acknowledged(self, exchange: InFlightRequest, answer: ClientResponse, now_ms: int) -> None:
-        """A ShareAcknowledge response, also the one that closes a session."""
+        """Process a ShareAcknowledge response, including the one that closes a session."""
         response: ShareAcknowledgeResponse = answer.message
         leader = exchange.leader
         if response.error_code is not ErrorCode.NONE:
@@ -196,7 +196,7 @@ class Settlement:
         return self._settle_all(exchange, results, now_ms)
 
     def _settle_all(self, exchange: InFlightRequest, results: Results, now_ms: int) -> bool:
-        """Settle the contents of the exchange; returns whether to retry some of it."""
+        """Settle the acknowledgements of the request. Return True if some of them are retried."""
         tries_again = False
         missing = (ErrorCode.INVALID_RECORD_STATE, "the broker's response does not mention the partition")
         for pending in exchange.acknowledgements:
@@ -237,13 +237,13 @@ class Settlement:
         self._settled(pending, None)
 
     def fail(self, pending: PendingAcknowledgement, error: KafkaGroupsError) -> None:
-        """The acknowledgement came to nothing: tell the application, whose records will be delivered again."""
+        """Report a failed acknowledgement. The broker redelivers its records."""
         delivery = pending.delivery
         if pending.is_renewal_in_place:
             delivery.renewing = False
             delivery.renewable = False
             self._withdraw(lambda fetched: fetched.acquired is delivery)
-            if not delivery.is_held:  # what is held is released before its lock runs out, and told then
+            if not delivery.is_held:  # held records are released before their locks expire, and reported then
                 self._inbox.lost(delivery, f"they could not be renewed: {str(error).rstrip('.')}")
         self._settled(pending, error)
 
@@ -271,7 +271,7 @@ class Settlement:
     # --------------------------------------------------------------------------------------- failures
 
     def lost(self, exchange: InFlightRequest, error: Exception, now_ms: int) -> None:
-        """The request will never be answered: the session is over, as the broker closes it with the connection."""
+        """Handle a request that will never be answered. The broker closes the session with the connection."""
         failure = error if isinstance(error, KafkaGroupsError) else KafkaGroupsError(str(error))
         if isinstance(failure, UnsupportedVersionError):
             self._errors.report_fatal(failure)
@@ -318,7 +318,7 @@ class Settlement:
             self.fail(pending, error)
 
     def connection_lost(self, leader: Leader) -> None:
-        """The connection broke while idle: the session and its locks are gone anyway."""
+        """Handle a connection that broke while idle: the session and its locks are lost."""
         self._end_session(leader, DisconnectedError("the connection to the leader was lost"))
         self._inbox.notify()
 
