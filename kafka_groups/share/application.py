@@ -1,8 +1,6 @@
 """Application-side state of a share consumer: the records in hand and their acknowledgements.
 
 All methods are local and return at once. Only the inbox connects them with the event loop's thread.
-
-Everything here is local and at once; nothing waits and nothing crosses a thread but through the inbox.
 """
 
 import math

@@ -145,7 +145,7 @@ class Inbox:
         return sum(delivery.open_count for delivery in held if delivery.session.node_id == node_id)
 
     def record_ms(self, now_ms: int) -> float:
-        """Return the time for a record in ms: the pace of the application, or of the current delivery if that is slower."""
+        """Return the time for a record in ms: the pace of the application, or of the current delivery if slower."""
         if self.processing_since_ms is None:
             return self.pace_ms
         return max(self.pace_ms, (now_ms - self.processing_since_ms) / max(1, self._in_process))
