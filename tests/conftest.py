@@ -3,7 +3,9 @@
 import gc
 import json
 import logging
+import os
 import signal
+import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -15,6 +17,10 @@ from hypothesis import settings
 from tests.support.processes import GroupScheduling, groups_of, longest_first
 
 pytest_plugins = ["kafka_groups.testing.pytest_plugin", "pytester"]
+
+# Containers often forbid byte code. The processes of these tests, hundreds of them, would each compile the package anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No test may fail because the machine is busy.
 settings.register_profile("patient", deadline=None)
