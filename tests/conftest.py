@@ -18,12 +18,13 @@ from tests.support.processes import GroupScheduling, groups_of, longest_first
 
 pytest_plugins = ["kafka_groups.testing.pytest_plugin", "pytester"]
 
-# Containers often forbid byte code. The processes of these tests, hundreds of them, would each compile the package anew.
+# Containers often forbid byte code: each of some hundred processes that tests start would compile the package anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No test may fail because the machine is busy.
 settings.register_profile("patient", deadline=None)
+settings.register_profile("brief", parent=settings.get_profile("patient"), max_examples=40)
 settings.load_profile("patient")
 
 _GROUPS_FILE = "kafka_groups_groups_file"
@@ -45,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Have Ctrl-C end this process and its children even if the shell that started it in the background ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.load_profile("patient" if config.getoption("--long") else "brief")
     config.stash[_directory] = tempfile.TemporaryDirectory(prefix="kafka-groups-tests-")
     config.add_cleanup(config.stash[_directory].cleanup)
 

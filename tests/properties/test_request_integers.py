@@ -150,12 +150,25 @@ async def attempt_each(wire: Wire, attempts: Iterable[Attempt]) -> None:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("key", HANDLERS, ids=lambda key: key.name.lower())
-def test_integers_at_their_bounds(key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
+def check(key: ApiKey, versions: Iterable[int], caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        for version in served_versions(key):
+        for version in versions:
             run_simulated(partial(try_all, key, version), 1, limit_s=FOR_EVER_S)
     assert [record for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize("key", HANDLERS, ids=lambda key: key.name.lower())
+def test_integers_at_their_bounds(key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
+    versions = served_versions(key)
+    check(key, {versions[0], versions[-1]}, caplog)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "key", [key for key in HANDLERS if len(served_versions(key)) > 2], ids=lambda key: key.name.lower()
+)
+def test_integers_at_their_bounds_in_the_versions_between(key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
+    check(key, served_versions(key)[1:-1], caplog)
 
 
 def test_the_requests_have_integers_at_bounds() -> None:

@@ -156,17 +156,22 @@ class CutFetches:
 def _on(*kinds: str, properties: Mapping[str, str] = MappingProxyType({})) -> pytest.MarkDecorator:
     marks = {REAL_KAFKA: [pytest.mark.real_kafka], CONTAINER: [pytest.mark.container]}
     given = tuple(sorted(properties.items()))
-    # A process of its own takes seconds to start.
-    more = {REAL_KAFKA: [pytest.mark.slow]} if properties else {}
+    slow = {EMBEDDED_TCP} if EMBEDDED_MEMORY in kinds else set()  # the same broker by another network
+    if properties:
+        slow.add(REAL_KAFKA)  # a process of its own takes seconds to start
     parameters = [
-        pytest.param(TargetSpec(kind, given), marks=[*marks.get(kind, ()), *more.get(kind, ())], id=kind)
+        pytest.param(
+            TargetSpec(kind, given),
+            marks=[*marks.get(kind, ()), *([pytest.mark.slow] if kind in slow else [])],
+            id=kind,
+        )
         for kind in kinds
     ]
     return pytest.mark.parametrize("target", parameters, indirect=True)
 
 
 everywhere = _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA)
-"""On both embedded networks and on a real Kafka."""
+"""On an embedded broker in memory and on a real Kafka; in the slow tests also on an embedded one over TCP."""
 
 everywhere_and_in_a_container = _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA, CONTAINER)
 """The smoke subset: also on a real Kafka in a container."""

@@ -179,7 +179,9 @@ def test_a_lost_lock_is_counted_and_the_records_come_again(cluster: EmbeddedClus
 @pytest.mark.parametrize("on_error", ["release", "per_record"])
 def test_only_the_bad_record_ends_as_a_dead_letter(cluster: EmbeddedCluster, on_error: str) -> None:
     produce(cluster, 30, per_batch=30)
-    made = workers(cluster, Process(frozenset({b"v12"})), on_error=on_error, dead_letter_topic="dlq", backoff_seconds=1)
+    made = workers(
+        cluster, Process(frozenset({b"v12"})), on_error=on_error, dead_letter_topic="dlq", backoff_seconds=0.2
+    )
     tasks = [drain(made)]
     while tasks[-1].error is not None:
         assert len(tasks) < 10
