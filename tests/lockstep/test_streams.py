@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from kafka_groups.broker.coordinators.groups.epochs import members
-from kafka_groups.broker.coordinators.groups.streams import heartbeat
+from kafka_groups.broker.coordinators.groups.streams import target
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from tests.lockstep.pair import Pair
@@ -40,7 +40,7 @@ def epochs_are_not_checked(patch: pytest.MonkeyPatch) -> None:
 
 def configs_are_overlooked(patch: pytest.MonkeyPatch) -> None:
     """The number of standby tasks does not count in the group epoch."""
-    patch.setattr(heartbeat, "assignment_configs", lambda _config: {})
+    patch.setattr(target, "assignment_configs", lambda _config: {})
 
 
 def sessions_do_not_end(patch: pytest.MonkeyPatch) -> None:

@@ -102,13 +102,13 @@ def growing_topics_are_not_noticed(patch: Patch) -> None:
 
 def epochs_of_members_go_back(patch: Patch) -> None:
     """Who joins gets the epoch before that of the target assignment."""
-    reachable = heartbeat.StreamsHeartbeat._reachable_target
+    reconcile = reconciliation.reconcile
 
-    def older(self: heartbeat.StreamsHeartbeat, *, is_delayed: bool) -> Any:
-        target, epoch = reachable(self, is_delayed=is_delayed)
-        return target, max(epoch - 1, 1) if self._is_joining else epoch
+    def to_older(draft: StreamsDraft, member_id: str, owned: Any, target_: Any, epoch: int) -> Any:
+        is_joining = draft.group.current_of(member_id).member_epoch == 0
+        return reconcile(draft, member_id, owned, target_, max(epoch - 1, 1) if is_joining else epoch)
 
-    patch.setattr(heartbeat.StreamsHeartbeat, "_reachable_target", older)
+    patch.setattr(heartbeat, "reconcile", to_older)
 
 
 def epochs_of_heartbeats_are_not_checked(patch: Patch) -> None:

@@ -3,10 +3,12 @@
 Its tables are laid over those of the group, which stay as they are and are not copied.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, Generic, Protocol, Self, TypeVar
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, Generic, Protocol, TypeVar
 
-__all__ = ["GroupDraft", "Overlay", "overlays", "put"]
+from attrs import evolve
+
+__all__ = ["GroupDraft", "Overlay", "put"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -14,13 +16,11 @@ V = TypeVar("V")
 _REMOVED: Any = object()
 
 
-class _Overlaid(Protocol):
-    def overlaid(self) -> Self: ...
-
+class _Replaying(Protocol):
     def replay(self, record: Any, /) -> None: ...
 
 
-G = TypeVar("G", bound=_Overlaid)
+G = TypeVar("G", bound=_Replaying)
 R = TypeVar("R")
 
 
@@ -30,13 +30,17 @@ class GroupDraft(Generic[G, R]):
     Each record is replayed on the draft at once, with the same `replay` that will change the group itself. The steps of
     an operation therefore see each other's effects, and the group ends in the same state as the draft.
 
+    Args:
+        group: The group, an attrs class. Its `TABLES` names the attributes that are tables.
+
     Attributes:
         group: The group with the records.
         records: The records so far.
     """
 
     def __init__(self, group: G) -> None:
-        self.group = group.overlaid()
+        stored: Any = group
+        self.group: G = evolve(stored, **{name: Overlay(getattr(stored, name)) for name in stored.TABLES})
         self.records: list[R] = []
 
     def write(self, record: R) -> None:
@@ -85,11 +89,6 @@ class Overlay(MutableMapping[K, V]):
             raise KeyError(key)
         self._count -= 1
         self._changes[key] = _REMOVED
-
-
-def overlays(group: object, tables: Iterable[str]) -> dict[str, Any]:
-    """Return overlays of some tables of a group by attribute, for a copy that can be changed without the group."""
-    return {name: Overlay(getattr(group, name)) for name in tables}
 
 
 def put(table: MutableMapping[K, V], key: K, value: V | None) -> None:

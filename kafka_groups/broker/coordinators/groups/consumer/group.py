@@ -32,8 +32,6 @@ from kafka_groups.protocol.messages.consumer_group_heartbeat import LEAVE_STATIC
 
 __all__ = ["ConsumerDraft", "ConsumerGroup", "partitions_of"]
 
-_NOT_REACHED = ConsumerAssignment(member_epoch=0, previous_member_epoch=0)
-
 
 @define
 class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByTopic, ConsumerAssignment]):
@@ -57,6 +55,7 @@ class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByT
         ),
         target_epoch=ConsumerGroupTargetAssignmentMetadata,
     )
+    NOT_REACHED = ConsumerAssignment(member_epoch=0, previous_member_epoch=0)
     TABLES = (*EpochGroup.TABLES, "regexes", "subscribers", "regex_subscribers", "assignor_votes", "owners")
 
     regexes: MutableMapping[str, ResolvedRegex] = field(factory=dict)
@@ -72,14 +71,10 @@ class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByT
         """The state, with the name that ConsumerGroupDescribe and ListGroups use."""
         if not self.members:
             return ConsumerGroupState.DEAD if self == ConsumerGroup(self.group_id) else ConsumerGroupState.EMPTY
-        if self.assignment_epoch < self.epoch:
+        if self.needs_target:
             return ConsumerGroupState.ASSIGNING
         is_settled = all(self.has_reached_target(member_id) for member_id in self.members)
         return ConsumerGroupState.STABLE if is_settled else ConsumerGroupState.RECONCILING
-
-    def current_of(self, member_id: str) -> ConsumerAssignment:
-        """Return the epoch and the assignment of a member. It has no epoch yet if its first record is there alone."""
-        return self.current.get(member_id, _NOT_REACHED)
 
     def may_be_replaced(self, member_id: str) -> bool:
         """Return whether a static member is away, or speaks the classic protocol."""

@@ -192,7 +192,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
     def _follow_group(self, draft: ConsumerDraft, member: ConsumerMember) -> None:
         """Compute the target assignment if it is older than the group epoch and the assignment interval has passed."""
         group, wall_ms = draft.group, self._sources.wall_ms()
-        if group.assignment_epoch >= group.epoch:
+        if not group.needs_target:
             return
         if group.may_compute_target(self._rules.config_of(group.group_id).assignment_interval_ms, wall_ms):
             assignor = assignor_for(group, member, self._rules.assignors)

@@ -3,9 +3,7 @@
 from collections.abc import Callable, MutableMapping
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from attrs import define, evolve, field, frozen
-
-from kafka_groups.broker.coordinators.groups.draft import overlays
+from attrs import define, field, frozen
 
 __all__ = [
     "EpochGroup",
@@ -137,6 +135,8 @@ class EpochGroup(Generic[E, M, T, C]):
     """
 
     KIND: ClassVar[EpochGroupKind]
+    NOT_REACHED: ClassVar[Any]
+    """The current assignment of a member that has none."""
     TABLES: ClassVar[tuple[str, ...]] = ("members", "target", "current", "instances")
     """The attributes that are tables. Drafts lay their changes over them."""
 
@@ -158,13 +158,19 @@ class EpochGroup(Generic[E, M, T, C]):
         """The group epoch that the target assignment was computed for."""
         return _FIRST_EPOCH if self.target_epoch is None else self.target_epoch.epoch
 
+    @property
+    def needs_target(self) -> bool:
+        """Whether the target assignment is older than the group epoch."""
+        return self.assignment_epoch < self.epoch
+
     def may_compute_target(self, interval_ms: int, wall_ms: int) -> bool:
         """Return whether the assignment interval has passed since the last target assignment (KIP-1263)."""
         return self.target_epoch is None or self.target_epoch.may_be_followed(interval_ms, wall_ms)
 
     def current_of(self, member_id: str) -> C:
         """Return the epoch and the assignment of a member. It has no epoch yet if its first record is there alone."""
-        raise NotImplementedError
+        current: C = self.current.get(member_id, self.NOT_REACHED)
+        return current
 
     def may_be_replaced(self, member_id: str) -> bool:
         """Return whether a process with the instance id of a static member may take its place."""
@@ -186,10 +192,6 @@ class EpochGroup(Generic[E, M, T, C]):
     def replay(self, record: Any) -> None:
         """Apply a record to the group."""
         raise NotImplementedError
-
-    def overlaid(self) -> Self:
-        """Return a group that can be changed without this one. As long as it is used, this one must not change."""
-        return evolve(self, **overlays(self, self.TABLES))
 
 
 def name_instance(

@@ -2,11 +2,11 @@
 
 import enum
 from collections.abc import MutableMapping
-from typing import Self, TypeVar
+from typing import ClassVar, TypeVar
 
-from attrs import define, evolve, field
+from attrs import define, field
 
-from kafka_groups.broker.coordinators.groups.draft import GroupDraft, overlays, put
+from kafka_groups.broker.coordinators.groups.draft import GroupDraft, put
 from kafka_groups.broker.coordinators.groups.share.records import (
     CurrentAssignment,
     GroupEpoch,
@@ -55,6 +55,8 @@ class ShareGroup:
         subscribers: How many members subscribe to each topic name. It follows from `members`.
     """
 
+    TABLES: ClassVar[tuple[str, ...]] = ("members", "target", "current", "subscribers")
+
     group_id: str
     metadata: GroupEpoch = _NEW
     assignment_epoch: int = 0
@@ -80,10 +82,6 @@ class ShareGroup:
     def current_of(self, member_id: str) -> CurrentAssignment:
         """Return the epoch and the assignment of a member. It has none yet if its first record is there alone."""
         return self.current.get(member_id, _NOT_REACHED)
-
-    def overlaid(self) -> Self:
-        """Return a group that can be changed without this one. As long as it is used, this one must not change."""
-        return evolve(self, **overlays(self, ("members", "target", "current", "subscribers")))
 
     def replay(self, record: ShareGroupRecord) -> None:
         """Apply a record to the group."""

@@ -32,7 +32,6 @@ from kafka_groups.types import TaskId
 
 __all__ = ["StreamsDraft", "StreamsGroup"]
 
-_NOT_REACHED = StreamsAssignment(member_epoch=0, previous_member_epoch=0)
 _NOTHING = StreamsTarget()
 _NOBODY: frozenset[str] = frozenset()
 
@@ -57,6 +56,7 @@ class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, S
         ),
         target_epoch=StreamsGroupTargetAssignmentMetadata,
     )
+    NOT_REACHED = StreamsAssignment(member_epoch=0, previous_member_epoch=0)
     TABLES = (*EpochGroup.TABLES, "active_owners", "standby_owners")
 
     topology: StreamsTopology | None = None
@@ -77,14 +77,10 @@ class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, S
             return StreamsGroupState.DEAD if self == StreamsGroup(self.group_id) else StreamsGroupState.EMPTY
         if self.topology is None or self.topology.epoch != self.validated_topology_epoch:
             return StreamsGroupState.NOT_READY
-        if self.assignment_epoch < self.epoch:
+        if self.needs_target:
             return StreamsGroupState.ASSIGNING
         is_settled = all(self.has_reached_target(member_id) for member_id in self.members)
         return StreamsGroupState.STABLE if is_settled else StreamsGroupState.RECONCILING
-
-    def current_of(self, member_id: str) -> StreamsAssignment:
-        """Return the epoch and the tasks of a member. It has no epoch yet if its first record is there alone."""
-        return self.current.get(member_id, _NOT_REACHED)
 
     def target_of(self, member_id: str) -> StreamsTarget:
         """Return the tasks that a member will have."""

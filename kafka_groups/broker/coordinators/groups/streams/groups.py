@@ -18,7 +18,7 @@ from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.streams.descriptions import TopologyDescriptions, checked_description
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
-from kafka_groups.broker.coordinators.groups.streams.heartbeat import ReceivedHeartbeat, StreamsHeartbeat
+from kafka_groups.broker.coordinators.groups.streams.heartbeat import AnsweredHeartbeat, StreamsHeartbeat
 from kafka_groups.broker.coordinators.groups.streams.offsets import check_commit, check_fetch
 from kafka_groups.broker.coordinators.groups.streams.records import (
     IS_STORING,
@@ -29,13 +29,13 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsGroupTargetAssignmentMetadata,
     StreamsGroupTopology,
 )
-from kafka_groups.broker.coordinators.groups.streams.requests import owned_tasks
 from kafka_groups.broker.coordinators.groups.streams.responses import described_group, leave_response
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.target import assignor_for, follow_departure, update_target
+from kafka_groups.broker.coordinators.groups.streams.target import assign_if_due, assignor_for, follow_departure
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import (
     GroupIdNotFoundError,
     InvalidRequestError,
@@ -118,35 +118,35 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             raise GroupIdNotFoundError(f"Streams group {request.group_id} not found.")
         # As in Kafka, the soft state of the heartbeat that makes a group is lost.
         soft = StreamsSoftState() if stored is None else self._soft_of(request.group_id)
-        delay_key = Deadline(request.group_id, "", _DELAY)
-        beat = StreamsHeartbeat(ReceivedHeartbeat(request, client, version), stored, soft, self._topics, self._rules)
-        former_id = beat.enter(owned_tasks(request))
-        is_delayed = delay_key in self._timers
-        if not is_delayed and (stored is None or not stored.members):
-            is_delayed = beat.config.initial_rebalance_delay_ms > 0
-        response = beat.respond(is_delayed=is_delayed)
-        if is_delayed and delay_key not in self._timers:
-            self._timers.set(delay_key, now_ms + beat.config.initial_rebalance_delay_ms)
-        self._follow_deadlines(beat, former_id, now_ms)
-        response = self._descriptions.ask_if_missing(response, beat.draft.group, version, now_ms)
-        return Result(response, tuple(beat.draft.records), self._effects(beat))
+        config, delay = self._rules.config_of(request.group_id), Deadline(request.group_id, "", _DELAY)
+        begins_delay = (stored is None or not stored.members) and config.initial_rebalance_delay_ms > 0
+        is_delayed = begins_delay or delay in self._timers
+        beat = StreamsHeartbeat(
+            request, client, version, stored, soft, config, is_delayed, topics=self._topics, rules=self._rules
+        )
+        answered = beat.answered()
+        if begins_delay and delay not in self._timers:
+            self._timers.set(delay, now_ms + config.initial_rebalance_delay_ms)
+        self._follow_deadlines(answered, request.member_id, now_ms)
+        response = self._descriptions.ask_if_missing(answered.response, answered.draft.group, version, now_ms)
+        return Result(response, tuple(answered.draft.records), self._effects(answered, config))
 
     def _soft_of(self, group_id: str) -> StreamsSoftState:
         return self._soft.setdefault(group_id, StreamsSoftState())
 
-    def _follow_deadlines(self, beat: StreamsHeartbeat, former_id: str | None, now_ms: int) -> None:
-        group, member_id = beat.draft.group, beat.request.member_id
-        if former_id is not None:
-            self.stop_waiting(group.group_id, former_id)
+    def _follow_deadlines(self, answered: AnsweredHeartbeat, member_id: str, now_ms: int) -> None:
+        group = answered.draft.group
+        if answered.former_id is not None:
+            self.stop_waiting(group.group_id, answered.former_id)
         self.extend_session(group, member_id, now_ms)
-        if group.current_of(member_id) is not beat.before:
+        if answered.has_other_assignment:
             self._watch_rebalance(group, member_id, now_ms)
 
-    def _effects(self, beat: StreamsHeartbeat) -> tuple[Effect, ...]:
-        to_create = beat.configured.to_create
+    def _effects(self, answered: AnsweredHeartbeat, config: StreamsGroupConfig) -> tuple[Effect, ...]:
+        to_create = answered.configured.to_create
         if not to_create:
             return ()
-        return (CreateInternalTopics(beat.draft.group.group_id, to_create, beat.config.heartbeat_interval_ms),)
+        return (CreateInternalTopics(answered.draft.group.group_id, to_create, config.heartbeat_interval_ms),)
 
     # ------------------------------------------------------------------------------------------- leaving
 
@@ -193,17 +193,13 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         As in Kafka, this is left to the next heartbeat if there was only one, which made the group: what its topology
         becomes is then not known.
         """
-        group, wall_ms = draft.group, self._rules.wall_ms()
-        soft, config = self._soft_of(group.group_id), self._rules.config_of(group.group_id)
-        if not group.members or soft.configured is None or group.assignment_epoch >= group.epoch:
-            return
-        if not group.may_compute_target(config.assignment_interval_ms, wall_ms):
+        soft, config = self._soft_of(draft.group.group_id), self._rules.config_of(draft.group.group_id)
+        if not draft.group.members or soft.configured is None:
             return
         try:
-            assignor = assignor_for(config, self._rules.assignors)
-            update_target(draft, soft.configured, assignor, config, soft.reported, wall_ms)
+            assign_if_due(draft, soft.configured, config, self._rules, soft.reported)
         except UnknownServerError as error:  # the next heartbeat tries again
-            _log.warning("group %s: %s", group.group_id, error)
+            _log.warning("group %s: %s", draft.group.group_id, error)
 
     def _session_timeout_ms(self, group: StreamsGroup, member_id: str) -> int:
         return self._rules.config_of(group.group_id).session_timeout_ms

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -9,20 +10,15 @@ from kafka_groups.broker.coordinators.groups.epochs.members import enter
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
-from kafka_groups.broker.coordinators.groups.streams.members import (
-    has_other_endpoint,
-    owns_at_most,
-    takes_new_assignment,
-    update_member,
-)
 from kafka_groups.broker.coordinators.groups.streams.reconciliation import reconcile
 from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsAssignment,
+    StreamsGroupMemberMetadata,
     StreamsGroupTopology,
     StreamsMember,
     StreamsTarget,
 )
-from kafka_groups.broker.coordinators.groups.streams.requests import check_owned, reported_offsets
+from kafka_groups.broker.coordinators.groups.streams.requests import check_owned, owned_tasks, reported_offsets
 from kafka_groups.broker.coordinators.groups.streams.responses import (
     missing_tags,
     partitions_by_endpoint,
@@ -31,15 +27,11 @@ from kafka_groups.broker.coordinators.groups.streams.responses import (
 )
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.target import (
-    assignment_configs,
-    assignor_for,
-    increase_if_due,
-    update_target,
-)
+from kafka_groups.broker.coordinators.groups.streams.target import assign_if_due, increase_if_due
 from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology, topology_of
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import InvalidRequestError
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     JOIN_GROUP_EPOCH,
@@ -47,120 +39,107 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
 )
 
-__all__ = ["ReceivedHeartbeat", "StreamsHeartbeat"]
+__all__ = ["AnsweredHeartbeat", "StreamsHeartbeat"]
 
 _FIRST_WITH_LAG = 1
+_NOT_SET = -1
 _INITIAL_DELAY = "The first assignment of tasks waits for more members (streams.initial.rebalance.delay.ms)."
 _INTERVAL = "The next assignment of tasks waits for its interval (streams.assignment.interval.ms)."
+_NO_TASKS = StreamsAssignment(member_epoch=0, previous_member_epoch=0)
+_NO_TARGET = StreamsTarget()
 
 
 @frozen
-class ReceivedHeartbeat:
-    """A heartbeat, where it comes from, and the version of its API."""
+class AnsweredHeartbeat:
+    """What becomes of a heartbeat.
+
+    Attributes:
+        response: The response.
+        draft: The group as it will be.
+        configured: What the topology becomes with the topics of the cluster.
+        former_id: The id that the member had before, if it is static and returns.
+        has_other_assignment: Whether its tasks, epoch or state are others than before.
+    """
+
+    response: StreamsGroupHeartbeatResponse
+    draft: StreamsDraft
+    configured: ConfiguredTopology
+    former_id: str | None
+    has_other_assignment: bool
+
+
+@frozen
+class StreamsHeartbeat:
+    """One heartbeat, and what it meets.
+
+    Attributes:
+        request: The heartbeat.
+        client: Where it comes from.
+        version: The version of its API.
+        stored: The group, or None if it does not exist.
+        soft: Its soft state.
+        config: Its configuration.
+        is_delayed: Whether the group waits for more members before tasks are assigned.
+        topics: The topics of the cluster.
+        rules: The settings.
+    """
 
     request: StreamsGroupHeartbeatRequest
     client: MemberClient
     version: int
+    stored: StreamsGroup | None
+    soft: StreamsSoftState
+    config: StreamsGroupConfig
+    is_delayed: bool
+    topics: TopicsImage
+    rules: StreamsRules
 
-
-class StreamsHeartbeat:
-    """The steps of one heartbeat. `enter` comes first, then `respond`.
-
-    Args:
-        received: The heartbeat.
-        stored: The group, or None if it does not exist.
-        soft: Its soft state.
-        topics: The topics of the cluster.
-        rules: The settings.
-
-    Attributes:
-        draft: The group as it will be.
-        config: The group's configuration.
-        before: The member's tasks before the heartbeat, or None if it is new. Set by `enter`.
-        configured: What the topology becomes with the topics of the cluster. Set by `respond`.
-    """
-
-    before: StreamsAssignment | None
-    configured: ConfiguredTopology
-
-    def __init__(
-        self,
-        received: ReceivedHeartbeat,
-        stored: StreamsGroup | None,
-        soft: StreamsSoftState,
-        topics: TopicsImage,
-        rules: StreamsRules,
-    ) -> None:
-        self.request = received.request
-        self.draft = StreamsDraft(stored or StreamsGroup(received.request.group_id))
-        self.config = rules.config_of(received.request.group_id)
-        self._client = received.client
-        self._version = received.version
-        self._is_new_group = stored is None
-        self._soft = soft
-        self._topics = topics
-        self._rules = rules
-        self._owned: OwnedTasks | None = None
-        self._former_id: str | None = None
-
-    @property
-    def _is_joining(self) -> bool:
-        return self.request.member_epoch == JOIN_GROUP_EPOCH
-
-    def enter(self, owned: OwnedTasks | None) -> str | None:
-        """Check that the member may join or stay, and return the id that it had before, if it is static and returns.
-
-        Raises:
-            BrokerError: As for `epochs.members.enter`.
-        """
-        self._owned = owned
-        self._former_id = enter(
-            self.draft, self.request.member_id, self.request, partial(owns_at_most, owned), self._rules.max_size
-        )
-        self.before = self.draft.group.current.get(self.request.member_id)
-        return self._former_id
-
-    def respond(self, *, is_delayed: bool) -> StreamsGroupHeartbeatResponse:
-        """Bring group and member up to date, and return the response.
-
-        Args:
-            is_delayed: Whether the group waits for more members before tasks are assigned.
+    def answered(self) -> AnsweredHeartbeat:
+        """Check that the member may join or stay, bring group and member up to date, and return the response.
 
         Raises:
             InvalidRequestError: The topology is not the group's, or a task does not exist.
             StreamsInvalidTopologyError: The numbers of partitions cannot be derived.
             UnknownServerError: The task assignor failed.
+            BrokerError: As for `epochs.members.enter`.
         """
-        known = self.draft.group.members.get(self.request.member_id)
-        member = update_member(self.draft, self.request, self._client)
-        has_changed = takes_new_assignment(known, member, self.request.instance_id) or self._is_unfinished(known)
-        self.configured = self._soft.configure(self._followed_topology(), self._topics)
-        if self.configured.is_ready:
-            check_owned(self._owned, self.configured.subtopologies)
+        request, member_id = self.request, self.request.member_id
+        draft = StreamsDraft(self.stored or StreamsGroup(request.group_id))
+        group = draft.group
+        owned = None if request.active_tasks is None else owned_tasks(request)
+        former_id = enter(draft, member_id, request, partial(owns_at_most, owned), self.rules.max_size)
+        known, before = group.members.get(member_id), group.current.get(member_id)
+        member = described(known, request, self.client)
+        has_changed = member != known
+        if has_changed:
+            draft.write(StreamsGroupMemberMetadata(group.group_id, member_id, member))
+            has_changed = takes_new_assignment(known, member, request.instance_id)
+        # Without an epoch, a member is there because not all records of an earlier operation were stored.
+        has_changed = has_changed or (known is not None and before is None)
+        configured = self.soft.configure(self._followed_topology(draft), self.topics)
+        if owned is not None and configured.is_ready:
+            check_owned(owned, configured.subtopologies)
         reported = self._reported()
-        self._increase_epoch(has_changed=has_changed)
-        delay = self._assign(reported, is_delayed=is_delayed)
-        target, epoch = self._reachable_target(is_delayed=is_delayed)
-        reached = reconcile(self.draft, self.request.member_id, self._owned, target, epoch)
+        increase_if_due(draft, self.soft, self.topics, self.config, has_changed=has_changed)
+        delay = self._assigned(draft, configured, reported)
+        target = _NO_TARGET if self.is_delayed else group.target.get(member_id, _NO_TARGET)
+        reached = reconcile(draft, member_id, owned, target, group.assignment_epoch)
         self._remember(reported)
-        return self._response(known, member, reached, delay)
+        response = self._response(group, known, before, configured, delay)
+        return AnsweredHeartbeat(response, draft, configured, former_id, reached is not before)
 
     # --------------------------------------------------------------------------------------------- steps
 
-    def _is_unfinished(self, known: StreamsMember | None) -> bool:
-        """Without an epoch, the member is there because not all records of an earlier operation were stored."""
-        return known is not None and self.request.member_id not in self.draft.group.current
-
-    def _followed_topology(self) -> StreamsTopology:
+    def _followed_topology(self, draft: StreamsDraft) -> StreamsTopology:
         """Return the group's topology, which the first member brings along. Older ones are accepted, newer ones not."""
-        known = self.draft.group.topology
+        known = draft.group.topology
         if self.request.topology is None:
             if known is None:
-                raise InvalidRequestError(f"Group {self.draft.group.group_id} has no topology. Join to send one.")
+                raise InvalidRequestError(f"Group {draft.group.group_id} has no topology. Join to send one.")
             return known
         sent = topology_of(self.request.topology)
         if known is None:
-            self.draft.write(StreamsGroupTopology(self.draft.group.group_id, sent))
+            draft.write(StreamsGroupTopology(draft.group.group_id, sent))
             return sent
         if sent.epoch >= known.epoch and sent != known:
             raise InvalidRequestError(
@@ -173,82 +152,113 @@ class StreamsHeartbeat:
         """Return the offsets of all members' tasks, with those of this heartbeat."""
         offsets, ends = self.request.task_offsets, self.request.task_end_offsets
         if offsets is None and ends is None:
-            return self._soft.reported
-        known = self._soft.reported.get(self.request.member_id, ReportedOffsets())
+            return self.soft.reported
+        known = self.soft.reported.get(self.request.member_id, ReportedOffsets())
         if offsets is not None:
             known = evolve(known, offsets=reported_offsets(offsets))
         if ends is not None:
             known = evolve(known, ends=reported_offsets(ends))
-        return {**self._soft.reported, self.request.member_id: known}
+        return {**self.soft.reported, self.request.member_id: known}
 
-    def _increase_epoch(self, *, has_changed: bool) -> None:
-        facts = (self._topics.version, self.draft.group.metadata)
-        configs = assignment_configs(self.config)
-        is_same = facts == self._soft.hashed and configs == self._soft.configs
-        if has_changed or not is_same:
-            increase_if_due(self.draft, self._topics, self.configured, configs, has_changed=has_changed)
-            self._soft.hashed, self._soft.configs = (self._topics.version, self.draft.group.metadata), configs
-
-    def _assign(self, reported: Mapping[str, ReportedOffsets], *, is_delayed: bool) -> str | None:
+    def _assigned(
+        self, draft: StreamsDraft, configured: ConfiguredTopology, reported: Mapping[str, ReportedOffsets]
+    ) -> str | None:
         """Compute the target assignment if it is due. Return why it is not computed yet, if that is so."""
-        group, wall_ms = self.draft.group, self._rules.wall_ms()
-        if is_delayed:
+        if self.is_delayed:
             return _INITIAL_DELAY
-        if group.assignment_epoch >= group.epoch:
-            return None
-        if not group.may_compute_target(self.config.assignment_interval_ms, wall_ms):
-            return _INTERVAL
-        assignor = assignor_for(self.config, self._rules.assignors)
-        update_target(self.draft, self.configured, assignor, self.config, reported, wall_ms)
-        return None
-
-    def _reachable_target(self, *, is_delayed: bool) -> tuple[StreamsTarget, int]:
-        group = self.draft.group
-        target = StreamsTarget() if is_delayed else group.target_of(self.request.member_id)
-        return target, group.assignment_epoch
+        waits = assign_if_due(draft, configured, self.config, self.rules, reported)
+        return _INTERVAL if waits else None
 
     def _remember(self, reported: Mapping[str, ReportedOffsets]) -> None:
-        if self.request.task_offsets is not None or self.request.task_end_offsets is not None:
-            self._soft.reported[self.request.member_id] = reported[self.request.member_id]
-        if self.request.shutdown_application and self._soft.shutdown_member is None:
-            self._soft.shutdown_member = self.request.member_id
+        if reported is not self.soft.reported:
+            self.soft.reported[self.request.member_id] = reported[self.request.member_id]
+        if self.request.shutdown_application and self.soft.shutdown_member is None:
+            self.soft.shutdown_member = self.request.member_id
 
     # ------------------------------------------------------------------------------------------ response
 
     def _response(
-        self, known: StreamsMember | None, member: StreamsMember, reached: StreamsAssignment, delay: str | None
+        self,
+        group: StreamsGroup,
+        known: StreamsMember | None,
+        before: StreamsAssignment | None,
+        configured: ConfiguredTopology,
+        delay: str | None,
     ) -> StreamsGroupHeartbeatResponse:
-        has_other_tasks = not reached.has_same_tasks(self.before or _NO_TASKS)
-        response = self._without_tasks(member, reached, delay)
-        if self._is_joining or has_other_tasks:
-            response = with_tasks(response, reached)
-        if has_other_endpoint(known, member) or (has_other_tasks and member.user_endpoint is not None):
-            self._soft.endpoints_epoch += 1
-        return self._with_endpoints(response)
-
-    def _without_tasks(
-        self, member: StreamsMember, reached: StreamsAssignment, delay: str | None
-    ) -> StreamsGroupHeartbeatResponse:
-        found = statuses(self.draft.group, member, self.configured, delay, self._soft.shutdown_member)
-        tags = missing_tags(member, self.config.rack_aware_assignment_tags, self._version)
-        rules = self._rules
-        return StreamsGroupHeartbeatResponse(
+        member, reached = group.members[self.request.member_id], group.current[self.request.member_id]
+        has_other_tasks = reached is not before and not reached.has_same_tasks(before or _NO_TASKS)
+        found = list(statuses(group, member, configured, delay, self.soft.shutdown_member))
+        if self.config.rack_aware_assignment_tags:
+            found += missing_tags(member, self.config.rack_aware_assignment_tags, self.version)
+        response = StreamsGroupHeartbeatResponse(
             member_id=self.request.member_id,
             member_epoch=reached.member_epoch,
             heartbeat_interval_ms=self.config.heartbeat_interval_ms,
-            task_offset_interval_ms=rules.task_offset_interval_ms if rules.is_4_4 else 0,
-            acceptable_recovery_lag=rules.acceptable_recovery_lag if self._version >= _FIRST_WITH_LAG else -1,
-            status=(*found, *tags),
+            task_offset_interval_ms=self.rules.task_offset_interval_ms if self.rules.is_4_4 else 0,
+            acceptable_recovery_lag=self.rules.acceptable_recovery_lag if self.version >= _FIRST_WITH_LAG else -1,
+            status=tuple(found),
         )
+        if has_other_tasks or self.request.member_epoch == JOIN_GROUP_EPOCH:
+            response = with_tasks(response, reached)
+        has_other_endpoint = (None if known is None else known.user_endpoint) != member.user_endpoint
+        if has_other_endpoint or (has_other_tasks and member.user_endpoint is not None):
+            self.soft.endpoints_epoch += 1
+        return self._with_endpoints(response, group, configured)
 
-    def _with_endpoints(self, response: StreamsGroupHeartbeatResponse) -> StreamsGroupHeartbeatResponse:
+    def _with_endpoints(
+        self, response: StreamsGroupHeartbeatResponse, group: StreamsGroup, configured: ConfiguredTopology
+    ) -> StreamsGroupHeartbeatResponse:
         """Add who answers queries for what, if that has changed since the member was told."""
-        epoch = self._soft.endpoints_epoch
+        epoch = self.soft.endpoints_epoch
         if epoch != self.request.endpoint_information_epoch:
-            endpoints = partitions_by_endpoint(self.draft.group, self.configured, self._topics)
+            endpoints = partitions_by_endpoint(group, configured, self.topics)
             response = evolve(response, partitions_by_user_endpoint=endpoints)
         # As in Kafka, the heartbeat that makes a group has no epoch of endpoints yet.
-        return evolve(response, endpoint_information_epoch=0 if self._is_new_group else epoch)
+        return evolve(response, endpoint_information_epoch=0 if self.stored is None else epoch)
 
 
-_NO_TASKS = StreamsAssignment(member_epoch=0, previous_member_epoch=0)
+# ------------------------------------------------------------------------------------------------ members
+
+
+def owns_at_most(owned: OwnedTasks | None, current: StreamsAssignment) -> bool:
+    """Return whether a member says that it owns nothing but tasks that it is assigned."""
+    if owned is None:
+        return False
+    return owned.active <= current.active.keys() and owned.standby <= current.standby and not owned.warmup
+
+
+def takes_new_assignment(before: StreamsMember | None, after: StreamsMember, instance_id: str | None) -> bool:
+    """Return whether a change of a member's description increases the group epoch.
+
+    Every change of a dynamic member does. A static member may come back from another host.
+    """
+    if before is None or instance_id is None:
+        return before != after
+    return _placement_facts(before) != _placement_facts(after)
+
+
+def _placement_facts(member: StreamsMember) -> tuple[object, ...]:
+    return (member.topology_epoch, member.rack_id, member.client_tags, member.process_id)
+
+
+def described(
+    known: StreamsMember | None, request: StreamsGroupHeartbeatRequest, client: MemberClient
+) -> StreamsMember:
+    """Return the member's description after a request. Fields that the request leaves out do not change."""
+    if known is None:
+        known = StreamsMember(client_id=client.client_id, client_host=client.client_host)
+    changes: dict[str, Any] = {
+        "client_id": client.client_id,
+        "client_host": client.client_host,
+        "instance_id": request.instance_id,
+        "rack_id": request.rack_id,
+        "rebalance_timeout_ms": None if request.rebalance_timeout_ms == _NOT_SET else request.rebalance_timeout_ms,
+        "topology_epoch": None if request.topology is None else request.topology.epoch,
+        "process_id": request.process_id,
+        "user_endpoint": request.user_endpoint,
+        "client_tags": None if request.client_tags is None else {tag.key: tag.value for tag in request.client_tags},
+    }
+    said = {name: value for name, value in changes.items() if value is not None}
+    if request.member_epoch == JOIN_GROUP_EPOCH:
+        said["user_endpoint"] = request.user_endpoint  # who joins again may have none any more
+    return evolve(known, **said)

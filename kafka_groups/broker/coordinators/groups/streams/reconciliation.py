@@ -33,7 +33,7 @@ _NOTHING = OwnedTasks()
 def reconcile(
     draft: StreamsDraft, member_id: str, owned: OwnedTasks | None, target: StreamsTarget, target_epoch: int
 ) -> StreamsAssignment:
-    """Bring a member closer to its target assignment, and return its tasks.
+    """Bring a member closer to its target assignment, and return its tasks: the same object if nothing has changed.
 
     Args:
         draft: The group.
@@ -46,7 +46,8 @@ def reconcile(
         FencedMemberEpochError: Its state is unknown, and it may own tasks.
     """
     group = draft.group
-    known, current = group.current.get(member_id), group.current_of(member_id)
+    known = group.current.get(member_id)
+    current = group.current_of(member_id) if known is None else known
     if current.state is _UNKNOWN and owned != _NOTHING:
         raise FencedMemberEpochError(
             f"The state of member {member_id} is unknown. The member must abandon all its tasks and rejoin."
@@ -55,8 +56,9 @@ def reconcile(
     if _may_advance(current, owned, target_epoch):
         epoch = _epoch_while_revoking(current, target_epoch)
         reached = _MemberStep(group, member_id, target, target_epoch).advanced(epoch, owned)
-    if reached != known:
-        draft.write(StreamsGroupCurrentMemberAssignment(group.group_id, member_id, reached))
+    if known is not None and reached == known:
+        return known
+    draft.write(StreamsGroupCurrentMemberAssignment(group.group_id, member_id, reached))
     return reached
 
 

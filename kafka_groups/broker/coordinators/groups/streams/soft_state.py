@@ -1,7 +1,5 @@
 """What the coordinator keeps of a streams group outside of its records. It is lost when the coordinator moves."""
 
-from collections.abc import Mapping
-
 from attrs import define, field, frozen
 
 from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology, configured
@@ -9,6 +7,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 
 __all__ = ["ReportedOffsets", "StreamsSoftState"]
 
@@ -30,16 +29,15 @@ class StreamsSoftState:
         endpoints_epoch: How often endpoints, or what can be asked there, have changed.
         shutdown_member: The member that asked all members to shut down, until the group is empty.
         reported: Offsets of tasks by member.
-        hashed: The version of the topics and the group's record when the topics were last hashed.
-        configs: The configs of assignors at that time.
+        looked_at: The version of the topics, the group's record and its configuration at the last look at whether the
+            group epoch has to increase.
     """
 
     configured: ConfiguredTopology | None = None
     endpoints_epoch: int = 0
     shutdown_member: str | None = None
     reported: dict[str, ReportedOffsets] = field(factory=dict)
-    hashed: tuple[int, StreamsGroupEpoch | None] | None = None
-    configs: Mapping[str, str] | None = None
+    looked_at: tuple[int, StreamsGroupEpoch | None, StreamsGroupConfig] | None = None
     _seen: tuple[int, StreamsTopology] | None = None
 
     def configure(self, topology: StreamsTopology, topics: TopicsImage) -> ConfiguredTopology:

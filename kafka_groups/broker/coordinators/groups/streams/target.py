@@ -35,7 +35,8 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsGroupTargetAssignmentMetadata,
     StreamsTarget,
 )
-from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets
+from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
+from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
 from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets, Tasks, by_subtopology
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
@@ -43,12 +44,12 @@ from kafka_groups.errors import UnknownServerError
 from kafka_groups.types import TaskId
 
 __all__ = [
+    "assign_if_due",
     "assignment_configs",
     "assignor_for",
     "follow_departure",
     "increase_if_due",
     "metadata_hash",
-    "update_target",
 ]
 
 _log = logging.getLogger(__name__)
@@ -86,26 +87,28 @@ def metadata_hash(group: StreamsGroup, topics: TopicsImage, *, departed: int = 0
 
 
 def increase_if_due(
-    draft: StreamsDraft,
-    topics: TopicsImage,
-    configured: ConfiguredTopology,
-    configs: Mapping[str, str],
-    *,
-    has_changed: bool,
+    draft: StreamsDraft, soft: StreamsSoftState, topics: TopicsImage, config: StreamsGroupConfig, *, has_changed: bool
 ) -> None:
     """Increase the group epoch by one if its members have changed, or its topics, or the configs of assignors.
 
+    Nothing is looked at if topics, configuration and the group's record are those of the last time.
+
     Args:
         draft: The group.
+        soft: Its soft state. Its topology is configured.
         topics: The topics of the cluster.
-        configured: What its topology becomes with them.
-        configs: The configs that assignors may use.
+        config: The group's configuration.
         has_changed: Whether its members have changed.
     """
+    if not has_changed and soft.looked_at == (topics.version, draft.group.metadata, config):
+        return
     known = draft.group.metadata or StreamsGroupEpoch(draft.group.epoch)
-    facts = (metadata_hash(draft.group, topics), configured.epoch if configured.is_ready else NOT_VALIDATED, configs)
+    configured = soft.configured
+    validated = NOT_VALIDATED if configured is None or not configured.is_ready else configured.epoch
+    facts = (metadata_hash(draft.group, topics), validated, assignment_configs(config))
     if has_changed or facts != (known.metadata_hash, known.validated_topology_epoch, known.assignment_configs):
         _increase(draft, known, *facts)
+    soft.looked_at = (topics.version, draft.group.metadata, config)
 
 
 def follow_departure(draft: StreamsDraft, topics: TopicsImage) -> None:
@@ -147,20 +150,37 @@ def assignor_for(config: StreamsGroupConfig, offered: TaskAssignors) -> GroupTas
     return offered.named(config.assignor_name) if config.assignor_name in offered.names else offered.default
 
 
-def update_target(
+def assign_if_due(
     draft: StreamsDraft,
     configured: ConfiguredTopology,
-    assignor: GroupTaskAssignor,
     config: StreamsGroupConfig,
+    rules: StreamsRules,
     reported: Mapping[str, ReportedOffsets],
-    wall_ms: int,
-) -> None:
-    """Compute the target assignment for the group epoch. As long as the topology does not work, nobody has tasks.
+) -> bool:
+    """Compute the target assignment if it is older than the group epoch, and return whether it has to wait instead.
 
     Raises:
         UnknownServerError: The assignor failed, or its assignment cannot be used. Nothing was written.
     """
-    group = draft.group
+    if not draft.group.needs_target:
+        return False
+    wall_ms = rules.wall_ms()
+    if not draft.group.may_compute_target(config.assignment_interval_ms, wall_ms):
+        return True
+    _update_target(draft, configured, config, rules, reported, wall_ms)
+    return False
+
+
+def _update_target(
+    draft: StreamsDraft,
+    configured: ConfiguredTopology,
+    config: StreamsGroupConfig,
+    rules: StreamsRules,
+    reported: Mapping[str, ReportedOffsets],
+    wall_ms: int,
+) -> None:
+    """Compute the target assignment for the group epoch. As long as the topology does not work, nobody has tasks."""
+    group, assignor = draft.group, assignor_for(config, rules.assignors)
     assigned: Mapping[str, MemberAssignment] = {}
     if configured.is_ready:
         assigned = _assigned(assignor, _group_spec(group, config, reported), _described(configured), group.epoch)

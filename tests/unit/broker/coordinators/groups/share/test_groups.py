@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.share.group import GroupState, ShareGroup
+from kafka_groups.broker.coordinators.groups.share.group import Draft, GroupState, ShareGroup
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.share.records import (
     GroupEpoch,
@@ -89,7 +89,7 @@ class TestGroupState:
 
     def test_a_draft_of_it_is_independent(self) -> None:
         group = ShareGroup("g")
-        draft = group.overlaid()
+        draft = Draft(group).group
         draft.replay(ShareGroupMemberMetadata("g", "a", MemberMetadata("c", "/h", ())))
         assert group == ShareGroup("g") != draft
 
