@@ -98,12 +98,12 @@ class Key:
 
     @property
     def secret(self) -> bool:
-        """Whether the key's values are secret and must not be shown."""
+        """True if the key's values are secret and must not be shown."""
         return self.type is KeyType.PASSWORD
 
     @property
     def required(self) -> bool:
-        """Whether the key has no default."""
+        """True if the key has no default."""
         return self.default is REQUIRED
 
     @property

@@ -158,7 +158,7 @@ class ShareRunResult:
 
     @property
     def failed(self) -> bool:
-        """Whether a worker had an error because of which the run raises."""
+        """True if a worker had an error because of which the run raises."""
         return any(worker.failed for worker in self.workers)
 
     def plus(self, later: "ShareRunResult") -> "ShareRunResult":

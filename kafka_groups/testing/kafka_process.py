@@ -139,7 +139,7 @@ class KafkaProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is running."""
+        """True if the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
@@ -314,7 +314,7 @@ class KafkaProcess:
 
 
 def kafka_answers(host: str, port: int, *, timeout_s: float = 5.0) -> bool:
-    """Whether a Kafka broker at the address serves requests and knows at least one live broker, itself."""
+    """Return whether a Kafka broker at the address serves requests and knows at least one live broker, itself."""
     requests = ((ApiVersionsRequest(), ApiKey.API_VERSIONS, 0), (MetadataRequest(topics=()), ApiKey.METADATA, 4))
     try:
         with (

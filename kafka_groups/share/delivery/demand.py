@@ -70,9 +70,7 @@ class Demand:
 
         Return 0 if the application takes a quarter of the lock duration for each response, turns prefetching off, or
         had a setback with delivered records. Prefetched records are locked, so a slow application would lose them and
-        use up their deliveries. Its speed is known after the first delivery. None either where the application wants
-        none, or where something went wrong with what it got. What is fetched ahead is locked while it waits, and a slow
-        application would lose it and burn its delivery count. Its speed is known after the first delivery.
+        use up their deliveries. Its speed is known after the first delivery.
         """
         inbox, lock_timeout_ms = self._inbox, self._settlement.lock_timeout_ms
         if inbox.processing_ms is None or lock_timeout_ms is None or self.is_limited:

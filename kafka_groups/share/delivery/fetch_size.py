@@ -17,8 +17,6 @@ _PART_OF_LOCKS = 4
 """A response in hand and one in flight each take a quarter of the records that the group may have in flight.
 
 Other members of the group can use the other half.
-
-Other members of the group find the other half.
 """
 
 

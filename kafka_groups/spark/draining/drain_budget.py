@@ -77,7 +77,7 @@ class DrainBudget:
 
     @property
     def expects_another(self) -> bool:
-        """Whether a poll after the next one is likely, so that prefetching is useful."""
+        """True if a poll after the next one is likely, so that prefetching is useful."""
         is_near = self._bytes > self._limits.max_bytes // 2 or self._records > self._limits.max_records // 2
         return not is_near
 

@@ -78,7 +78,7 @@ class DeadLetters:
         return len(new)
 
     def has_copied(self, record: AnyRecord) -> bool:
-        """Whether this process wrote a copy of the record."""
+        """Return whether this process wrote a copy of the record."""
         return _place(record) in self._copied
 
 

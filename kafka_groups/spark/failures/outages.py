@@ -108,16 +108,16 @@ class Outage:
 
     @property
     def is_suspected(self) -> bool:
-        """Whether the sink may be down: something failed, and nothing has succeeded since."""
+        """True if the sink may be down: something failed, and nothing has succeeded since."""
         return self.failing_since_ms is not None
 
     @property
     def is_unproven(self) -> bool:
-        """Whether nothing shows that the sink works, so that as few records as possible are acquired."""
+        """True if nothing shows that the sink works, so that as few records as possible are acquired."""
         return self.is_suspected or not self.has_succeeded
 
     def may_spend(self, delivery_count: int, delivery_limit: int) -> bool:
-        """Whether records may lose the delivery that they are on.
+        """Return whether records may lose the delivery that they are on.
 
         Args:
             delivery_count: Their highest delivery count.

@@ -48,7 +48,7 @@ class Polled(Protocol):
 
     @property
     def has_fetched(self) -> bool:
-        """Whether a broker has answered a fetch."""
+        """True if a broker has answered a fetch."""
         ...
 
     @property
@@ -74,7 +74,7 @@ class Polled(Protocol):
 
 
 def is_passing(error: KafkaGroupsError, *, has_fetched: bool) -> bool:
-    """Whether polling can continue after an error.
+    """Return whether polling can continue after an error.
 
     Args:
         error: What a poll or a commit raised.
@@ -87,7 +87,7 @@ def is_passing(error: KafkaGroupsError, *, has_fetched: bool) -> bool:
 
 
 def is_answered(consumer: Polled) -> bool:
-    """Whether an empty poll means that there were no records.
+    """Return whether an empty poll means that there were no records.
 
     It does not before a broker has answered a fetch, without partitions, or during an outage.
     """

@@ -76,7 +76,7 @@ def _is_local(spark: "SparkSession") -> bool:
 
 
 def _is_local_connect() -> bool:
-    """Whether sessions of Spark Connect in this process use a server on this host that was started for them."""
+    """Return whether sessions of Spark Connect in this process use a server on this host that was started for them."""
     return _LOCAL_CONNECT in os.environ
 
 

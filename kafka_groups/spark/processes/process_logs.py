@@ -38,7 +38,7 @@ class SparkProcessHandler(logging.Handler):
 
 
 def is_process_of_spark() -> bool:
-    """Whether Spark started this process, and not a user."""
+    """Return whether Spark started this process, and not a user."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     return str(getattr(spec, "name", "")).startswith("pyspark.")
 

@@ -36,7 +36,7 @@ class StopSwitch:
         return StopSwitch, (self._name,)
 
     def is_on(self, session: "SparkSession") -> bool:
-        """Whether no further run may start."""
+        """Return whether no further run may start."""
         return self._is_on or (is_connect(session) and session.conf.get(self._name, "") == _ON)
 
     def stop(self, query: "StreamingQuery") -> None:

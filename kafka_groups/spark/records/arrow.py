@@ -92,7 +92,7 @@ def _blocks_of(delivery: DeliveredRecords, wanted: frozenset[str]) -> Iterator[_
 
 
 def _is_ordinary(delivery: DeliveredRecords, batches: Sequence[RecordBatch]) -> bool:
-    """Whether parsing whole batches is worthwhile: enough records, one for each offset, all delivered."""
+    """Return whether parsing whole batches is worthwhile: enough records, one for each offset, all delivered."""
     if sum(batch.header.record_count for batch in batches) < FEWEST_RECORDS:
         return False
     return all(batch.header.is_dense and delivery.delivers_all_of(batch) for batch in batches)

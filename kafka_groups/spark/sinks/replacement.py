@@ -84,7 +84,7 @@ class _Files(Protocol):
         ...
 
     def rows(self, path: str) -> int:
-        """How many rows a Parquet file has."""
+        """Return how many rows a Parquet file has."""
         ...
 
     def publish(self, path: str, target: str) -> None:

@@ -50,12 +50,12 @@ class Acquirer:
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether no broker answers at the moment."""
+        """True if no broker answers at the moment."""
         return self._consumer is not None and self._consumer.state is ConsumerState.UNREACHABLE
 
     @property
     def is_assigned(self) -> bool:
-        """Whether the group assigned partitions to this run."""
+        """True if the group assigned partitions to this run."""
         return self._consumer is not None and bool(self._consumer.assignment())
 
     @property

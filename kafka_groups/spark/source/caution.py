@@ -41,11 +41,11 @@ class Caution:
         return max(2, self.delivery_limit - 2)
 
     def is_risky(self, delivery_count: int) -> bool:
-        """Whether a record with this delivery count needs care."""
+        """Return whether a record with this delivery count needs care."""
         return delivery_count >= self.threshold
 
     def is_copied(self, delivery_count: int) -> bool:
-        """Whether a record with this delivery count is copied to the dead-letter topic first."""
+        """Return whether a record with this delivery count is copied to the dead-letter topic first."""
         return delivery_count >= DeliveryPolicy(self.delivery_limit).copy_from
 
     def rows_at_once(self, delivery_count: int) -> int:

@@ -41,7 +41,7 @@ class Filling:
         return cls(poll_timeout_ms, fetches, now_ms, now_ms + join_timeout_ms, now_ms)
 
     def wait_ms(self, until_ready_ms: int | None, now_ms: int) -> int:
-        """How long the next poll may wait.
+        """Return how long the next poll may wait.
 
         Args:
             until_ready_ms: When the held records may go to Spark; None if there are none.
@@ -64,7 +64,7 @@ class Filling:
         self.began_ms = now_ms
 
     def is_over(self, until_ready_ms: int | None, fetches: int, now_ms: int) -> bool:
-        """Whether to close the batch after an empty poll."""
+        """Return whether to close the batch after an empty poll."""
         is_answered = fetches > self.fetches or now_ms - self.came_ms >= _LONGEST_LINGER_MS
         return (until_ready_ms == 0 and is_answered) or now_ms - self.began_ms >= self.poll_timeout_ms
 
@@ -89,7 +89,7 @@ class Saturation:
         self._times = 0
 
     def is_reached(self, rows: int) -> bool:
-        """Whether to close a batch of this size without waiting for another response."""
+        """Return whether to close a batch of this size without waiting for another response."""
         if self.rows is None or not self.rows <= rows <= self.rows * _ALIKE or self._times >= _LOOKS_AGAIN_AFTER:
             return False
         self._times += 1

@@ -296,7 +296,7 @@ _CONSUMER_TABLE = KeyTable(ShareConsumerConfig)
 
 
 def share_key_exists(name: str) -> bool:
-    """Whether a share consumer has a key of this name."""
+    """Return whether a share consumer has a key of this name."""
     return name == "share.group.id" or _CONSUMER_TABLE.attribute(name) is not None
 
 

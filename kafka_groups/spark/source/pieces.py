@@ -63,11 +63,11 @@ class TablePiece:
 
     @property
     def may_wait(self) -> bool:
-        """Whether they stay acquired while they wait."""
+        """True if they stay acquired while they wait."""
         return self.is_renewed and self.delivery.renewable
 
     def is_lost(self, now_ms: int) -> bool:
-        """Whether the acquisition locks have run out."""
+        """Return whether the acquisition locks have run out."""
         return self.delivery.lock_deadline_ms <= now_ms
 
     def rows_within(self, size_bytes: int) -> int:

@@ -39,11 +39,11 @@ class Piece(Protocol):
 
     @property
     def may_wait(self) -> bool:
-        """Whether they stay acquired while they wait; if not, waiting would use up a delivery."""
+        """True if they stay acquired while they wait; if not, waiting would use up a delivery."""
         ...
 
     def rows_within(self, size_bytes: int) -> int:
-        """How many of the first records fit into this size; may be 0."""
+        """Return how many of the first records fit into this size; may be 0."""
         ...
 
     def split(self, rows: int) -> tuple[Self, Self]:
@@ -264,12 +264,12 @@ class Sealing(Generic[P]):
         return sum(piece.rows for piece in self._ready(now_ms))
 
     def is_enough(self, limits: BatchLimits, now_ms: int) -> bool:
-        """Whether the records that may go now make a batch that has reached its limits."""
+        """Return whether the records that may go now make a batch that has reached its limits."""
         is_large = sum(piece.size_bytes for piece in self._ready(now_ms)) >= limits.size_bytes
         return is_large or (limits.rows is not None and self.ready_rows(now_ms) >= limits.rows)
 
     def wait_ms(self, now_ms: int) -> int | None:
-        """How long until held records may go, 0 if some may now; None when nothing is held."""
+        """Return how long until held records may go, 0 if some may now; None when nothing is held."""
         return min((self._wait_ms(piece, now_ms) for piece in self._held), default=None)
 
     # --------------------------------------------------------------------------------------- a batch

@@ -38,7 +38,7 @@ class SharedReading:
         self._is_alone = self._locks()
 
     def is_shared(self, now_ms: int) -> bool:
-        """Whether another source is still running after the time in which a stopped one ends."""
+        """Return whether another source is still running after the time in which a stopped one ends."""
         if not self._is_alone and now_ms - self._since_ms >= _PATIENCE_MS:
             self._is_alone = self._locks()
             return not self._is_alone
@@ -64,7 +64,7 @@ class SharedReading:
         return self._is_current() or self._locks_anew()
 
     def _is_current(self) -> bool:
-        """Whether the locked file is the one that others find: an earlier holder removes it at the end."""
+        """Return whether the locked file is the one that others find: an earlier holder removes it at the end."""
         try:
             return self._file is not None and os.path.samestat(self._path.stat(), os.fstat(self._file))
         except FileNotFoundError:

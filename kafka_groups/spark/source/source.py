@@ -211,7 +211,7 @@ class ShareSource:
 
     @property
     def _is_to_peek(self) -> bool:
-        """Whether the next records would come on their last delivery, and nothing shows that the sink works."""
+        """True if the next records would come on their last delivery, and nothing shows that the sink works."""
         sealing = self._sealing
         return not sealing.caution.may_acquire(sealing.deliveries, sealing.failures, is_proven=sealing.is_proven)
 
@@ -267,11 +267,11 @@ class ShareSource:
         return min(JOIN_TIMEOUT_MS, self._left_ms(now_ms)) if self._is_drain else JOIN_TIMEOUT_MS
 
     def _left_ms(self, now_ms: int) -> int:
-        """How long a run that reads what is there still waits for a record."""
+        """Return how long a run that reads what is there still waits for a record."""
         return max(0, self._came_ms + self.options.available_now_timeout_ms - now_ms)
 
     def _question_ms(self, now_ms: int) -> int:
-        """How long the brokers may take to answer a question of such a run."""
+        """Return how long the brokers may take to answer a question of such a run."""
         return max(_LEAST_QUESTION_MS, min(TIMEOUT_MS, self._left_ms(now_ms)))
 
     def _acquire(self, timeout_ms: int) -> list[TablePiece]:
@@ -291,7 +291,7 @@ class ShareSource:
         return self._sealing.caution.rows_acquired(self._last_count, self._sealing.failures)
 
     def _is_careful_batch(self, now_ms: int) -> bool:
-        """Whether as many records are ready as may be in hand if they were delivered often."""
+        """Return whether as many records are ready as may be in hand if they were delivered often."""
         most_rows = self._most_rows
         return most_rows is not None and self._sealing.ready_rows(now_ms) >= most_rows
 
@@ -329,7 +329,7 @@ class ShareSource:
         return 0 if self._resume_ms is None else max(0, self._resume_ms - self._clock.now_ms())
 
     def _is_to_wait(self, now_ms: int, *, is_answered: bool) -> bool:
-        """Whether a run that reads what is there has to wait, because it would end if it found nothing.
+        """Return whether a run that reads what is there has to wait, because it would end if it found nothing.
 
         Args:
             now_ms: Now.

@@ -75,16 +75,16 @@ class PollBudget:
         self._idleness.polled(count, self._polled_ms, is_answered=is_answered)
 
     def expects_another(self, now_ms: int) -> bool:
-        """Whether a poll after the next one is likely, so that prefetching is useful."""
+        """Return whether a poll after the next one is likely, so that prefetching is useful."""
         if self._last_taken is None:
             return True
         is_enough = self._is_over or self._taken + self._last_taken >= self._limits.max_records
         return not is_enough and self._remaining_ms(now_ms) > self._last_cycle_ms
 
     def is_drained(self, empty_ms: int) -> bool:
-        """Whether no records have arrived for long enough to consider the group drained."""
+        """Return whether no records have arrived for long enough to consider the group drained."""
         return self._limits.drained_ms is not None and empty_ms >= self._limits.drained_ms
 
     def empty_ms(self, now_ms: int) -> int:
-        """How long no records have arrived while there were partitions to fetch from."""
+        """Return how long no records have arrived while there were partitions to fetch from."""
         return 0 if self._idleness.since_ms is None else now_ms - self._idleness.since_ms

@@ -181,7 +181,7 @@ class PollHandler:
         return False
 
     def _may_split(self, portion: ShareBatch) -> bool:
-        """Whether to look for the bad records in a portion: always if it was delivered before."""
+        """Return whether to look for the bad records in a portion: always if it was delivered before."""
         return len(portion) > 1 and (self._how.on_error == "per_record" or portion.max_delivery_count > 1)
 
     def _split(self, portion: ShareBatch) -> None:
@@ -220,7 +220,7 @@ class PollHandler:
         return sum(map(len, (*self._suspects, *self._waiting)))
 
     def _succeeds_with_a_sample(self) -> bool:
-        """Whether one record of a failing portion succeeds on its own, which shows that the sink works."""
+        """Return whether one record of a failing portion succeeds on its own, which shows that the sink works."""
         portion = next((suspect for suspect in self._suspects if len(suspect) > 1), None)
         if portion is None:
             return False
@@ -233,7 +233,7 @@ class PollHandler:
         return True
 
     def _succeeds_with_a_good_record(self) -> bool:
-        """Whether a record that has succeeded before succeeds again, after some tries of those that fail.
+        """Return whether a record that has succeeded before succeeds again, after some tries of those that fail.
 
         It may then be in the sink twice. Without it, a bad record that is left over would be held until others come.
         """
@@ -250,7 +250,7 @@ class PollHandler:
         return len(self._polls) < 2 or (held < _FEW_ROWS and len(self._polls) < _MOST_POLLS_HELD)
 
     def _is_out_of_time(self, now_ms: int) -> bool:
-        """Whether records have to be given up: nobody wants to wait, or locks end that cannot be renewed."""
+        """Return whether records have to be given up: nobody wants to wait, or locks end that cannot be renewed."""
         if any(deadline_ms <= now_ms for deadline_ms in self._fixed_deadlines_ms()):
             return True
         portions = (*self._suspects, *self._waiting)

@@ -99,5 +99,5 @@ class Settler:
 
 
 def _may_end_the_process(portion: ShareBatch) -> bool:
-    """Whether a record was delivered before; if it kills this worker, no acknowledgement is under way."""
+    """Return whether a record was delivered before; if it kills this worker, no acknowledgement is under way."""
     return portion.max_delivery_count > 1

@@ -180,7 +180,7 @@ class _Worker:
         return self._is_ending() or (before is not None and self._answer.go_on > before.go_on)
 
     def _is_ending(self) -> bool:
-        """Whether records that may be redelivered are released instead of held."""
+        """Return whether records that may be redelivered are released instead of held."""
         is_late = self._task.hold_ms is not None and self._clock.now_ms() - self._began_ms >= self._task.hold_ms
         return is_late or (self._answer is not None and self._answer.is_ending)
 

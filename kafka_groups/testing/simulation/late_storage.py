@@ -50,12 +50,12 @@ class LateStorage(CoordinatorStorage):
         return self._rng.choice(_SLICES_MS) if self.draws.strikes(self._rng, "slow_load", _SLOW_LOADS) else 0
 
     def commit_s(self) -> float:
-        """How long the next append takes to be committed."""
+        """Return how long the next append takes to be committed."""
         is_late = self.draws.strikes(self._rng, "late_append", _LATE)
         return self._rng.uniform(0.5, 4) if is_late else self._rng.uniform(0, 0.01)
 
     def refuses(self, records: Sequence[Any]) -> bool:
-        """Whether an append is refused."""
+        """Return whether an append is refused."""
         return self.draws.strikes(self._rng, "refused_append", _REFUSED) or self.refuse_if(records)
 
 

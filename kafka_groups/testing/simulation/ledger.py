@@ -155,11 +155,11 @@ class GroupLedger:
     # ----------------------------------------------------------------------------------------- what is known
 
     def is_done(self, place: Place) -> bool:
-        """Whether a record was accepted, rejected or delivered as often as the group allows."""
+        """Return whether a record was accepted, rejected or delivered as often as the group allows."""
         return place in self.accepted or place in self.rejected or place in self._at_limit
 
     def may_be_done(self, place: Place, *, other_than: str = "") -> bool:
-        """Whether a broker may take a record to be done, for all that the wire shows.
+        """Return whether a broker may take a record to be done, for all that the wire shows.
 
         Args:
             place: The record.
@@ -242,7 +242,7 @@ class GroupLedger:
         return place in self._at_limit or place in self._near_limit or start is None or place[1] < start
 
     def _may_take(self, place: Place, sent: SentRequest, lock: RecordLock | None) -> bool:
-        """Whether the sender may have held the lock at some moment since then."""
+        """Return whether the sender may have held the lock at some moment since then."""
         if self._moved_ms.get(place[0], 0) >= sent.sent_ms:
             return True  # taken by the old leader, answered by none
         if lock is None:

@@ -43,7 +43,7 @@ class SimulatedProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is running."""
+        """True if the process is running."""
         return not self._life.is_over
 
     def start(self) -> None:

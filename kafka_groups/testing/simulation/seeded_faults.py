@@ -105,7 +105,7 @@ class FaultDraws:
         self.is_on = False
 
     def weight(self, name: str) -> float:
-        """How often a fault strikes, compared with the usual; 1 for a fault that only the application knows."""
+        """Return how often a fault strikes, compared with the usual; 1 for a fault that only the application knows."""
         return self._weights.get(name, 1.0) if self.is_on else 0.0
 
     def strikes(self, rng: random.Random, name: str, probability: float) -> bool:

@@ -76,7 +76,7 @@ class WireTap:
         self._watchers |= dict.fromkeys(apis, watcher)
 
     def is_open(self, link: Link) -> bool:
-        """Whether a connection is up, and carries frames in both directions."""
+        """Return whether a connection is up, and carries frames in both directions."""
         return self._is_open(link.connection) and link.connection not in self.half_dead
 
     def ledger(self, group_id: str) -> GroupLedger:

@@ -40,12 +40,12 @@ class Witness:
                 self._take(TopicIdPartition(key.topic_id, key.partition), record.value)
 
     def is_settled(self, place: Place) -> bool:
-        """Whether the log says that a record is never delivered again."""
+        """Return whether the log says that a record is never delivered again."""
         partition, offset = place
         return offset < self._starts.get(partition, 0) or self._state(place) in (_ACCEPTED, _ARCHIVED)
 
     def contradicts_acceptance(self, place: Place) -> bool:
-        """Whether the log says that a record is not accepted. Below the start offset it does not tell."""
+        """Return whether the log says that a record is not accepted. Below the start offset it does not tell."""
         partition, offset = place
         return offset >= self._starts.get(partition, 0) and self._state(place) != _ACCEPTED
 

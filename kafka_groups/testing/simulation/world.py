@@ -59,7 +59,7 @@ class SimulatedWorld:
 
     @property
     def is_faulty(self) -> bool:
-        """Whether faults strike at the moment."""
+        """True if faults strike at the moment."""
         return self._stage.draws.is_on
 
     # ------------------------------------------------------------------------------------- the application
