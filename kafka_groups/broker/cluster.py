@@ -238,7 +238,7 @@ class EmbeddedCluster:
         """Create a topic.
 
         Raises:
-            BrokerError: As for a CreateTopics request. The configs are not validated.
+            BrokerError: The name is invalid, the topic exists, or a number is out of bounds. Configs are not validated.
         """
         metadata = self.metadata
         return self._on_loop(lambda: metadata.create_topic(name, partitions, replication_factor, configs))

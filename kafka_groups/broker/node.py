@@ -114,7 +114,7 @@ class BrokerNode:
         """Append a batch to a partition that this broker leads, as for a producer.
 
         Raises:
-            BrokerError: As for a Produce request.
+            BrokerError: The batch is invalid, or another broker leads the partition.
         """
         return append_batch(self._services, topic, partition, batch, self._parts.clock.wall_ms())
 

@@ -84,7 +84,7 @@ def create_topic(edit: MetadataEdit, new: NewTopic, rng: random.Random) -> Topic
     """Create a topic.
 
     Raises:
-        BrokerError: As for `check_new_topic`.
+        BrokerError: The name or a number is invalid, or the topic exists.
     """
     check_new_topic(edit.image, new.name, new.num_partitions, new.replication_factor)
     replicas = new.assignment or _placed(edit, new.num_partitions, new.replication_factor)
@@ -127,7 +127,7 @@ def create_partitions(
     """Increase the partitions of a topic to `count`. `assignment` can list the replicas of the new ones.
 
     Raises:
-        BrokerError: As for `check_new_partitions`.
+        BrokerError: The topic does not exist, or the number of partitions is invalid.
         InvalidReplicationFactorError: No broker is running.
     """
     check_new_partitions(edit.image, name, count)

@@ -112,7 +112,7 @@ class GroupCoordinator:
         later heartbeat.
 
         Raises:
-            BrokerError: As for `ShareGroups.heartbeat`.
+            BrokerError: The group is of another type or full, or the member is unknown or fenced.
         """
         now_ms = self._clock.now_ms()
         return await self._run(
@@ -138,7 +138,7 @@ class GroupCoordinator:
         """Handle a heartbeat of a consumer group: a member joins, stays or leaves.
 
         Raises:
-            BrokerError: As for `GroupShard.consumer_heartbeat`.
+            BrokerError: The group is of another type or full, or the member is unknown or fenced.
         """
         now_ms = self._clock.now_ms()
         return await self._run(
@@ -164,7 +164,7 @@ class GroupCoordinator:
         says why.
 
         Raises:
-            BrokerError: As for `GroupShard.streams_heartbeat`.
+            BrokerError: The group is of another type or full, the member is unknown or fenced, or the topology is invalid.
         """
         now_ms = self._clock.now_ms()
         wanted: list[str] = []
@@ -183,7 +183,7 @@ class GroupCoordinator:
         """Keep the description of a streams group's topology.
 
         Raises:
-            BrokerError: As for `StreamsGroups.update_description`.
+            BrokerError: The group or the member is unknown, or the description does not fit the topology.
         """
 
         def update(shard: GroupShard) -> Result[None, GroupRecord]:
@@ -219,7 +219,7 @@ class GroupCoordinator:
         """Delete a group and the state of its share-partitions.
 
         Raises:
-            BrokerError: As for `GroupShard.delete_group`, or what the share coordinator refused with.
+            BrokerError: The group does not exist or has members, or the share coordinator refused to delete the state.
         """
         await self._run(group_id, lambda shard: shard.delete_group(group_id))
 
@@ -234,7 +234,7 @@ class GroupCoordinator:
             names: The names of the topics.
 
         Raises:
-            BrokerError: As for `ShareGroups.alter_start_offsets`, or what the share coordinator refused with.
+            BrokerError: The group has members, or the share coordinator refused the offsets.
         """
         await self._run(
             group_id, lambda shard: shard.share_groups_with(group_id).alter_start_offsets(group_id, offsets, names)
@@ -244,7 +244,7 @@ class GroupCoordinator:
         """Delete the states of all share-partitions of topics, and return the topics that had some.
 
         Raises:
-            BrokerError: As for `ShareGroups.delete_start_offsets`, or what the share coordinator refused with.
+            BrokerError: The group does not exist or has members, or the share coordinator refused.
         """
         return await self._run(
             group_id, lambda shard: shard.share_groups_with(group_id).delete_start_offsets(group_id, topic_ids)
@@ -292,7 +292,7 @@ class GroupCoordinator:
             offsets: The offsets. Their topics exist.
 
         Raises:
-            BrokerError: As for `ShardOffsets.commit`.
+            BrokerError: The group does not have the member, or the member has another epoch.
         """
         now_ms = self._clock.now_ms()
         await self._run(
@@ -305,7 +305,7 @@ class GroupCoordinator:
         """Check whether offsets of a group may be fetched.
 
         Raises:
-            BrokerError: As for `ShardOffsets.check_fetch`.
+            BrokerError: The group does not have the member, or the member has another epoch.
         """
         await self._run(group_id, lambda shard: shard.offsets.check_fetch(group_id, member_id, epoch))
 
@@ -323,7 +323,7 @@ class GroupCoordinator:
         """Forget offsets of a group.
 
         Raises:
-            BrokerError: As for `ShardOffsets.delete`.
+            BrokerError: The group does not exist, has unknown subscriptions, or subscribes to a topic.
         """
         await self._run(group_id, lambda shard: shard.offsets.delete(group_id, partitions), self.figures.deleted)
 

@@ -65,7 +65,7 @@ class GroupMigration:
 
         Raises:
             GroupIdNotFoundError: The group must not, or cannot.
-            BrokerError: As for `ConsumerGroups.heartbeat`.
+            BrokerError: The group is full, or the member is unknown or fenced.
         """
         group = self.classic.group(request.group_id)
         draft = None if group.is_empty else self._upgraded(group)

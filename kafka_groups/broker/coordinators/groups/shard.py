@@ -190,7 +190,7 @@ class GroupShard:
         """Handle a heartbeat of a member of a consumer group. A classic group becomes one.
 
         Raises:
-            BrokerError: As for `ConsumerGroups.heartbeat`.
+            BrokerError: The group is full, or the member is unknown or fenced.
         """
         type_ = self.type_of(request.group_id)
         if type_ is GroupType.CLASSIC and request.member_epoch == JOIN_GROUP_EPOCH:
@@ -215,7 +215,7 @@ class GroupShard:
         """Handle a heartbeat of a member of a streams group. An empty classic group becomes one.
 
         Raises:
-            BrokerError: As for `StreamsGroups.heartbeat`.
+            BrokerError: The group is full, the member is unknown or fenced, or the topology is invalid.
         """
         becomes_streams = self._is_empty_classic(request.group_id) and request.member_epoch == JOIN_STREAMS_EPOCH
         if not becomes_streams:

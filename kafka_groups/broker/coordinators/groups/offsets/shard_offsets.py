@@ -124,7 +124,7 @@ class ShardOffsets(NoTransactions):
         """Store offsets of a group. If they do not come from a member, a group that does not exist is made.
 
         Raises:
-            BrokerError: As for `GroupsByType.check_commit`.
+            BrokerError: The group does not have the member, or the member has another epoch.
         """
         self._owners.check_commit(group_id, committer, version, offsets, now_ms)
         records = (OffsetCommitted(group_id, each.topic, each.partition, value) for each, value in offsets.items())
@@ -134,7 +134,7 @@ class ShardOffsets(NoTransactions):
         """Check whether offsets may be fetched.
 
         Raises:
-            BrokerError: As for `GroupsByType.check_fetch`.
+            BrokerError: The group does not have the member, or the member has another epoch.
         """
         self._owners.check_fetch(group_id, member_id, epoch)
         return Result(None)

@@ -109,7 +109,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             StreamsInvalidTopologyError: The numbers of partitions cannot be derived.
             GroupIdNotFoundError: The group does not exist, and the member is not joining.
             UnknownServerError: The task assignor failed.
-            BrokerError: As for `epochs.members.enter`.
+            BrokerError: The group is full, or the member is unknown or fenced.
         """
         if request.member_epoch <= LEAVE_GROUP_EPOCH:
             return self._leave(request)
@@ -218,7 +218,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         """Check whether offsets may be committed.
 
         Raises:
-            BrokerError: As for `offsets.check_commit`.
+            BrokerError: The group does not have the member, or the member has another epoch.
         """
         check_commit(self.group(group_id), member_id, epoch, version, partitions)
 
@@ -226,7 +226,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         """Check whether offsets may be fetched.
 
         Raises:
-            BrokerError: As for `offsets.check_fetch`.
+            BrokerError: The group does not have the member, or the member has another epoch.
         """
         check_fetch(self.group(group_id), member_id, epoch)
 

@@ -101,7 +101,7 @@ class StreamsHeartbeat:
             InvalidRequestError: The topology is not the group's, or a task does not exist.
             StreamsInvalidTopologyError: The numbers of partitions cannot be derived.
             UnknownServerError: The task assignor failed.
-            BrokerError: As for `epochs.members.enter`.
+            BrokerError: The group is full, or the member is unknown or fenced.
         """
         request, member_id = self.request, self.request.member_id
         draft = StreamsDraft(self.stored or StreamsGroup(request.group_id))
