@@ -164,7 +164,7 @@ class GroupCoordinator:
         says why.
 
         Raises:
-            BrokerError: The group is of another type or full, the member is unknown or fenced, or the topology is invalid.
+            BrokerError: The group has another type or is full, or the member or its topology is invalid.
         """
         now_ms = self._clock.now_ms()
         wanted: list[str] = []

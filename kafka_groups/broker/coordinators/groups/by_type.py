@@ -95,7 +95,7 @@ class GroupsByType:
         Raises:
             GroupIdNotFoundError: The group is a share group; or it does not exist, from version 9 on.
             IllegalGenerationError: The group does not exist, before version 9.
-            BrokerError: As for the groups of the type.
+            BrokerError: The group does not have the member, or the member has another epoch.
         """
         member_id, instance_id, epoch = committer.member_id, committer.group_instance_id, committer.generation
         match self.type_of(group_id):
@@ -117,7 +117,7 @@ class GroupsByType:
         """Check whether offsets may be fetched. Only members of consumer and streams groups say who they are.
 
         Raises:
-            BrokerError: As for the groups of the type.
+            BrokerError: The group does not have the member, or the member has another epoch.
         """
         match self.type_of(group_id):
             case GroupType.CONSUMER:

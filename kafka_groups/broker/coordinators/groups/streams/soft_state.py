@@ -44,7 +44,7 @@ class StreamsSoftState:
         """Return what the topology becomes with the topics of the cluster. Nothing is computed if nothing changed.
 
         Raises:
-            StreamsInvalidTopologyError: As for `configured`.
+            StreamsInvalidTopologyError: The numbers of partitions cannot be derived.
         """
         now = (topics.version, topology)
         if self.configured is None or self._seen != now:
