@@ -132,6 +132,8 @@ class StreamsClient:
             figures.member,
             state=self.state,
             owned=self.membership.owned,
+            unconfirmed=self.membership.unconfirmed,
+            unconfirmed_since_ms=self.membership.unconfirmed_since.since_ms,
             figures=figures,
         )
         return values_of(MEMBER_METRICS, sources)

@@ -35,12 +35,14 @@ class RebalanceFigures:
 
     Attributes:
         failed: How many ended because the member lost its tasks.
+        failed_times: One value for each of them.
         last_ms: When the last one ended; None before the first.
         total_ms: How long all of them took.
         latencies: How long each took, in milliseconds.
     """
 
     failed: int = 0
+    failed_times: Windows = field(factory=Windows)
     last_ms: int | None = None
     total_ms: int = 0
     latencies: Windows = field(factory=Windows)
@@ -59,9 +61,11 @@ class RebalanceFigures:
         self.latencies.record(took_ms, now_ms)
         return True
 
-    def lost(self) -> None:
+    def lost(self, now_ms: int) -> None:
         """Note that the member lost its tasks."""
-        self.failed += self._begun_ms is not None
+        if self._begun_ms is not None:
+            self.failed += 1
+            self.failed_times.record(1, now_ms)
         self._begun_ms = None
 
 

@@ -34,6 +34,7 @@ from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipEvent, MembershipState, next_membership_state
 from kafka_groups.streams.member.rules.task_offsets import FIRST_WITH_TASK_OFFSETS, TaskOffsetReporter
 from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
+from kafka_groups.streams.member.rules.unconfirmed import ConfirmationReminder
 
 __all__ = ["ApplicationCalls", "StreamsMembership"]
 
@@ -61,6 +62,7 @@ class StreamsMembership:
         epoch: Its epoch; commits are fenced by it.
         group: What the member knows about its group: statuses and endpoints.
         calls: Checks whether the application polls often enough.
+        unconfirmed_since: Since when the application has events that it has not confirmed.
         life: How often the member has lost its tasks, or left. What it did before then may be outdated.
         heard: How many heartbeats the coordinator has accepted.
         figures: Counts and times for the metrics.
@@ -90,6 +92,7 @@ class StreamsMembership:
         self._may_be_member = False
         self._leave_epoch = LEAVE_GROUP_EPOCH
         self._settling_until_ms = 0
+        self.unconfirmed_since = ConfirmationReminder()
         self.calls = ApplicationCalls(description.rebalance_timeout_ms)
         self.state = MembershipState.UNJOINED
         self.epoch = JOIN_GROUP_EPOCH
@@ -110,6 +113,11 @@ class StreamsMembership:
     def lost(self) -> MemberTasks:
         """Tasks that may be another member's by now, and that the application has not closed."""
         return self._tasks.lost
+
+    @property
+    def unconfirmed(self) -> MemberTasks:
+        """Tasks of events that the application has not confirmed."""
+        return self._tasks.unconfirmed
 
     @property
     def has_left(self) -> bool:
@@ -193,6 +201,19 @@ class StreamsMembership:
 
     def poll(self, now_ms: int) -> PollResult:
         """Return a heartbeat if one is due, the coordinator is known and none is in flight."""
+        self._remind(now_ms)
+        result = self._next_heartbeat(now_ms)
+        return evolve(result, wait_ms=min(result.wait_ms, self.unconfirmed_since.remaining_ms(now_ms)))
+
+    def _remind(self, now_ms: int) -> None:
+        """Remind the program of events that it has not confirmed: without that, the member would wait silently."""
+        reminder = self.unconfirmed_since
+        awaits = self._tasks.awaits_confirmation and self.state is not MembershipState.FATAL
+        if reminder.is_due(now_ms, awaits_confirmation=awaits):
+            waited_ms = now_ms - (reminder.since_ms or 0)
+            self._log.unconfirmed(self.unconfirmed, self.state, waited_ms)
+
+    def _next_heartbeat(self, now_ms: int) -> PollResult:
         if self.state not in _WITH_HEARTBEATS or self._pace.in_flight:
             return PollResult()
         self._check_calls(now_ms)
@@ -210,13 +231,13 @@ class StreamsMembership:
         if self._until_overdue(now_ms) > 0:
             return
         self._log.overdue(self.calls.limit_ms)
-        self._step_out()
+        self._step_out(now_ms)
 
-    def _step_out(self) -> None:
+    def _step_out(self, now_ms: int) -> None:
         """Leave, to rejoin when the application comes back."""
         self._handle(MembershipEvent.OVERDUE)
         self._prepare_leaving(GroupMembershipOperation.DEFAULT)
-        self._lose_tasks()
+        self._lose_tasks(now_ms)
 
     def _heartbeat(self, now_ms: int) -> SentHeartbeat:
         description, owned = self.description, self.owned
@@ -264,7 +285,7 @@ class StreamsMembership:
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
         """Look the coordinator up again, and retry. If the broker has no streams groups, the error ends the client."""
         if isinstance(error, UnsupportedVersionError) and self.state in IN_GROUP:
-            self._refuse(error)
+            self._refuse(error, now_ms)
             return
         self._unanswered = True
         self._lose_coordinator()
@@ -285,7 +306,7 @@ class StreamsMembership:
             self._offsets.accepted(sent.offsets, sent.owned, response, now_ms)
         if sent.joins and self.owned and not self._has_kept_its_tasks(response.member_epoch):
             self._log.outdated(self.epoch, response.member_epoch)
-            self._lose_tasks()
+            self._lose_tasks(now_ms)
         self._note_heard(sent, response)
         self._handle(MembershipEvent.ACCEPTED)
         if self.group.take(response):
@@ -298,7 +319,7 @@ class StreamsMembership:
         self._tasks.advance(self.epoch, lost=sent.joins)
         self._follow(now_ms)
         if self._answer_lost and self.state is MembershipState.STABLE:
-            self._resynchronize(sent, response)
+            self._resynchronize(sent, response, now_ms)
         elif self._expects_tasks(now_ms):
             self._pace.hurry(self.epoch, now_ms)
 
@@ -343,7 +364,7 @@ class StreamsMembership:
             return False
         return self.group.is_assigning or not self.owned or now_ms < self._settling_until_ms
 
-    def _resynchronize(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse) -> None:
+    def _resynchronize(self, sent: SentHeartbeat, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
         """Ask for all tasks, because the lost response may have contained some.
 
         The coordinator sends unchanged tasks only to members that join. A static member may not join while it is in the
@@ -357,7 +378,7 @@ class StreamsMembership:
         self._answer_lost = self._unanswered = False
         if may_have_missed:
             self._log.missed_tasks()
-            self._step_out()
+            self._step_out(now_ms)
 
     def _left(self, sent: SentHeartbeat) -> None:
         self._pace.dropped()
@@ -386,7 +407,7 @@ class StreamsMembership:
         self._log.fenced(self.epoch, response.error_code.name)
         self._handle(MembershipEvent.FENCED)
         self._may_be_member = False
-        self._lose_tasks()
+        self._lose_tasks(now_ms)
         self._pace.again(now_ms)
         if not self._tasks.awaits_confirmation:
             self._rejoin()
@@ -400,14 +421,14 @@ class StreamsMembership:
         self._again_in_full()
         self._log.unreleased(self.description.instance_id, wait_ms)
 
-    def _refused(self, response: StreamsGroupHeartbeatResponse, _now_ms: int) -> None:
+    def _refused(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
         error = error_for(response.error_code, response.error_message)
-        self._refuse(if_switched_off(ApiKey.STREAMS_GROUP_HEARTBEAT, error))
+        self._refuse(if_switched_off(ApiKey.STREAMS_GROUP_HEARTBEAT, error), now_ms)
 
-    def _refuse(self, error: KafkaGroupsError) -> None:
+    def _refuse(self, error: KafkaGroupsError, now_ms: int) -> None:
         self._errors.report_fatal(error)
         self._handle(MembershipEvent.REFUSED)
-        self._lose_tasks()
+        self._lose_tasks(now_ms)
         self._may_be_member = False
         self._pace.dropped()
 
@@ -415,9 +436,9 @@ class StreamsMembership:
         self._handle(MembershipEvent.REJOIN)
         self._start_over()
 
-    def _lose_tasks(self) -> None:
+    def _lose_tasks(self, now_ms: int) -> None:
         self._tasks.lose()
-        self.figures.rebalances.lost()
+        self.figures.rebalances.lost(now_ms)
         self.life += 1
         self.epoch = JOIN_GROUP_EPOCH
 
@@ -479,6 +500,17 @@ class _MembershipLog:
     def closed(self, event: TasksRevoked | TasksLost) -> None:
         """The program has confirmed an event."""
         self._events.note(Area.GROUP, f"Tasks closed by member {self._member}: {event.tasks}.")
+
+    def unconfirmed(self, tasks: MemberTasks, state: MembershipState, waited_ms: int) -> None:
+        """The program does not confirm that it has closed tasks."""
+        waits = "keeps other members waiting for them" if state in IN_GROUP else f"is not in the group ({state.value})"
+        self._events.warn(
+            Area.GROUP,
+            "unconfirmed",
+            f"Member {self._member} has waited {waited_ms // 1000} s for your program to confirm that it has closed"
+            f" tasks: {tasks}. It gets no tasks before that, and {waits}. Continue to poll, close the tasks of each"
+            " TasksRevoked and TasksLost event, and call confirm(event).",
+        )
 
     def left(self) -> None:
         """The coordinator answered the heartbeat that leaves."""

@@ -27,6 +27,8 @@ class MemberSources(MetricSources):
 
     state: MembershipState
     owned: MemberTasks
+    unconfirmed: MemberTasks
+    unconfirmed_since_ms: int | None
     figures: StreamsFigures
 
 
@@ -44,6 +46,18 @@ _GAUGES = (
     _M("active-tasks", "tasks", "Active tasks that the member owns.", lambda s: len(s.owned.active)),
     _M("standby-tasks", "tasks", "Standby tasks that the member owns.", lambda s: len(s.owned.standby)),
     _M("warmup-tasks", "tasks", "Warm-up tasks that the member owns.", lambda s: len(s.owned.warmup)),
+    _M(
+        "unconfirmed-tasks",
+        "tasks",
+        "Tasks that were revoked or lost and that your program has not confirmed. The member gets no tasks before.",
+        lambda s: len(s.unconfirmed.ids),
+    ),
+    _M(
+        "unconfirmed-seconds",
+        "s",
+        "For how long the member has waited for your program to confirm events; 0 if it does not wait.",
+        lambda s: max(0.0, s.seconds_since(s.unconfirmed_since_ms)),
+    ),
 )
 
 _OF_POLLS = (
@@ -93,6 +107,12 @@ _OF_REBALANCES = (
         "rebalances",
         "Rebalances during which the member lost its tasks.",
         lambda s: s.figures.rebalances.failed,
+    ),
+    _M(
+        "failed-rebalance-rate-per-hour",
+        "1/h",
+        "Rebalances during which the member lost its tasks.",
+        lambda s: s.figures.rebalances.failed_times.per_second(s.now_ms) * 3600,
     ),
     _M(
         "last-rebalance-seconds-ago",

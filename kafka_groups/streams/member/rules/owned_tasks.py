@@ -1,6 +1,7 @@
 """Reconciliation on the member's side: which tasks it owns, which it should own, and what has to happen first."""
 
 from collections import deque
+from collections.abc import Iterable
 
 from attrs import evolve
 
@@ -52,10 +53,12 @@ class TaskOwnership:
     @property
     def lost(self) -> MemberTasks:
         """Tasks that may be another member's by now, and that the application has not closed."""
-        lost = NO_TASKS
-        for event in self._unconfirmed:
-            lost |= event.tasks if isinstance(event, TasksLost) else NO_TASKS
-        return lost
+        return _all_of(event for event in self._unconfirmed if isinstance(event, TasksLost))
+
+    @property
+    def unconfirmed(self) -> MemberTasks:
+        """Tasks that the application still has to close."""
+        return _all_of(self._unconfirmed)
 
     def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
         """Remove and return the events."""
@@ -136,3 +139,10 @@ class TaskOwnership:
         self._told = NO_TASKS
         self._unconfirmed.clear()
         self.events.clear()
+
+
+def _all_of(events: Iterable[TasksRevoked | TasksLost]) -> MemberTasks:
+    tasks = NO_TASKS
+    for event in events:
+        tasks |= event.tasks
+    return tasks

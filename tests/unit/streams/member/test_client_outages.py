@@ -6,9 +6,10 @@ import math
 
 import pytest
 
-from kafka_groups.broker.faults import DROP_CONNECTION, LOSE_RESPONSE
+from kafka_groups.broker.faults import DROP_CONNECTION, LOSE_RESPONSE, answer
 from kafka_groups.errors import OperationTimeoutError, TasksLostError
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.streams import AsyncStreamsGroupMember, MembershipState, TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.unit.streams.member.clusters import TOPIC, World
@@ -194,5 +195,30 @@ def test_the_metrics_follow_a_life_that_is_known() -> None:
             lost = member.metrics()
             assert (lost["tasks-lost-total"], lost["tasks-lost-latency-max"]) == (2, 1_000)
             assert (lost["active-tasks"], lost["tasks-revoked-total"]) == (0, 0)
+
+    simulate(program)
+
+
+def test_a_program_that_does_not_confirm_lost_tasks_is_warned_again_and_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING, "kafka_groups")
+
+    async def program(world: World) -> None:
+        async with world.member() as member:
+            await member.join()
+            await assigned(member)
+            world.cluster.faults.on(ApiKey.STREAMS_GROUP_HEARTBEAT, answer(ErrorCode.UNKNOWN_MEMBER_ID), times=1)
+            (lost,) = await member.poll(60)
+            assert isinstance(lost, TasksLost)
+            assert member.metrics()["failed-rebalance-rate-per-hour"] == 0  # it had its tasks: no rebalance failed
+            await member.poll(1000)
+            gauges = member.metrics()
+            assert gauges["unconfirmed-tasks"] == 2
+            assert 995 <= gauges["unconfirmed-seconds"] <= 1001
+            assert sum("to confirm that it has closed" in each for each in caplog.messages) == 5
+            member.confirm(lost)
+            await assigned(member)
+            assert (member.metrics()["unconfirmed-tasks"], member.metrics()["unconfirmed-seconds"]) == (0, 0)
 
     simulate(program)
