@@ -13,6 +13,8 @@ import secrets
 import socket
 import socketserver
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from attrs import asdict, define, field, frozen
@@ -105,7 +107,6 @@ class HoldingDesk:
         self.go_on = go_on
         self._is_ending = False
         self._held: dict[int, HeldRecords] = {}
-        self._address: DeskAddress | None = None
 
     def __reduce__(self) -> tuple[type["HoldingDesk"], tuple[GoOn]]:
         # With Spark Connect, `run` is called in another process, which listens itself.
@@ -120,24 +121,27 @@ class HoldingDesk:
         """Ask waiting workers to end."""
         self._is_ending = True
 
-    def clear(self) -> None:
-        """Forget what workers of an earlier run held."""
+    @contextmanager
+    def listening(self, session: "SparkSession") -> Iterator[DeskAddress]:
+        """Listen for the workers of one run in this session; yields where they report.
+
+        A query that is stopped leaves no socket behind, and nothing that its workers held.
+        """
+        host = session.conf.get("spark.driver.host", None) or socket.gethostname()
+        bound = session.conf.get("spark.driver.bindAddress", None) or host
+        token = secrets.token_hex(16)
+        server = _Server((bound, 0), lambda line: self._answered(token, line))
+        threading.Thread(target=server.serve, name="kafka-share-desk", daemon=True).start()
         self._held.clear()
+        try:
+            yield DeskAddress(host, server.server_address[1], token)
+        finally:
+            server.end()
+            self._held.clear()
 
-    def listening(self, session: "SparkSession") -> DeskAddress:
-        """Return where workers of this session report; starts to listen when it is first called."""
-        if self._address is None:
-            host = session.conf.get("spark.driver.host", None) or socket.gethostname()
-            bound = session.conf.get("spark.driver.bindAddress", None) or host
-            server = _Server((bound, 0), self)
-            threading.Thread(target=server.serve_forever, name="kafka-share-desk", daemon=True).start()
-            self._address = DeskAddress(host, server.server_address[1], secrets.token_hex(16))
-        return self._address
-
-    def answered(self, line: bytes) -> bytes:
+    def _answered(self, token: str, line: bytes) -> bytes:
         """Note a report, and return the answer; nothing for somebody who does not know the secret."""
         report = _report_in(line)
-        token = "" if self._address is None else self._address.token
         if not hmac.compare_digest(str(report.pop("token", "")).encode(), token.encode()):
             return b""
         number = int(report["worker"])
@@ -160,9 +164,22 @@ def _report_in(line: bytes) -> dict[str, Any]:
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], desk: HoldingDesk) -> None:
+    def __init__(self, address: tuple[str, int], answered: Callable[[bytes], bytes]) -> None:
         super().__init__(address, _Handler)
-        self.desk = desk
+        self.answered = answered
+        self._is_over = False
+
+    def serve(self) -> None:
+        """Answer until `end` is called, then close the socket."""
+        with self:
+            while not self._is_over:
+                self.handle_request()
+
+    def end(self) -> None:
+        """Have `serve` return: it waits for a connection, so this opens one."""
+        self._is_over = True
+        with suppress(OSError):  # it has seen the flag already
+            socket.create_connection(self.server_address[:2], _TIMEOUT_S).close()
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -170,7 +187,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         server: Any = self.server
-        self.wfile.write(server.desk.answered(self.rfile.readline(_LONGEST_LINE)))
+        self.wfile.write(server.answered(self.rfile.readline(_LONGEST_LINE)))
 
 
 @define

@@ -216,11 +216,9 @@ class ShareWorkers:
         if self._switch.is_on(session):
             return ShareRunResult()
         self._prepare(session)
-        self._desk.clear()
-        task = evolve(task, desk=self._desk.listening(session))
-        with _described(session, f"kafka-share {self._spec.config.group_id} {what}"):
-            rows = self._rows(df, task)
-        self._desk.clear()
+        name = f"kafka-share {self._spec.config.group_id} {what}"
+        with self._desk.listening(session) as desk, _described(session, name):
+            rows = self._rows(df, evolve(task, desk=desk))
         return self._checked(ShareRunResult.of_rows(rows), what)
 
     def _rows(self, df: "DataFrame", task: WorkerTask) -> list[Any]:

@@ -1,8 +1,9 @@
 """Workers while the sink is down, on an embedded broker over TCP, without Spark."""
 
-import threading
+import socket
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -65,10 +66,12 @@ def workers(cluster: EmbeddedCluster, **keywords: Any) -> ShareWorkers:
     return ShareWorkers(config, topics=["t"], process=store, **{"backoff_seconds": 0.2, **keywords})
 
 
-def reporting(made: ShareWorkers, task: WorkerTask) -> WorkerTask:
+@contextmanager
+def reporting(made: ShareWorkers, task: WorkerTask) -> Iterator[WorkerTask]:
     """The task as `run` gives it to Spark."""
     session = SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: "127.0.0.1"))
-    return evolve(task, desk=made._desk.listening(cast("Any", session)))
+    with made._desk.listening(cast("Any", session)) as desk:
+        yield evolve(task, desk=desk)
 
 
 def in_thread(pool: ThreadPoolExecutor, task: WorkerTask) -> Future[WorkerMetrics]:
@@ -78,8 +81,8 @@ def in_thread(pool: ThreadPoolExecutor, task: WorkerTask) -> Future[WorkerMetric
 @pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
 def test_an_outage_of_many_locks_and_tries_costs_no_delivery(cluster: EmbeddedCluster, on_error: str) -> None:
     made = workers(cluster, on_error=on_error)
-    with ThreadPoolExecutor(1) as pool:
-        running = in_thread(pool, reporting(made, made.task(800)))
+    with reporting(made, made.task(800)) as task, ThreadPoolExecutor(1) as pool:
+        running = in_thread(pool, task)
         wait_until(lambda: bool(made.held) and SINK.tries >= 15)
         began_ms = SystemClock().now_ms()
         wait_until(lambda: SystemClock().now_ms() - began_ms > 2.5 * LOCK_MS)
@@ -90,7 +93,7 @@ def test_an_outage_of_many_locks_and_tries_costs_no_delivery(cluster: EmbeddedCl
         wait_until(lambda: made.held != (held,))  # the figures move
         SINK.is_up = True
         done = running.result(60)
-    assert made.held == ()
+        assert made.held == ()
     assert SINK.stored == {(number % 2, number // 2) for number in range(_RECORDS)}
     assert (done.accepted, done.released, done.rejected, done.lock_lost) == (_RECORDS, 0, 0, 0)
     assert done.max_delivery_count == 1
@@ -111,8 +114,8 @@ def test_workers_that_die_in_an_outage_cost_a_few_records_a_delivery(cluster: Em
 def test_an_operator_ends_the_wait_at_once(cluster: EmbeddedCluster, tmp_path: Any) -> None:
     mended = tmp_path / "mended"
     made = workers(cluster, backoff_seconds=3_600, go_on_file=str(mended))
-    with ThreadPoolExecutor(1) as pool:
-        running = in_thread(pool, reporting(made, made.task(800)))
+    with reporting(made, made.task(800)) as task, ThreadPoolExecutor(1) as pool:
+        running = in_thread(pool, task)
         wait_until(lambda: bool(made.held) and made.held[0].failures >= 2)
         for end_wait in (made.go_on, mended.touch):
             wait_until(lambda: bool(made.held) and made.held[0].next_try > SystemClock().wall_ms() / 1000 + 0.5)
@@ -126,8 +129,8 @@ def test_an_operator_ends_the_wait_at_once(cluster: EmbeddedCluster, tmp_path: A
 
 def test_a_graceful_stop_releases_what_may_come_again(cluster: EmbeddedCluster) -> None:
     made = workers(cluster)
-    with ThreadPoolExecutor(1) as pool:
-        running = in_thread(pool, reporting(made, made.task(800)))
+    with reporting(made, made.task(800)) as task, ThreadPoolExecutor(1) as pool:
+        running = in_thread(pool, task)
         wait_until(lambda: bool(made.held))
         made._desk.end()
         ended = running.result(30)
@@ -140,9 +143,8 @@ def test_a_driver_that_cannot_be_reached_is_no_reason_to_end(
     cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     made = workers(cluster)
-    task = reporting(made, made.task(800))
-    assert task.desk is not None
-    with ThreadPoolExecutor(1) as pool:
+    with reporting(made, made.task(800)) as task, ThreadPoolExecutor(1) as pool:
+        assert task.desk is not None
         running = in_thread(pool, evolve(task, desk=evolve(task.desk, port=1)))
         wait_until(lambda: SINK.tries > 5)
         SINK.is_up = True
@@ -152,9 +154,10 @@ def test_a_driver_that_cannot_be_reached_is_no_reason_to_end(
 
 def test_a_stranger_is_not_answered(cluster: EmbeddedCluster) -> None:
     made = workers(cluster)
-    task = reporting(made, made.task())
-    assert task.desk is not None
-    assert made._desk.answered(b'{"token": "guess", "worker": 0, "held": 1}') == b""
-    assert made.held == ()
-    assert task.desk.token not in repr(task)
-    assert threading.active_count() > 1
+    with reporting(made, made.task()) as task:
+        assert task.desk is not None
+        with socket.create_connection((task.desk.host, task.desk.port), 5) as stranger:
+            stranger.sendall(b'{"token": "guess", "worker": 0, "held": 1}\n')
+            assert stranger.makefile("rb").read() == b""
+        assert made.held == ()
+        assert task.desk.token not in repr(task)

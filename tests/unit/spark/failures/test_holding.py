@@ -2,6 +2,9 @@
 
 import logging
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 import pytest
@@ -30,7 +33,12 @@ def desk() -> HoldingDesk:
 
 
 @pytest.fixture(scope="module")
-def address(desk: HoldingDesk) -> DeskAddress:
+def address(desk: HoldingDesk) -> Iterator[DeskAddress]:
+    with listening(desk) as address:
+        yield address
+
+
+def listening(desk: HoldingDesk) -> AbstractContextManager[DeskAddress]:
     session: Any = Session()
     return desk.listening(session)
 
@@ -45,12 +53,26 @@ def test_the_driver_sees_what_is_held_until_it_is_not(desk: HoldingDesk, address
 
 def test_a_worker_hears_that_it_may_go_on_and_that_the_run_ends(address: DeskAddress) -> None:
     desk = HoldingDesk(GoOn())
-    session: Any = Session()
-    line = DeskLine(desk.listening(session), 1)
-    desk.go_on.ask()
-    assert line.tell(HELD) == DeskAnswer(go_on=1)
-    desk.end()
-    assert line.tell(HELD) == DeskAnswer(go_on=1, is_ending=True)
+    with listening(desk) as its_address:
+        line = DeskLine(its_address, 1)
+        desk.go_on.ask()
+        assert line.tell(HELD) == DeskAnswer(go_on=1)
+        desk.end()
+        assert line.tell(HELD) == DeskAnswer(go_on=1, is_ending=True)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_socket_is_closed_and_nothing_is_held_when_a_run_ends(fails: bool) -> None:
+    desk, before = HoldingDesk(GoOn()), set(threading.enumerate())
+    with suppress(ZeroDivisionError), listening(desk) as its_address:
+        assert DeskLine(its_address, 1).tell(HELD) is not None
+        (thread,) = (each for each in set(threading.enumerate()) - before if each.name == "kafka-share-desk")
+        if fails:
+            raise ZeroDivisionError
+    assert not desk.held
+    thread.join(5)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((its_address.host, its_address.port), 5)
 
 
 @pytest.mark.parametrize("line", [b"", b"GET / HTTP/1.1\r\n", b"[1]\n", b'{"worker": 1, "token": "\xc3\xa9"}\n'])
