@@ -1,6 +1,7 @@
-"""Drain and source in long outages of the sink, with a real Kafka; its deliveries count as its brokers count them."""
+"""Workers, drain and source in long outages of the sink, with a real Kafka; its brokers count the deliveries."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +10,16 @@ import pytest
 from attrs import frozen
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.draining.draining import DrainedBatch
+from kafka_groups.spark.workers.consumers import close_idle
+from kafka_groups.spark.workers.worker import run_worker
+from kafka_groups.spark.workers.workers import ShareWorkers
 from kafka_groups.testing import KafkaProcess
+from tests.integration.spark.test_worker_outages import SINK, store
+from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
+from tests.support.targets import LOCK_MS, SHORT_LOCKS
 from tests.unit.spark.draining import test_draining
 from tests.unit.spark.draining.test_draining import Topic
 from tests.unit.spark.draining.test_draining_outages import drain_of, until_empty
@@ -84,3 +92,27 @@ def test_a_source_loses_nothing(cluster: Any, limit: int) -> None:
         query.run(is_sink_away=True, most_batches=number % 3)
     assert query.run()
     assert query.sunk == set(range(300))
+
+
+@pytest.mark.parametrize("limit", [2, 5])
+def test_workers_lose_nothing_and_spend_no_delivery(cluster: Any, limit: int) -> None:
+    topic = Topic(cluster)
+    cluster.alter_group_configs(
+        topic.group,
+        {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": str(limit), **SHORT_LOCKS},
+    )
+    topic.produce(*(b"%d" % number for number in range(300)))
+    SINK.__init__()  # type: ignore[misc]
+    config = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": topic.group, "fetch.max.wait.ms": 100}
+    made = ShareWorkers(config, topics=[topic.name], process=store, backoff_seconds=0.2)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run_worker, made.task(2_000), 0)
+        wait_until(lambda: SINK.tries > 0, timeout_s=60)
+        began_ms = SystemClock().now_ms()
+        wait_until(lambda: SystemClock().now_ms() - began_ms > 2.5 * LOCK_MS)
+        SINK.is_up = True
+        done = running.result(60)
+    close_idle()
+    assert SINK.stored == {(0, offset) for offset in range(300)}
+    assert (done.accepted, done.released, done.rejected, done.lock_lost) == (300, 0, 0, 0)
+    assert done.max_delivery_count == 1
