@@ -167,6 +167,7 @@ class _Server(socketserver.ThreadingTCPServer):
     def __init__(self, address: tuple[str, int], answered: Callable[[bytes], bytes]) -> None:
         super().__init__(address, _Handler)
         self.answered = answered
+        self._place = address[0], self.server_address[1]
         self._is_over = False
 
     def serve(self) -> None:
@@ -179,7 +180,7 @@ class _Server(socketserver.ThreadingTCPServer):
         """Have `serve` return: it waits for a connection, so this opens one."""
         self._is_over = True
         with suppress(OSError):  # it has seen the flag already
-            socket.create_connection(self.server_address[:2], _TIMEOUT_S).close()
+            socket.create_connection(self._place, _TIMEOUT_S).close()
 
 
 class _Handler(socketserver.StreamRequestHandler):
