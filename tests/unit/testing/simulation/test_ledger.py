@@ -224,3 +224,16 @@ def test_what_the_old_leader_took_the_next_one_delivers_to_nobody(wire: Wire) ->
     wire.acquire("anna", 2)
     wire.answer(sent)
     assert "taken by the old leader, and delivered by the next one" in wire.ledger.violations[0]
+
+
+def test_an_acknowledgement_that_comes_after_the_next_holder_s_own_changes_nothing(wire: Wire) -> None:
+    wire.acquire("anna")
+    late = wire.ask("anna", AcknowledgeType.ACCEPT)
+    wire.wait(1)
+    wire.ledger.leader_moved(PARTITION)
+    wire.wait(1)
+    wire.acquire("bert", 2)
+    waiting = wire.ask("bert", AcknowledgeType.ACCEPT)
+    wire.answer(late)
+    wire.answer(waiting)
+    assert (wire.ledger.violations, wire.ledger.accepted) == ([], {PLACE})
