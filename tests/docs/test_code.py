@@ -128,7 +128,7 @@ def test_endless_program_shows_each_order_and_ends_at_an_interrupt(
     assert_shows_each_order_and_ends_at_an_interrupt(start(program, bootstrap_servers, tmp_path))
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("program", SIGNALLED, ids=str)
 def test_program_that_handles_signals_ends_well_and_has_its_orders_accepted(
     program: Program, number: signal.Signals, bootstrap_servers: str, tmp_path: Path

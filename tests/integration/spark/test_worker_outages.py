@@ -78,7 +78,9 @@ def in_thread(pool: ThreadPoolExecutor, task: WorkerTask) -> Future[WorkerMetric
     return pool.submit(run_worker, task, 0)
 
 
-@pytest.mark.parametrize("on_error", ["release", "per_record", "reject"])
+@pytest.mark.parametrize(
+    "on_error", ["per_record", *(pytest.param(name, marks=pytest.mark.slow) for name in ("release", "reject"))]
+)
 def test_an_outage_of_many_locks_and_tries_costs_no_delivery(cluster: EmbeddedCluster, on_error: str) -> None:
     made = workers(cluster, on_error=on_error)
     with reporting(made, made.task(800)) as task, ThreadPoolExecutor(1) as pool:
