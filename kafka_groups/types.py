@@ -13,6 +13,7 @@ __all__ = [
     "ConsumerState",
     "Header",
     "OffsetAndMetadata",
+    "RecordId",
     "TaskId",
     "TopicIdPartition",
     "TopicPartition",
@@ -58,6 +59,10 @@ class TopicIdPartition:
 
     def __str__(self) -> str:
         return f"{self.topic or self.topic_id}-{self.partition}"
+
+
+RecordId = tuple[TopicIdPartition, int]
+"""A record: its partition and offset."""
 
 
 @frozen

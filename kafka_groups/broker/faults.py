@@ -25,11 +25,11 @@ __all__ = [
     "LOSE_RESPONSE",
     "REPEAT",
     "Action",
-    "Answer",
     "Delay",
     "Drop",
     "FaultRule",
     "Faults",
+    "Respond",
     "answer",
     "delay",
 ]
@@ -62,13 +62,13 @@ class Delay:
 
 
 @frozen
-class Answer:
+class Respond:
     """Do not handle the request. The function creates the response from it."""
 
     response_to: Callable[[Any], object]
 
 
-Action = Drop | Delay | Answer
+Action = Drop | Delay | Respond
 """The action of a rule."""
 
 
@@ -77,7 +77,7 @@ def delay(ms: int) -> Delay:
     return Delay(ms)
 
 
-def answer(response: object) -> Answer:
+def answer(response: object) -> Respond:
     """Return an action that sends this response without handling the request.
 
     Args:
@@ -89,8 +89,8 @@ def answer(response: object) -> Answer:
     if isinstance(response, ErrorCode):
         return _error_answer(response, None)
     if callable(response):
-        return Answer(response)
-    return Answer(lambda _request: response)
+        return Respond(response)
+    return Respond(lambda _request: response)
 
 
 class FaultRule:
@@ -186,8 +186,8 @@ class Faults:
         return None
 
 
-def _error_answer(code: ErrorCode, message: str | None) -> Answer:
-    return Answer(lambda request: _error_response(request, code, message))
+def _error_answer(code: ErrorCode, message: str | None) -> Respond:
+    return Respond(lambda request: _error_response(request, code, message))
 
 
 def _error_response(request: object, code: ErrorCode, message: str | None) -> object:

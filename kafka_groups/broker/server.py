@@ -9,7 +9,7 @@ from typing import Any
 from kafka_groups.broker.api.api_versions import unsupported_version
 from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.api.handlers import Handler
-from kafka_groups.broker.faults import Action, Answer, Delay, Drop
+from kafka_groups.broker.faults import Action, Delay, Drop, Respond
 from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.turns import CHEAP, Turns
@@ -271,7 +271,7 @@ class _Connection:
 
     async def _faulty_response(self, handler: Handler, request: Any, context: RequestContext) -> Any:
         action = self._server.faults.action_for(context.services.node_id, context.header.api_key, request)
-        if isinstance(action, Answer):
+        if isinstance(action, Respond):
             return action.response_to(request)
         if isinstance(action, Delay):
             await asyncio.sleep(action.ms / 1000)

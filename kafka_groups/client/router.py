@@ -36,7 +36,7 @@ from kafka_groups.protocol.apis import APIS
 __all__ = ["ConnectionSettings", "Router"]
 
 OnAnswer = Callable[[ClientResponse], None]
-OnFailure = Callable[[Exception], None]
+OnRequestFailure = Callable[[Exception], None]
 
 _FLUSH_TIMEOUT_S = 1.0
 _ADVERTISED = " The cluster advertises this address (advertised.listeners), so it must be reachable from here."
@@ -71,7 +71,7 @@ class ConnectionSettings:
 class _Waiting:
     request: OutgoingRequest
     on_answer: OnAnswer
-    on_failure: OnFailure
+    on_failure: OnRequestFailure
 
 
 @define(eq=False)
@@ -140,7 +140,7 @@ class Router:
         connected = [f"{link.host}:{link.port}" for link in self._links.values() if link.connection is not None]
         return f"<Router connected to {', '.join(connected) or 'nothing'}>"
 
-    def send(self, request: OutgoingRequest, on_answer: OnAnswer, on_failure: OnFailure) -> None:
+    def send(self, request: OutgoingRequest, on_answer: OnAnswer, on_failure: OnRequestFailure) -> None:
         """Send a request, and connect first if necessary. Exactly one of the callbacks is called later."""
         link = self._link_for(request)
         if self._closed or link is None:

@@ -46,7 +46,7 @@ class _Outstanding:
 
 
 # The arguments of a call of `send`.
-_Held = tuple[object, int, OnResponse, OnFailure, float]
+_HeldRequest = tuple[object, int, OnResponse, OnFailure, float]
 
 
 class ClientConnection:
@@ -68,7 +68,7 @@ class ClientConnection:
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._outstanding: deque[_Outstanding] = deque()
-        self._held: deque[_Held] | None = None
+        self._held: deque[_HeldRequest] | None = None
         self._next_correlation_id = 0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = float("inf")

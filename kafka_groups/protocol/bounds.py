@@ -13,10 +13,10 @@ from kafka_groups.errors import MalformedFrameError
 from kafka_groups.protocol.memo import cached
 from kafka_groups.protocol.schemas.plain import Schema, is_nullable_structure, without_none
 
-__all__ = ["Buffer", "Step", "array_length", "check_bounds", "field_step", "tags_step", "without_unknown_tags"]
+__all__ = ["MessageBuffer", "Step", "array_length", "check_bounds", "field_step", "tags_step", "without_unknown_tags"]
 
-Buffer = bytes | memoryview
-Step = Callable[[Buffer, int, int], int]
+MessageBuffer = bytes | memoryview
+Step = Callable[[MessageBuffer, int, int], int]
 """(buffer, position, end) → position after the part. Raises `MalformedFrameError` if that is beyond `end`."""
 
 _FIXED: Mapping[str, int] = {
@@ -26,7 +26,7 @@ _FIXED: Mapping[str, int] = {
 _STRING_LENGTH_BYTES: Mapping[str, int] = {"string": 2, "bytes": 4, "records": 4}
 
 
-def check_bounds(schema: Schema, buffer: Buffer, start: int = 0) -> int:
+def check_bounds(schema: Schema, buffer: MessageBuffer, start: int = 0) -> int:
     """Return the position after the message that starts at `start`.
 
     Raises:
@@ -35,7 +35,7 @@ def check_bounds(schema: Schema, buffer: Buffer, start: int = 0) -> int:
     return _entity(schema)(buffer, start, len(buffer))
 
 
-def without_unknown_tags(schema: Schema, buffer: Buffer, start: int = 0) -> bytes:
+def without_unknown_tags(schema: Schema, buffer: MessageBuffer, start: int = 0) -> bytes:
     """Return the message that starts at `start`, without tagged fields that are not in the schema.
 
     A newer peer may send such fields in any version. They must be ignored (KIP-482). Tagged structures that are null
@@ -65,7 +65,7 @@ def tags_step(schema: Schema) -> Step:
     )
 
 
-def array_length(buffer: Buffer, position: int, end: int, flexible: bool) -> tuple[int, int]:  # noqa: FBT001
+def array_length(buffer: MessageBuffer, position: int, end: int, flexible: bool) -> tuple[int, int]:  # noqa: FBT001
     """Return the length of the array that starts here, -1 if it is null, and the position of its first element.
 
     Raises:
@@ -144,7 +144,7 @@ def _sequence(steps: Sequence[Step]) -> Step:
     if len(steps) == 1:
         return steps[0]
 
-    def check(buffer: Buffer, position: int, end: int) -> int:
+    def check(buffer: MessageBuffer, position: int, end: int) -> int:
         for step in steps:
             position = step(buffer, position, end)
         return position
@@ -154,20 +154,20 @@ def _sequence(steps: Sequence[Step]) -> Step:
 
 @cached
 def _fixed(size: int) -> Step:
-    def check(_buffer: Buffer, position: int, end: int) -> int:
+    def check(_buffer: MessageBuffer, position: int, end: int) -> int:
         return _within(position + size, end)
 
     return check
 
 
-def _compact_string(buffer: Buffer, position: int, end: int) -> int:
+def _compact_string(buffer: MessageBuffer, position: int, end: int) -> int:
     length, position = _uvarint(buffer, position, end)
     return _within(position + length - 1, end) if length else position
 
 
 @cached
 def _legacy_string(length_bytes: int) -> Step:
-    def check(buffer: Buffer, position: int, end: int) -> int:
+    def check(buffer: MessageBuffer, position: int, end: int) -> int:
         length, position = _signed(buffer, position, end, length_bytes)
         return position if length == -1 else _within(position + length, end)
 
@@ -175,7 +175,7 @@ def _legacy_string(length_bytes: int) -> Step:
 
 
 def _array(element: Step, flexible: bool, shortest: int) -> Step:  # noqa: FBT001
-    def check(buffer: Buffer, position: int, end: int) -> int:
+    def check(buffer: MessageBuffer, position: int, end: int) -> int:
         length, position = array_length(buffer, position, end, flexible)
         if length < shortest:
             # kio accepts null for any array, but users of the message don't expect null if the array is not nullable.
@@ -188,7 +188,7 @@ def _array(element: Step, flexible: bool, shortest: int) -> Step:  # noqa: FBT00
 
 
 def _nullable(entity: Step) -> Step:
-    def check(buffer: Buffer, position: int, end: int) -> int:
+    def check(buffer: MessageBuffer, position: int, end: int) -> int:
         marker, position = _signed(buffer, position, end, 1)
         return entity(buffer, position, end) if marker >= 0 else position
 
@@ -201,17 +201,17 @@ class _Nullable:
     def __init__(self, entity: Step) -> None:
         self._entity = entity
 
-    def __call__(self, buffer: Buffer, position: int, end: int) -> int:
+    def __call__(self, buffer: MessageBuffer, position: int, end: int) -> int:
         marker, position = _uvarint(buffer, position, end)
         return self._entity(buffer, position, end) if marker else position
 
-    def is_null(self, buffer: Buffer, position: int) -> bool:
+    def is_null(self, buffer: MessageBuffer, position: int) -> bool:
         """Return whether the structure that starts here is null."""
         return buffer[position] == 0
 
 
 def _tagged_fields(known: Mapping[int, Step]) -> Step:
-    def check(buffer: Buffer, position: int, end: int) -> int:
+    def check(buffer: MessageBuffer, position: int, end: int) -> int:
         if position < end and buffer[position] == 0:
             return position + 1
         if isinstance(buffer, _Noted):
@@ -221,7 +221,7 @@ def _tagged_fields(known: Mapping[int, Step]) -> Step:
     return check
 
 
-def _each_tag(buffer: Buffer, position: int, end: int, each: Callable[[int, int, int], None]) -> int:
+def _each_tag(buffer: MessageBuffer, position: int, end: int, each: Callable[[int, int, int], None]) -> int:
     """Call `each(tag, position, end)` for every tagged field, and return the position after the last one."""
     count, position = _uvarint(buffer, position, end)
     _within(position + 2 * count, end)  # every tagged field takes a tag and a size
@@ -234,7 +234,7 @@ def _each_tag(buffer: Buffer, position: int, end: int, each: Callable[[int, int,
     return position
 
 
-def _check_known(known: Mapping[int, Step], buffer: Buffer, tag: int, position: int, after: int) -> None:
+def _check_known(known: Mapping[int, Step], buffer: MessageBuffer, tag: int, position: int, after: int) -> None:
     if tag in known and known[tag](buffer, position, after) != after:
         raise MalformedFrameError(f"Tagged field {tag} is shorter than the {after - position} bytes that it announces.")
 
@@ -286,7 +286,7 @@ def _within(position: int, end: int) -> int:
     return position
 
 
-def _signed(buffer: Buffer, position: int, end: int, size: int) -> tuple[int, int]:
+def _signed(buffer: MessageBuffer, position: int, end: int, size: int) -> tuple[int, int]:
     after = _within(position + size, end)
     value = int.from_bytes(buffer[position:after], "big", signed=True)
     if value < -1:
@@ -294,7 +294,7 @@ def _signed(buffer: Buffer, position: int, end: int, size: int) -> tuple[int, in
     return value, after
 
 
-def _uvarint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
+def _uvarint(buffer: MessageBuffer, position: int, end: int) -> tuple[int, int]:
     value = shift = 0
     while position < end and shift < 35:
         byte = buffer[position]

@@ -13,7 +13,7 @@ import cramjam
 
 from kafka_groups.errors import CorruptRecordError
 
-__all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "decompress"]
+__all__ = ["MAX_DECOMPRESSED_BYTES", "Buffer", "Compression", "decompress"]
 
 Buffer = bytes | bytearray | memoryview
 

@@ -15,19 +15,21 @@ import attrs
 
 from kafka_groups.errors import ProtocolError
 from kafka_groups.protocol.binding import Binding, bind, entity_arrays
-from kafka_groups.protocol.bounds import Buffer, Step, array_length, field_step, tags_step
+from kafka_groups.protocol.bounds import MessageBuffer, Step, array_length, field_step, tags_step
 from kafka_groups.protocol.memo import cached
 from kafka_groups.protocol.schemas.plain import Schema
 from kafka_groups.protocol.writing import Put, Write, fields_writer, length_writer, tags_writer, writer
 
 __all__ = ["decoding", "writing"]
 
-Reading = Callable[[Buffer, int], Generator[None, None, tuple[Any, int]]]
+PiecewiseReader = Callable[[MessageBuffer, int], Generator[None, None, tuple[Any, int]]]
 """(buffer, position) → message, position after it."""
 Writing = Callable[[Any, Put], Iterator[None]]
 
 
-def decoding(binding: Binding, buffer: Buffer, start: int = 0, *, whole: bool = False) -> Generator[None, None, Any]:
+def decoding(
+    binding: Binding, buffer: MessageBuffer, start: int = 0, *, whole: bool = False
+) -> Generator[None, None, Any]:
     """Return the message that starts at `start`. With `whole`, it must end at the end of the buffer.
 
     Raises:
@@ -55,12 +57,12 @@ class _ReadArray:
     """An array of entities: how to read an element that has such arrays itself, and any other."""
 
     name: str
-    outer: Reading | None
+    outer: PiecewiseReader | None
     leaf: Binding
 
 
 @cached
-def _reading(message_class: type[Any], schema: Schema) -> Reading:
+def _reading(message_class: type[Any], schema: Schema) -> PiecewiseReader:
     """Return a generator function that reads entities.
 
     Their arrays of entities are read one element at a time. Everything else is read together, from the same bytes
@@ -71,9 +73,9 @@ def _reading(message_class: type[Any], schema: Schema) -> Reading:
     flexible: bool = schema.__flexible__
     empty = b"\x01" if flexible else bytes(4)
 
-    def read(buffer: Buffer, start: int) -> Generator[None, None, tuple[Any, int]]:
+    def read(buffer: MessageBuffer, start: int) -> Generator[None, None, tuple[Any, int]]:
         position = start
-        rest: list[Buffer] = []
+        rest: list[MessageBuffer] = []
         arrays: dict[str, tuple[Any, ...]] = {}
         for part in parts:
             if isinstance(part, _ReadArray):
@@ -93,7 +95,7 @@ def _reading(message_class: type[Any], schema: Schema) -> Reading:
 
 
 def _elements(
-    array: _ReadArray, buffer: Buffer, position: int, length: int
+    array: _ReadArray, buffer: MessageBuffer, position: int, length: int
 ) -> Generator[None, None, tuple[tuple[Any, ...], int]]:
     elements = []
     for _ in range(length):

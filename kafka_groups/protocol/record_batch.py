@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol, cast
 
 from kafka_groups.errors import CorruptRecordError
-from kafka_groups.protocol.compression import MAX_DECOMPRESSED_BYTES, Compression, decompress
+from kafka_groups.protocol.compression import MAX_DECOMPRESSED_BYTES, Buffer, Compression, decompress
 from kafka_groups.types import Header
 
 __all__ = [
@@ -30,8 +30,6 @@ __all__ = [
     "with_create_time",
     "with_log_append_time",
 ]
-
-Buffer = bytes | bytearray | memoryview
 
 HEADER_BYTES = 61
 NO_PRODUCER_ID = -1

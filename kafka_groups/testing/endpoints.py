@@ -6,12 +6,11 @@ from typing import Any
 
 import attrs
 
+from kafka_groups.client.reachability import Address
 from kafka_groups.protocol.apis import APIS, ApiKey
 from kafka_groups.protocol.codec import RequestHeader, decode_response, encode_response
 
-__all__ = ["Address", "addresses_in", "readdressed"]
-
-Address = tuple[str, int]
+__all__ = ["addresses_in", "readdressed"]
 
 _FIELDS: Mapping[int, str] = MappingProxyType({
     ApiKey.METADATA: "brokers",

@@ -13,13 +13,14 @@ from typing import Any, Self
 
 from attrs import frozen
 
+from kafka_groups.client.reachability import Address
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.tcp import stop_listening
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import RequestHeader, correlation_id_of, decode_request_header
 from kafka_groups.protocol.framing import FrameDecoder, frame
-from kafka_groups.testing.endpoints import Address, addresses_in, readdressed
+from kafka_groups.testing.endpoints import addresses_in, readdressed
 
 __all__ = ["Exchange", "Fault", "FaultAction", "FaultProxy"]
 

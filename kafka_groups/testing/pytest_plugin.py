@@ -44,22 +44,22 @@ IMAGE_VARIABLE = "KAFKA_GROUPS_KAFKA_IMAGE"
 SCOPE_OPTION = "embedded_cluster_scope"
 """Option of pytest's configuration file. With `module` or another scope, tests share an `embedded_cluster`."""
 
-_Scope = Literal["function", "class", "module", "package", "session"]
+_FixtureScope = Literal["function", "class", "module", "package", "session"]
 
 _MARKERS = {"real_kafka": "real_kafka", "kafka_container": "container"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the scope of `embedded_cluster`."""
-    scopes = ", ".join(get_args(_Scope))
+    scopes = ", ".join(get_args(_FixtureScope))
     parser.addini(SCOPE_OPTION, f"How long an embedded_cluster lives: {scopes}", default="function")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Check the scope of `embedded_cluster`, and declare the markers, for projects with strict markers."""
     scope = config.getini(SCOPE_OPTION)
-    if scope not in get_args(_Scope):
-        raise pytest.UsageError(f"{SCOPE_OPTION} = {scope}: use one of {', '.join(get_args(_Scope))}.")
+    if scope not in get_args(_FixtureScope):
+        raise pytest.UsageError(f"{SCOPE_OPTION} = {scope}: use one of {', '.join(get_args(_FixtureScope))}.")
     config.addinivalue_line("markers", "real_kafka: needs a real Kafka from Maven Central (Java 17 and Maven)")
     config.addinivalue_line("markers", "container: needs a Docker engine and a Kafka image")
 
@@ -72,8 +72,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(_MARKERS[fixture])
 
 
-def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
-    return cast("_Scope", config.getini(SCOPE_OPTION))
+def _scope(fixture_name: str, config: pytest.Config) -> _FixtureScope:
+    return cast("_FixtureScope", config.getini(SCOPE_OPTION))
 
 
 @pytest.fixture(scope=_scope)

@@ -11,8 +11,8 @@ from kafka_groups.share.delivery.batch import ShareRecords, deliveries_of
 from kafka_groups.share.delivery.commits import Acknowledged
 from kafka_groups.share.delivery.records import ShareRecord, delivery_of
 from kafka_groups.testing.simulation import SimulatedWorld
-from kafka_groups.testing.simulation.ledger import GroupLedger, Place
-from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from kafka_groups.testing.simulation.ledger import GroupLedger
+from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 
 _KINDS = (AcknowledgeType.ACCEPT,) * 90 + (AcknowledgeType.RELEASE,) * 5 + (AcknowledgeType.REJECT,) * 3
 _KINDS_WITH_RENEW = (*_KINDS, AcknowledgeType.RENEW, AcknowledgeType.RENEW)
@@ -50,10 +50,10 @@ class Member:
         self._has_retired = False
         self._stale: list[str] = []
         self._errors_at = (0, 0)
-        self._said: Counter[Place] = Counter()
-        self._told: Counter[Place] = Counter()
-        self._confirmed: set[Place] = set()
-        self.accepted: set[Place] = set()
+        self._said: Counter[RecordId] = Counter()
+        self._told: Counter[RecordId] = Counter()
+        self._confirmed: set[RecordId] = set()
+        self.accepted: set[RecordId] = set()
         self._consumer = world.consumer(
             client_id=name,
             fetch_max_wait_ms=5000,

@@ -44,7 +44,7 @@ __all__ = [
     "NOBODY",
     "AsMember",
     "Committed",
-    "Fetched",
+    "FetchedOffsets",
     "commit_question",
     "delete_question",
     "fetch_all_question",
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 Committed = Results[TopicPartition, None]
-Fetched = Results[TopicPartition, OffsetAndMetadata | None]
+FetchedOffsets = Results[TopicPartition, OffsetAndMetadata | None]
 
 _NEWEST_WITH_NAMES: Final = 9
 """Newer versions want topic ids, which say nothing more about a topic that the caller knows by its name."""
@@ -142,7 +142,7 @@ def _committed(keys: Sequence[str], response: OffsetCommitResponse) -> Mapping[s
 
 def fetch_question(
     group_id: str, partitions: Sequence[TopicPartition] | None, who: Callable[[], AsMember] = lambda: NOBODY
-) -> Question[str, Fetched]:
+) -> Question[str, FetchedOffsets]:
     """Return the question that fetches committed offsets (OffsetFetch).
 
     Its answer has for each partition the offset, None if there is none, or an error.
@@ -174,7 +174,7 @@ def fetch_question(
     )
 
 
-def fetch_all_question(group_ids: Iterable[str]) -> Question[str, Fetched]:
+def fetch_all_question(group_ids: Iterable[str]) -> Question[str, FetchedOffsets]:
     """Return the question that fetches all committed offsets of groups, for somebody who is in none of them.
 
     They include offsets that an open transaction may change, as they are now.
@@ -201,8 +201,8 @@ def _topics_to_fetch(partitions: Sequence[TopicPartition]) -> tuple[OffsetFetchR
     return tuple(OffsetFetchRequestTopic(name=topic, partition_indexes=tuple(numbers)) for topic, numbers in found)
 
 
-def _fetched(_keys: Sequence[str], response: OffsetFetchResponse) -> Mapping[str, Answer[Fetched]]:
-    answers: dict[str, Answer[Fetched]] = {}
+def _fetched(_keys: Sequence[str], response: OffsetFetchResponse) -> Mapping[str, Answer[FetchedOffsets]]:
+    answers: dict[str, Answer[FetchedOffsets]] = {}
     for group in response.groups:
         if group.error_code is not ErrorCode.NONE:
             answers[group.group_id] = error_for(group.error_code, f"{group.error_code.name}: group {group.group_id}")

@@ -32,10 +32,12 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["alter_offsets", "delete_offsets", "describe_offsets", "reset_offsets"]
 
-Offsets = Results[TopicPartition, ShareOffset]
+ShareOffsets = Results[TopicPartition, ShareOffset]
 
 
-async def describe_offsets(ask: Asking, wanted: Mapping[str, Iterable[TopicPartition] | None]) -> Results[str, Offsets]:
+async def describe_offsets(
+    ask: Asking, wanted: Mapping[str, Iterable[TopicPartition] | None]
+) -> Results[str, ShareOffsets]:
     """Ask the coordinators for the offsets of groups.
 
     Args:
@@ -61,11 +63,11 @@ def _topics_of(partitions: Iterable[TopicPartition]) -> tuple[DescribeShareGroup
 
 def _offsets_of_groups(
     _keys: Sequence[str], response: DescribeShareGroupOffsetsResponse
-) -> Mapping[str, Answer[Offsets]]:
+) -> Mapping[str, Answer[ShareOffsets]]:
     return {group.group_id: _offsets_of(group) for group in response.groups}
 
 
-def _offsets_of(group: DescribeShareGroupOffsetsResponseGroup) -> Answer[Offsets]:
+def _offsets_of(group: DescribeShareGroupOffsetsResponseGroup) -> Answer[ShareOffsets]:
     if group.error_code is not ErrorCode.NONE:
         return error_for(group.error_code, group.error_message)
     found = {

@@ -6,7 +6,7 @@ The coordinators are therefore asked first whether these are streams groups.
 
 from collections.abc import Iterable, Mapping
 
-from kafka_groups.admin.rules.group_offsets import Fetched, commit_question, delete_question, fetch_all_question
+from kafka_groups.admin.rules.group_offsets import FetchedOffsets, commit_question, delete_question, fetch_all_question
 from kafka_groups.admin.rules.streams_descriptions import described_streams_groups
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupOffset
 from kafka_groups.admin.rules.topics import EARLIEST, LATEST, offsets_at, partitions_of_topics
@@ -72,7 +72,7 @@ def _partitions(
     wanted: Iterable[TopicPartition] | None,
     group: StreamsGroupDescription,
     read: Mapping[str, tuple[TopicPartition, ...]],
-    committed: Fetched,
+    committed: FetchedOffsets,
 ) -> tuple[TopicPartition, ...]:
     if wanted is not None:
         return tuple(dict.fromkeys(wanted))
@@ -80,7 +80,7 @@ def _partitions(
 
 
 async def _ends_and_starts(
-    ask: Asking, partitions: Mapping[str, tuple[TopicPartition, ...]], committed: Mapping[str, Fetched]
+    ask: Asking, partitions: Mapping[str, tuple[TopicPartition, ...]], committed: Mapping[str, FetchedOffsets]
 ) -> tuple[Results[TopicPartition, int], Results[TopicPartition, int]]:
     """Return the ends of partitions, and the beginnings of those in which a group starts without an offset."""
     ends = await offsets_at(ask, (key for some in partitions.values() for key in some), LATEST)
@@ -95,7 +95,7 @@ async def _ends_and_starts(
 
 def _offset(
     key: TopicPartition,
-    committed: Fetched,
+    committed: FetchedOffsets,
     ends: Results[TopicPartition, int],
     starts: Results[TopicPartition, int],
 ) -> StreamsGroupOffset | KafkaGroupsError:

@@ -7,7 +7,7 @@ become the nearest ones that do, and a time after the last record is the end of 
 from collections.abc import Iterable, Mapping
 
 from kafka_groups.admin.rules.arguments import split_topics
-from kafka_groups.admin.rules.group_offsets import Fetched, fetch_all_question
+from kafka_groups.admin.rules.group_offsets import FetchedOffsets, fetch_all_question
 from kafka_groups.admin.rules.reset_targets import AtCommitted, AtOffset, AtOffsets, AtTime, ResetTarget, ShiftedBy
 from kafka_groups.admin.rules.streams_offsets import stored_offsets, without_members
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription
@@ -27,12 +27,12 @@ from kafka_groups.types import TopicPartition
 __all__ = ["delete_internal_topics", "reset_streams_offsets"]
 
 Topics = Iterable[str | TopicPartition]
-Offsets = Results[TopicPartition, int]
+NewOffsets = Results[TopicPartition, int]
 
 
 async def reset_streams_offsets(
     ask: Asking, group_id: str, target: ResetTarget, topics: Topics | None, *, dry_run: bool
-) -> Offsets:
+) -> NewOffsets:
     """Move a streams group without members.
 
     Args:
@@ -61,7 +61,7 @@ async def reset_streams_offsets(
 
 
 async def _partitions(
-    ask: Asking, group: StreamsGroupDescription, target: ResetTarget, topics: Topics | None, committed: Fetched
+    ask: Asking, group: StreamsGroupDescription, target: ResetTarget, topics: Topics | None, committed: FetchedOffsets
 ) -> tuple[TopicPartition, ...]:
     if isinstance(target, AtOffsets):
         if topics is not None:
@@ -76,7 +76,7 @@ async def _partitions(
 
 
 async def _input_partitions(
-    ask: Asking, group: StreamsGroupDescription, target: ResetTarget, committed: Fetched
+    ask: Asking, group: StreamsGroupDescription, target: ResetTarget, committed: FetchedOffsets
 ) -> tuple[TopicPartition, ...]:
     """Return the partitions of all input topics; with a target that is relative, those with a committed offset."""
     found = (await partitions_of_topics(ask, group.input_topics)).checked()
@@ -86,7 +86,7 @@ async def _input_partitions(
     return partitions
 
 
-def _check_read(group: StreamsGroupDescription, topics: Iterable[str], committed: Fetched) -> None:
+def _check_read(group: StreamsGroupDescription, topics: Iterable[str], committed: FetchedOffsets) -> None:
     known = {*group.read_topics, *(key.topic for key in committed)}
     strange = sorted(set(topics) - known)
     if strange:
@@ -100,8 +100,8 @@ def _check_read(group: StreamsGroupDescription, topics: Iterable[str], committed
 
 
 async def _planned(
-    ask: Asking, target: ResetTarget, partitions: tuple[TopicPartition, ...], committed: Fetched
-) -> Offsets:
+    ask: Asking, target: ResetTarget, partitions: tuple[TopicPartition, ...], committed: FetchedOffsets
+) -> NewOffsets:
     match target:
         case AtTime(timestamp):
             return await offsets_at_or_ends(ask, partitions, timestamp)
@@ -115,21 +115,21 @@ async def _planned(
             return await _current(ask, partitions, committed)
 
 
-def _shifted(key: TopicPartition, by: int, committed: Fetched) -> int | KafkaGroupsError:
+def _shifted(key: TopicPartition, by: int, committed: FetchedOffsets) -> int | KafkaGroupsError:
     position = committed.values.get(key)
     if position is None:
         return IllegalStateError(f"{key} has no committed offset that could be shifted. Reset it to a place instead.")
     return position.offset + by
 
 
-async def _current(ask: Asking, partitions: Iterable[TopicPartition], committed: Fetched) -> Offsets:
+async def _current(ask: Asking, partitions: Iterable[TopicPartition], committed: FetchedOffsets) -> NewOffsets:
     positions = {key: committed.values.get(key) for key in partitions}
     known = {key: position.offset for key, position in positions.items() if position is not None}
     ends = await offsets_at(ask, [key for key in positions if key not in known], LATEST)
     return Results({**known, **ends.values}, ends.errors)
 
 
-async def _existing(ask: Asking, wanted: Offsets) -> Offsets:
+async def _existing(ask: Asking, wanted: NewOffsets) -> NewOffsets:
     """Return offsets within the partitions: at least the first, and at most the end."""
     starts = await offsets_at(ask, wanted.values, EARLIEST)
     ends = await offsets_at(ask, wanted.values, LATEST)

@@ -18,7 +18,7 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.share_sessions import (
-    Outcomes,
+    AcknowledgementErrors,
     acknowledged,
     by_topic,
     close_session,
@@ -59,14 +59,18 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
     return await _response(key, errors, context)
 
 
-async def _acknowledge(key: ShareSessionKey, request: ShareAcknowledgeRequest, context: RequestContext) -> Outcomes:
+async def _acknowledge(
+    key: ShareSessionKey, request: ShareAcknowledgeRequest, context: RequestContext
+) -> AcknowledgementErrors:
     listed = await listed_partitions(request.topics, context.services, context.turns)
     acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
     await let_waiting_fetches_check(key.group_id, acknowledgements, context.services, context.turns)
     return await acknowledged(key, acknowledgements, context.services, context.turns, is_renew_ack=request.is_renew_ack)
 
 
-async def _response(key: ShareSessionKey, errors: Outcomes, context: RequestContext) -> ShareAcknowledgeResponse:
+async def _response(
+    key: ShareSessionKey, errors: AcknowledgementErrors, context: RequestContext
+) -> ShareAcknowledgeResponse:
     services, turns = context.services, context.turns
     answers = {partition: _answer(partition, error, context) async for partition, error in turns.each(errors.items())}
     topics = await by_topic(answers, turns)

@@ -28,7 +28,7 @@ from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.requests.share_sessions import (
-    Outcomes,
+    AcknowledgementErrors,
     acknowledged,
     by_topic,
     close_session,
@@ -65,7 +65,7 @@ __all__ = ["handle"]
 _ACQUIRE_MODES = frozenset(AcquireMode)
 
 Fetched = Mapping[TopicIdPartition, FetchedPartition]
-_Result = tuple[Fetched, Outcomes]
+_Result = tuple[Fetched, AcknowledgementErrors]
 
 _MOST_AT_ONCE = 100
 """A fetch of so many partitions is served in one turn, up to its wait."""
@@ -207,7 +207,7 @@ async def _never() -> bool:
 
 
 async def _response(
-    fetching: ShareFetching, fetched: Fetched, outcomes: Outcomes, context: RequestContext
+    fetching: ShareFetching, fetched: Fetched, outcomes: AcknowledgementErrors, context: RequestContext
 ) -> ShareFetchResponse:
     services, turns = context.services, context.turns
     told = {

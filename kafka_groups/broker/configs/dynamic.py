@@ -8,9 +8,9 @@ from attrs import field, frozen
 
 from kafka_groups.broker.persistent_map import PersistentMap
 
-__all__ = ["ConfigResource", "DynamicConfigs", "DynamicConfigsOwner"]
+__all__ = ["DynamicConfigs", "DynamicConfigsOwner", "ResourceKey"]
 
-ConfigResource = tuple[int, str]
+ResourceKey = tuple[int, str]
 """The type and the name of a resource."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -24,7 +24,7 @@ class DynamicConfigs:
     `DynamicConfigs`.
     """
 
-    _values: PersistentMap[ConfigResource, Mapping[str, str]] = field(factory=PersistentMap)
+    _values: PersistentMap[ResourceKey, Mapping[str, str]] = field(factory=PersistentMap)
 
     def config_value(self, resource_type: int, name: str, key: str) -> str | None:
         """Return the value that was set, or None."""
@@ -38,7 +38,7 @@ class DynamicConfigs:
         """Return the resources of a type that have values."""
         return tuple(name for kind, name in self._values if kind == resource_type)
 
-    def with_values(self, changes: Mapping[ConfigResource, Mapping[str, str]]) -> "DynamicConfigs":
+    def with_values(self, changes: Mapping[ResourceKey, Mapping[str, str]]) -> "DynamicConfigs":
         """Return configs in which these resources have these values and no others."""
         put = {resource: MappingProxyType(dict(values)) for resource, values in changes.items() if values}
         return DynamicConfigs(self._values.with_entries(put, [each for each in changes if not changes[each]]))

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from kafka_groups.broker.configs.dynamic import ConfigResource
+from kafka_groups.broker.configs.dynamic import ResourceKey
 from kafka_groups.broker.metadata.edit import MetadataEdit
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import INTERNAL_TOPICS, led_by, next_replicas, successor
@@ -199,7 +199,7 @@ def known_topic(image: MetadataImage, name: str) -> TopicMetadata:
 # ---------------------------------------------------------------------------------------------------- configs
 
 
-def alter_configs(edit: MetadataEdit, resource: ConfigResource, changes: Mapping[str, str | None]) -> None:
+def alter_configs(edit: MetadataEdit, resource: ResourceKey, changes: Mapping[str, str | None]) -> None:
     """Set dynamic configs of a resource. None resets a config to its default."""
     values = {**edit.image.configs.overrides(*resource), **changes}
     edit.set_configs(resource, {key: value for key, value in values.items() if value is not None})

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from kafka_groups.broker.configs.dynamic import ConfigResource
+from kafka_groups.broker.configs.dynamic import ResourceKey
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, PartitionMetadata, TopicMetadata
 from kafka_groups.types import TopicIdPartition
 
@@ -64,7 +64,7 @@ class MetadataDelta:
     grown: tuple[GrownTopic, ...] = ()
     leaders: tuple[LeaderMoved, ...] = ()
     brokers: tuple[BrokerChanged, ...] = ()
-    configs: tuple[ConfigResource, ...] = ()
+    configs: tuple[ResourceKey, ...] = ()
     features: tuple[str, ...] = ()
 
     def lost_partitions(self) -> Iterator[TopicIdPartition]:

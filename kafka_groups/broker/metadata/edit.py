@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from uuid import UUID
 
-from kafka_groups.broker.configs.dynamic import ConfigResource
+from kafka_groups.broker.configs.dynamic import ResourceKey
 from kafka_groups.broker.metadata.delta import BrokerChanged, GrownTopic, LeaderMoved, MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.topic_names import collision_key
@@ -36,7 +36,7 @@ class MetadataEdit:
         self._replaced: list[tuple[TopicMetadata, TopicMetadata]] = []
         self._deleted: list[TopicMetadata] = []
         self._brokers: list[BrokerChanged] = []
-        self._configs: dict[ConfigResource, Mapping[str, str]] = {}
+        self._configs: dict[ResourceKey, Mapping[str, str]] = {}
         self._features: dict[str, int] = {}
 
     def create(self, topic: TopicMetadata) -> TopicMetadata:
@@ -59,7 +59,7 @@ class MetadataEdit:
         if known != endpoint:
             self._brokers.append(BrokerChanged(node_id, known, endpoint))
 
-    def set_configs(self, resource: ConfigResource, values: Mapping[str, str]) -> None:
+    def set_configs(self, resource: ResourceKey, values: Mapping[str, str]) -> None:
         """Replace all values that were set on a resource."""
         if values != self.image.configs.overrides(*resource):
             self._configs[resource] = values

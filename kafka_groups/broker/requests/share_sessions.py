@@ -9,7 +9,7 @@ from kafka_groups.broker.requests.group_coordination import check_share_groups_e
 from kafka_groups.broker.requests.leadership import current_leader
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.turns import CHEAP, Turns
-from kafka_groups.broker.share_partitions.leader import Acknowledged
+from kafka_groups.broker.share_partitions.leader import AcknowledgementsByPartition
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.broker.share_partitions.writing import StateChange
@@ -19,8 +19,8 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 from kafka_groups.types import TopicIdPartition
 
 __all__ = [
+    "AcknowledgementErrors",
     "ListedTopic",
-    "Outcomes",
     "acknowledged",
     "by_topic",
     "close_session",
@@ -35,7 +35,7 @@ __all__ = [
 
 P = TypeVar("P")
 
-Outcomes: TypeAlias = dict[TopicIdPartition, BrokerError | None]
+AcknowledgementErrors: TypeAlias = dict[TopicIdPartition, BrokerError | None]
 """The error of each partition, or None for success."""
 
 _MAX_MEMBER_ID_LENGTH = 36
@@ -112,7 +112,7 @@ async def acknowledged(
     turns: Turns,
     *,
     is_renew_ack: bool,
-) -> Outcomes:
+) -> AcknowledgementErrors:
     """Apply the acknowledgements of a request partition by partition, so that others have their turn in between."""
     share, clock = services.share, services.cluster.clock
     changes = {
@@ -122,7 +122,7 @@ async def acknowledged(
     return await outcomes_of(changes, turns)
 
 
-async def outcomes_of(changes: Acknowledged, turns: Turns) -> Outcomes:
+async def outcomes_of(changes: AcknowledgementsByPartition, turns: Turns) -> AcknowledgementErrors:
     """Wait until acknowledgements are written or refused, and return the error of each partition."""
     return {
         partition: await written(each) if isinstance(each, StateChange) else each

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.fetching import NOTHING_FETCHED, FetchedPartition, ShareFetching
-from kafka_groups.broker.share_partitions.led_partitions import GroupConfigs, LedSharePartitions
+from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitions, ShareConfigLookup
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.reading import (
     AcquireFor,
@@ -46,7 +46,7 @@ class ShareCollector:
         group_config: The groups' configurations.
     """
 
-    def __init__(self, led: LedSharePartitions, sessions: ShareSessions, group_config: GroupConfigs) -> None:
+    def __init__(self, led: LedSharePartitions, sessions: ShareSessions, group_config: ShareConfigLookup) -> None:
         self._led = led
         self._sessions = sessions
         self._group_config = group_config

@@ -16,7 +16,7 @@ from kafka_groups.broker.metadata.features import SHARE_FEATURE
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.collecting import ShareCollector, Work, kept
 from kafka_groups.broker.share_partitions.fetching import Batches, FetchedPartition, FetchRequested, ShareFetching
-from kafka_groups.broker.share_partitions.led_partitions import GroupConfigs, LedSharePartitions
+from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitions, ShareConfigLookup
 from kafka_groups.broker.share_partitions.logs import Logs
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persister import Persister
@@ -36,9 +36,9 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, INITIAL_EPOCH
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["Acknowledged", "SharePartitionLeader"]
+__all__ = ["AcknowledgementsByPartition", "SharePartitionLeader"]
 
-Acknowledged: TypeAlias = Mapping[TopicIdPartition, StateChange | BrokerError]
+AcknowledgementsByPartition: TypeAlias = Mapping[TopicIdPartition, StateChange | BrokerError]
 """The change that the acknowledgements of each partition make, or why they are refused."""
 
 
@@ -64,7 +64,7 @@ class SharePartitionLeader:
         logs: Logs,
         state: Persister,
         *,
-        group_config: GroupConfigs,
+        group_config: ShareConfigLookup,
         max_sessions: int,
     ) -> None:
         self.node_id = node_id
@@ -182,7 +182,7 @@ class SharePartitionLeader:
         *,
         is_renew_ack: bool,
         now_ms: int,
-    ) -> Acknowledged:
+    ) -> AcknowledgementsByPartition:
         """Validate a member's acknowledgements. Until `settle`, their records stay acquired.
 
         Returns:
@@ -197,7 +197,7 @@ class SharePartitionLeader:
             for partition, batches in acknowledgements.items()
         }
 
-    def settle(self, planned: Acknowledged) -> None:
+    def settle(self, planned: AcknowledgementsByPartition) -> None:
         """Write what `plan` returned, and let it take effect."""
         for change in planned.values():
             if isinstance(change, StateChange):

@@ -31,9 +31,9 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["GroupConfigs", "LedSharePartitions"]
+__all__ = ["LedSharePartitions", "ShareConfigLookup"]
 
-GroupConfigs = Callable[[str], ShareGroupConfig]
+ShareConfigLookup = Callable[[str], ShareGroupConfig]
 """Returns the effective configuration of a group. Called for every operation, so changes take effect at once."""
 
 _READ_AGAIN_MS = 100
@@ -76,7 +76,7 @@ class LedSharePartitions:
     """
 
     def __init__(
-        self, node_id: int, metadata: ClusterMetadata, logs: Logs, state: Persister, group_config: GroupConfigs
+        self, node_id: int, metadata: ClusterMetadata, logs: Logs, state: Persister, group_config: ShareConfigLookup
     ) -> None:
         self.on_late_change: Callable[[], None] = lambda: None
         self._node_id = node_id

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-Place = Literal["earliest", "latest", "current"] | datetime | int | Mapping[TopicPartition, int]
+ResetPlace = Literal["earliest", "latest", "current"] | datetime | int | Mapping[TopicPartition, int]
 
 _DURATION = re.compile(
     r"P(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?"
@@ -130,7 +130,7 @@ class ResetOptions:
         internal_topics: Internal topics to delete.
     """
 
-    to: Place | None
+    to: ResetPlace | None
     shift_by: int | None
     topics: tuple[str | TopicPartition, ...] | None
     is_dry_run: bool
@@ -173,7 +173,7 @@ def _topics(given: Mapping[str, Any], *, names_partitions: bool) -> tuple[str | 
     return None
 
 
-def _place(given: Mapping[str, Any], names: Iterable[str]) -> Place | None:
+def _place(given: Mapping[str, Any], names: Iterable[str]) -> ResetPlace | None:
     chosen = [*(name for name in _FLAGS if given[name]), *(name for name in _VALUES if given[name] is not None)]
     if len(chosen) != 1:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in names)
@@ -240,7 +240,7 @@ def _row(file: Path, number: int, row: Iterable[str]) -> tuple[TopicPartition, i
     return TopicPartition(columns[0], int(columns[1])), int(columns[2])
 
 
-_READERS: Mapping[str, Callable[[Any], Place | None]] = {
+_READERS: Mapping[str, Callable[[Any], ResetPlace | None]] = {
     "to_offset": int,
     "to_datetime": parsed_time,
     "by_duration": _before_now,

@@ -10,10 +10,10 @@ from kafka_groups.share.membership.membership import ShareMembership
 from kafka_groups.share.membership.states import MemberState
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["AssignedPartitions"]
+__all__ = ["PartitionsByLeader"]
 
 
-class AssignedPartitions:
+class PartitionsByLeader:
     """Follows the assignment and the metadata.
 
     Args:
@@ -39,7 +39,7 @@ class AssignedPartitions:
         self._leaderless = False
 
     def __repr__(self) -> str:
-        return f"<AssignedPartitions {self.by_leader}>"
+        return f"<PartitionsByLeader {self.by_leader}>"
 
     def follow(self) -> bool:
         """Read the assignment and the metadata. Return True if one of them changed."""

@@ -24,7 +24,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.share_fetch import ShareFetchResponse
-from kafka_groups.share.delivery.assigned import AssignedPartitions
+from kafka_groups.share.delivery.assigned import PartitionsByLeader
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delayed import DelayedRelease, DelayedReleases
 from kafka_groups.share.delivery.demand import Demand
@@ -67,7 +67,7 @@ class ShareFetchManager:
         self._collaborators = collaborators
         self._inbox = collaborators.inbox
         self._leaders: dict[int, Leader] = {}
-        self._assigned = AssignedPartitions(
+        self._assigned = PartitionsByLeader(
             collaborators.membership, collaborators.metadata, collaborators.inbox.events, self._backoff()
         )
         self._closing = False

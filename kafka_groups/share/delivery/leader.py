@@ -186,10 +186,10 @@ class Leader:
         )
 
 
-Batches = Mapping[TopicIdPartition, tuple[AcknowledgementBatch, ...]]
+BatchesByPartition = Mapping[TopicIdPartition, tuple[AcknowledgementBatch, ...]]
 
 
-def _batches(acknowledgements: Iterable[PendingAcknowledgement]) -> Batches:
+def _batches(acknowledgements: Iterable[PendingAcknowledgement]) -> BatchesByPartition:
     by_delivery: dict[DeliveredRecords, list[PendingAcknowledgement]] = {}
     for pending in acknowledgements:
         by_delivery.setdefault(pending.delivery, []).append(pending)
@@ -219,15 +219,15 @@ def _without_overlaps(
     return encode_batches(marks, delivery.first_offset)
 
 
-def _by_topic(batches: Batches) -> dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]]:
+def _by_topic(batches: BatchesByPartition) -> dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]]:
     topics: dict[UUID, list[tuple[int, tuple[AcknowledgementBatch, ...]]]] = {}
     for partition, of_partition in batches.items():
         topics.setdefault(partition.topic_id, []).append((partition.partition, of_partition))
     return topics
 
 
-def _fetch_topics(change: SessionChange, batches: Batches) -> tuple[ShareFetchTopic, ...]:
-    listed: Batches = {**dict.fromkeys(change.added, ()), **batches}
+def _fetch_topics(change: SessionChange, batches: BatchesByPartition) -> tuple[ShareFetchTopic, ...]:
+    listed: BatchesByPartition = {**dict.fromkeys(change.added, ()), **batches}
     return tuple(
         ShareFetchTopic(
             topic_id=topic_id,

@@ -58,7 +58,7 @@ GATHER_MS = 20
 """How long acknowledgements wait for the application to take a response, so that they go with the next fetch."""
 
 Condition = Callable[[CompletedFetch], bool]
-Results = dict[TopicIdPartition, tuple[ErrorCode, str | None]]
+PartitionResults = dict[TopicIdPartition, tuple[ErrorCode, str | None]]
 
 
 class Settlement:
@@ -108,7 +108,7 @@ class Settlement:
     def _is_well(self, exchange: InFlightRequest, response: ShareFetchResponse, now_ms: int) -> bool:
         """Apply the response to the partitions. Return False if the client should back off from the leader."""
         parts = list(_parts(response))
-        results: Results = {tip: (p.acknowledge_error_code, p.acknowledge_error_message) for tip, p in parts}
+        results: PartitionResults = {tip: (p.acknowledge_error_code, p.acknowledge_error_message) for tip, p in parts}
         tries_again = self._settle_all(exchange, results, now_ms)
         failed = [self._partition_failed(tip, p, response.node_endpoints) for tip, p in parts if p.error_code]
         self._deliver(exchange, parts, now_ms)
@@ -186,7 +186,7 @@ class Settlement:
             self._end_session(leader, InvalidRecordStateError("the share session was closed"))
 
     def _settle_response(self, exchange: InFlightRequest, response: ShareAcknowledgeResponse, now_ms: int) -> bool:
-        results: Results = {}
+        results: PartitionResults = {}
         for topic in response.responses:
             for p in topic.partitions:
                 tip = TopicIdPartition(topic.topic_id or UUID(int=0), p.partition_index)
@@ -195,7 +195,7 @@ class Settlement:
                     self._follow_leader(tip, p.current_leader, response.node_endpoints)
         return self._settle_all(exchange, results, now_ms)
 
-    def _settle_all(self, exchange: InFlightRequest, results: Results, now_ms: int) -> bool:
+    def _settle_all(self, exchange: InFlightRequest, results: PartitionResults, now_ms: int) -> bool:
         """Settle the acknowledgements of the request. Return True if some of them are retried."""
         tries_again = False
         missing = (ErrorCode.INVALID_RECORD_STATE, "the broker's response does not mention the partition")

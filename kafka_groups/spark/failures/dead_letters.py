@@ -6,14 +6,12 @@ from typing import Protocol
 
 from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
-from kafka_groups.types import Header, TopicIdPartition
+from kafka_groups.types import Header, RecordId
 
 __all__ = ["DeadLetters", "LetterBox", "dead_letter_headers"]
 
 _FLUSH_SECONDS = 30.0
 _REMEMBERED = 10_000
-
-Place = tuple[TopicIdPartition, int]
 
 
 class LetterBox(Protocol):
@@ -48,7 +46,7 @@ class DeadLetters:
         self._topic = topic
         self._group_id = group_id
         self._box: LetterBox = box or DurableProducer(config)
-        self._copied: OrderedDict[Place, None] = OrderedDict()
+        self._copied: OrderedDict[RecordId, None] = OrderedDict()
 
     def __repr__(self) -> str:
         return f"<DeadLetters to {self._topic}>"
@@ -82,7 +80,7 @@ class DeadLetters:
         return _place(record) in self._copied
 
 
-def _place(record: AnyRecord) -> Place:
+def _place(record: AnyRecord) -> RecordId:
     return delivery_of(record).topic_partition, record.offset
 
 

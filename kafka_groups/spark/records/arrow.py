@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from kafka_groups.protocol.record_batch import RecordBatch
 from kafka_groups.share.delivery.batch import AnyRecords, deliveries_of
 from kafka_groups.share.delivery.columns import FIELDS, RecordColumns
 from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.spark.records.parsing import FEWEST_RECORDS, ParsedBlock, parse
+from kafka_groups.spark.records.parsing import FEWEST_RECORDS, Integers, ParsedBlock, parse
 from kafka_groups.spark.records.schema import HEADER_TYPE, RECORD_SCHEMA, TIMESTAMP_TYPE
 
 __all__ = ["to_table"]
@@ -25,9 +25,6 @@ _NO_HEADERS: Final = pa.array([], HEADER_TYPE.value_type)
 
 _COSTLY: Final = frozenset({"timestamp", "headers"})
 """What takes longer to read one by one than to parse; keys and values alone do not."""
-
-Integers = Any
-"""A numpy array of 64-bit integers."""
 
 
 def to_table(records: AnyRecords, columns: Sequence[str] | None = None) -> pa.Table:

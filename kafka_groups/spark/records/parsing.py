@@ -16,7 +16,7 @@ from attrs import frozen
 from kafka_groups.errors import CorruptRecordError
 from kafka_groups.protocol.record_batch import RecordBatch
 
-__all__ = ["FEWEST_RECORDS", "ParsedBlock", "parse"]
+__all__ = ["FEWEST_RECORDS", "Integers", "ParsedBlock", "parse"]
 
 FEWEST_RECORDS: Final = 200
 """Fewer than this take longer together than one by one."""

@@ -21,16 +21,13 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 
-__all__ = ["GroupLedger", "MemberEpochs", "Place", "RecordLock", "SentRequest", "shown"]
+__all__ = ["GroupLedger", "MemberEpochs", "RecordLock", "SentRequest", "shown"]
 
 _FORGOTTEN = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND)
 _FATE_UNKNOWN = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 """A write that was repeated because its answer was lost may be refused, and the first one may have succeeded."""
-
-Place = tuple[TopicIdPartition, int]
-"""A record: its partition and offset."""
 
 
 @frozen
@@ -91,16 +88,16 @@ class GroupLedger:
         self._is_open = is_open
         self._config = config
         self.topics: set[str] = set()
-        self.locks: dict[Place, RecordLock] = {}
-        self.accepted: set[Place] = set()
-        self.rejected: set[Place] = set()
-        self.delivery_counts: dict[Place, int] = {}
+        self.locks: dict[RecordId, RecordLock] = {}
+        self.accepted: set[RecordId] = set()
+        self.rejected: set[RecordId] = set()
+        self.delivery_counts: dict[RecordId, int] = {}
         self.large_fetches = 0
         self.violations: list[str] = []
-        self._at_limit: set[Place] = set()
-        self._near_limit: set[Place] = set()  # the last delivery may have been counted, and its response not sent
+        self._at_limit: set[RecordId] = set()
+        self._near_limit: set[RecordId] = set()  # the last delivery may have been counted, and its response not sent
         self._epochs = MemberEpochs(lambda: config().session_timeout_ms)
-        self._unanswered: Counter[tuple[Place, str]] = Counter()
+        self._unanswered: Counter[tuple[RecordId, str]] = Counter()
         self._members: set[str] = set()
         self._moved_ms: dict[TopicIdPartition, int] = {}
         self._begin_anew: set[int] = set()
@@ -154,11 +151,11 @@ class GroupLedger:
 
     # ----------------------------------------------------------------------------------------- what is known
 
-    def is_done(self, place: Place) -> bool:
+    def is_done(self, place: RecordId) -> bool:
         """Return whether a record was accepted, rejected or delivered as often as the group allows."""
         return place in self.accepted or place in self.rejected or place in self._at_limit
 
-    def may_be_done(self, place: Place, *, other_than: str = "") -> bool:
+    def may_be_done(self, place: RecordId, *, other_than: str = "") -> bool:
         """Return whether a broker may take a record to be done, for all that the wire shows.
 
         Args:
@@ -176,7 +173,7 @@ class GroupLedger:
         is_from_start = self._config().auto_offset_reset == "earliest"
         return 0 if is_from_start else self._first_finished.get(partition)
 
-    def is_unanswered(self, place: Place, *, other_than: str = "") -> bool:
+    def is_unanswered(self, place: RecordId, *, other_than: str = "") -> bool:
         """Whether somebody, other than the member with this id, acknowledged the record and never heard of it again."""
         return any(self._unanswered[place, member_id] > 0 for member_id in self._members - {other_than})
 
@@ -198,7 +195,7 @@ class GroupLedger:
                 self._check_fence(place, kind, sent)
                 self._settle(place, kind, sent)
 
-    def _check_fence(self, place: Place, kind: AcknowledgeType, sent: SentRequest) -> None:
+    def _check_fence(self, place: RecordId, kind: AcknowledgeType, sent: SentRequest) -> None:
         """A write of the old leader that succeeds comes before the next one reads, which then delivers none of it."""
         is_final = kind in (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
         is_known = place in self.accepted or place in self.rejected
@@ -210,7 +207,7 @@ class GroupLedger:
         if self._moved_ms.get(place[0], -1) > sent.sent_ms:
             self._violation(place, f"taken by the old leader, and delivered by the next one ({lock})")
 
-    def _settle(self, place: Place, kind: AcknowledgeType, sent: SentRequest) -> None:
+    def _settle(self, place: RecordId, kind: AcknowledgeType, sent: SentRequest) -> None:
         """The broker took an acknowledgement, at some moment since the request was sent."""
         if place in self.accepted or place in self.rejected:
             return  # below the start offset anything is taken without a word, and changes nothing
@@ -227,7 +224,9 @@ class GroupLedger:
         else:
             self._end(place, kind)
 
-    def _may_be_too_late(self, place: Place, kind: AcknowledgeType, sent: SentRequest, lock: RecordLock | None) -> bool:
+    def _may_be_too_late(
+        self, place: RecordId, kind: AcknowledgeType, sent: SentRequest, lock: RecordLock | None
+    ) -> bool:
         """Whether it came when its sender held the record, and what the record's next holder did is known before."""
         if kind is AcknowledgeType.RELEASE:
             return True  # released and acquired by the next one while the fetch that carried this was waiting
@@ -238,12 +237,12 @@ class GroupLedger:
         # The holder's own acknowledgement came first, on a fetch that still waits: as above.
         return self._unanswered[place, lock.member_id] > 0
 
-    def _may_be_below_start(self, place: Place) -> bool:
+    def _may_be_below_start(self, place: RecordId) -> bool:
         """Whether it may be archived after its last delivery, or before the place where the group began again."""
         start = self.start_of(place[0])
         return place in self._at_limit or place in self._near_limit or start is None or place[1] < start
 
-    def _may_take(self, place: Place, sent: SentRequest, lock: RecordLock | None) -> bool:
+    def _may_take(self, place: RecordId, sent: SentRequest, lock: RecordLock | None) -> bool:
         """Return whether the sender may have held the lock at some moment since then."""
         if self._moved_ms.get(place[0], 0) >= sent.sent_ms:
             return True  # taken by the old leader, answered by none
@@ -252,13 +251,13 @@ class GroupLedger:
             return self.is_unanswered(place, other_than=sent.message.member_id)
         return _is_of_sender(lock, sent) and lock.deadline_ms >= sent.sent_ms
 
-    def _renew(self, place: Place, sent: SentRequest, lock: RecordLock | None) -> None:
+    def _renew(self, place: RecordId, sent: SentRequest, lock: RecordLock | None) -> None:
         if lock is not None:
             certain_ms = max(lock.certain_ms, sent.sent_ms + self._lock_ms)
             deadline_ms = self._clock.now_ms() + self._lock_ms
             self.locks[place] = RecordLock(sent.message.member_id, lock.connection, deadline_ms, certain_ms)
 
-    def _end(self, place: Place, kind: AcknowledgeType) -> None:
+    def _end(self, place: RecordId, kind: AcknowledgeType) -> None:
         self.locks.pop(place, None)
         if kind is not AcknowledgeType.RELEASE:
             self._first_finished[place[0]] = min(place[1], self._first_finished.get(place[0], place[1]))
@@ -277,7 +276,7 @@ class GroupLedger:
             if count > 1:
                 self._begin_anew.add(connection)
 
-    def _acquire(self, place: Place, lock: RecordLock, count: int) -> None:
+    def _acquire(self, place: RecordId, lock: RecordLock, count: int) -> None:
         self._check_acquisition(place, lock.member_id, count)
         self.locks[place] = lock
         self.delivery_counts[place] = count
@@ -287,7 +286,7 @@ class GroupLedger:
         elif count == limit - 1:
             self._near_limit.add(place)
 
-    def _check_acquisition(self, place: Place, member_id: str, count: int) -> None:
+    def _check_acquisition(self, place: RecordId, member_id: str, count: int) -> None:
         if place in self.accepted:
             self._violation(place, f"accepted before, and delivered again to {member_id}")
         if place in self.rejected:
@@ -298,7 +297,7 @@ class GroupLedger:
         if count < self._least_count(place):
             self._violation(place, f"delivery count {count} after {self.delivery_counts[place]}")
 
-    def _least_count(self, place: Place) -> int:
+    def _least_count(self, place: RecordId) -> int:
         """The delivery count that the next delivery of a record must have, or more.
 
         A count is stored with the next change of the record. If that is an acknowledgement that was under way when the
@@ -306,7 +305,7 @@ class GroupLedger:
         """
         return self.delivery_counts.get(place, 0) + (0 if self.is_unanswered(place) else 1)
 
-    def _is_held(self, place: Place, lock: RecordLock) -> bool:
+    def _is_held(self, place: RecordId, lock: RecordLock) -> bool:
         """Whether nothing may have ended the lock: it is not over, and its holder has given up neither it nor all."""
         if self._unanswered[place, lock.member_id] > 0 or (lock.member_id, lock.connection) in self._closing:
             return False
@@ -318,7 +317,7 @@ class GroupLedger:
             if lock.member_id == member_id and lock.connection == connection:
                 del self.locks[place]
 
-    def _violation(self, place: Place, what: str) -> None:
+    def _violation(self, place: RecordId, what: str) -> None:
         self.violations.append(f"{shown(place)}: {what}")
 
     @property
@@ -331,12 +330,12 @@ def _is_of_sender(lock: RecordLock, sent: SentRequest) -> bool:
     return lock.member_id == sent.message.member_id and lock.connection == sent.link.connection
 
 
-def shown(place: Place) -> str:
+def shown(place: RecordId) -> str:
     """A record as text: topic, partition and offset."""
     return f"{place[0]}@{place[1]}"
 
 
-def _acknowledged(request: Any) -> Iterator[tuple[Place, AcknowledgeType]]:
+def _acknowledged(request: Any) -> Iterator[tuple[RecordId, AcknowledgeType]]:
     for topic in request.topics:
         for part in topic.partitions:
             partition = TopicIdPartition(topic.topic_id, part.partition_index)

@@ -7,9 +7,10 @@ from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metadata.topics import PartitionMetadata, TopicMetadata
-from kafka_groups.testing.simulation.ledger import Place, shown
+from kafka_groups.testing.simulation.ledger import shown
 from kafka_groups.testing.simulation.wire_tap import WireTap
 from kafka_groups.testing.simulation.witness import Witness
+from kafka_groups.types import RecordId
 
 __all__ = ["WireVerdict"]
 
@@ -63,7 +64,7 @@ class WireVerdict:
             if witness.is_settled(place) and not ledger.may_be_done(place):
                 yield f"{shown(place)}: settled in the log, and nobody settled it"
 
-    def _places(self, group_id: str) -> Iterator[Place]:
+    def _places(self, group_id: str) -> Iterator[RecordId]:
         """All records that a group has to finish, as far as the wire tells where it started."""
         ledger = self.tap.ledgers[group_id]
         for topic, led in self._partitions():

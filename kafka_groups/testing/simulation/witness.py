@@ -13,8 +13,7 @@ from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPI
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE, ShareSnapshotValue
 from kafka_groups.protocol.record_batch import iter_batches
-from kafka_groups.testing.simulation.ledger import Place
-from kafka_groups.types import TopicIdPartition
+from kafka_groups.types import RecordId, TopicIdPartition
 
 __all__ = ["Beginnings", "Witness"]
 
@@ -39,17 +38,17 @@ class Witness:
             if key.group_id == group_id:
                 self._take(TopicIdPartition(key.topic_id, key.partition), record.value)
 
-    def is_settled(self, place: Place) -> bool:
+    def is_settled(self, place: RecordId) -> bool:
         """Return whether the log says that a record is never delivered again."""
         partition, offset = place
         return offset < self._starts.get(partition, 0) or self._state(place) in (_ACCEPTED, _ARCHIVED)
 
-    def contradicts_acceptance(self, place: Place) -> bool:
+    def contradicts_acceptance(self, place: RecordId) -> bool:
         """Return whether the log says that a record is not accepted. Below the start offset it does not tell."""
         partition, offset = place
         return offset >= self._starts.get(partition, 0) and self._state(place) != _ACCEPTED
 
-    def _state(self, place: Place) -> int:
+    def _state(self, place: RecordId) -> int:
         return self._states.get(place[0], {}).get(place[1], (0, 0))[1]
 
     def _take(self, partition: TopicIdPartition, value: Any) -> None:

@@ -6,7 +6,7 @@ from attrs import frozen
 
 from kafka_groups.broker.coordinators.timers import Timers
 
-__all__ = ["Deadline", "DeadlineKind", "Deadlines"]
+__all__ = ["Deadline", "DeadlineKind", "GroupTimers"]
 
 
 class DeadlineKind(enum.IntEnum):
@@ -33,5 +33,5 @@ class Deadline:
     kind: DeadlineKind
 
 
-Deadlines = Timers[Deadline]
+GroupTimers = Timers[Deadline]
 """The deadlines of all groups of a shard."""

@@ -6,7 +6,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from kafka_groups.broker.coordinators.groups.epochs.deadlines import Deadline, DeadlineKind, Deadlines
+from kafka_groups.broker.coordinators.groups.epochs.deadlines import Deadline, DeadlineKind, GroupTimers
 from kafka_groups.broker.coordinators.groups.epochs.group import EpochGroup
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError
@@ -26,7 +26,7 @@ class EpochGroups(ABC, Generic[G, R]):
 
     def __init__(self) -> None:
         self._groups: dict[str, G] = {}
-        self._timers = Deadlines()
+        self._timers = GroupTimers()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self._groups)} groups, {len(self._timers)} deadlines>"

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.broker.coordinators.groups.share.records import TopicPartitions
+from kafka_groups.broker.coordinators.groups.share.records import PartitionsOfTopics
 from kafka_groups.broker.coordinators.result import Effect
 
 __all__ = ["DeleteShareState", "InitializeShareState", "ShareStateEffect"]
@@ -43,7 +43,7 @@ class DeleteShareState(Effect):
     """
 
     group_id: str
-    partitions: TopicPartitions
+    partitions: PartitionsOfTopics
     deletes_group: bool = False
     token: int | None = None
 

@@ -27,7 +27,7 @@ from kafka_groups.broker.coordinators.groups.share.members import (
     check_member_epoch,
     group_of_member,
 )
-from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, ShareGroupRecord, TopicPartitions
+from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, PartitionsOfTopics, ShareGroupRecord
 from kafka_groups.broker.coordinators.groups.share.responses import heartbeat_response, leave_response
 from kafka_groups.broker.coordinators.groups.share.settled import Settled
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
@@ -296,7 +296,7 @@ class ShareGroups:
         existing = {id_: numbers for id_, numbers in known.initializing.items() if self._topics.topic_by_id(id_)}
         return (*self._initializations(draft, existing), *self._unfinished_deletion(draft))
 
-    def _initializations(self, draft: Draft, partitions: TopicPartitions) -> tuple[Effect, ...]:
+    def _initializations(self, draft: Draft, partitions: PartitionsOfTopics) -> tuple[Effect, ...]:
         if not partitions:
             return ()
         group = draft.group

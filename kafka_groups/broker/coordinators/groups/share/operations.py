@@ -17,10 +17,10 @@ from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGrou
 from kafka_groups.broker.coordinators.groups.share.members import remove_member, update_member
 from kafka_groups.broker.coordinators.groups.share.records import (
     CurrentAssignment,
+    PartitionsOfTopics,
     ShareGroupMetadata,
     ShareGroupStatePartitionMetadata,
     ShareGroupTargetAssignmentMetadata,
-    TopicPartitions,
 )
 from kafka_groups.broker.coordinators.groups.share.settled import Settled
 from kafka_groups.broker.coordinators.groups.share.state_partitions import (
@@ -50,7 +50,7 @@ class HeartbeatResult:
     current: CurrentAssignment
     send_assignment: bool
     computed_target: bool
-    initializing: TopicPartitions
+    initializing: PartitionsOfTopics
 
 
 def heartbeat(
@@ -88,7 +88,7 @@ def heartbeat(
 
 def _follow_topics(
     draft: Draft, request: ShareGroupHeartbeatRequest, client: MemberClient, topics: TopicsImage, settled: Settled
-) -> TopicPartitions:
+) -> PartitionsOfTopics:
     """Store what the member says, and what follows from that and the topics, and return what must be initialised."""
     is_settled = settled.has_group(draft.group)
     if not is_settled:
@@ -123,7 +123,7 @@ def remove(draft: Draft, member_id: str, topics: TopicsImage, *, settles_empty: 
         settle_empty_group(draft)
 
 
-def begin_restart(draft: Draft, partitions: TopicPartitions, names: Mapping[UUID, str], *, is_new: bool) -> None:
+def begin_restart(draft: Draft, partitions: PartitionsOfTopics, names: Mapping[UUID, str], *, is_new: bool) -> None:
     """Start to give partitions other start offsets. As in Kafka, that makes the group if there is none.
 
     Raises:

@@ -16,6 +16,7 @@ __all__ = [
     "CurrentAssignment",
     "GroupEpoch",
     "MemberMetadata",
+    "PartitionsOfTopics",
     "ShareGroupCurrentMemberAssignment",
     "ShareGroupMemberMetadata",
     "ShareGroupMetadata",
@@ -24,10 +25,9 @@ __all__ = [
     "ShareGroupTargetAssignmentMember",
     "ShareGroupTargetAssignmentMetadata",
     "StatePartitions",
-    "TopicPartitions",
 ]
 
-TopicPartitions = Mapping[UUID, frozenset[int]]
+PartitionsOfTopics = Mapping[UUID, frozenset[int]]
 """Partition numbers by topic id. Topics without partitions are left out."""
 
 
@@ -78,9 +78,9 @@ class StatePartitions:
         topic_names: Names of all these topics, for display. Topic ids remain valid when a name is reused.
     """
 
-    initializing: TopicPartitions = field(factory=dict)
-    initialized: TopicPartitions = field(factory=dict)
-    deleting: TopicPartitions = field(factory=dict)
+    initializing: PartitionsOfTopics = field(factory=dict)
+    initialized: PartitionsOfTopics = field(factory=dict)
+    deleting: PartitionsOfTopics = field(factory=dict)
     topic_names: Mapping[UUID, str] = field(factory=dict)
 
 

@@ -13,9 +13,9 @@ from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.share.group import Draft
 from kafka_groups.broker.coordinators.groups.share.records import (
+    PartitionsOfTopics,
     ShareGroupStatePartitionMetadata,
     StatePartitions,
-    TopicPartitions,
 )
 from kafka_groups.broker.coordinators.groups.share.subscriptions import subscribed_topics
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
@@ -37,7 +37,7 @@ _FIRST_OFFSET = 0
 _NOTHING: frozenset[int] = frozenset()
 
 
-def begin_initialization(draft: Draft, topics: TopicsImage) -> TopicPartitions:
+def begin_initialization(draft: Draft, topics: TopicsImage) -> PartitionsOfTopics:
     """Start to initialise the partitions of subscribed topics that have no state yet, and return them.
 
     Partitions whose state is being deleted wait until it is.
@@ -56,7 +56,7 @@ def begin_initialization(draft: Draft, topics: TopicsImage) -> TopicPartitions:
     return missing
 
 
-def first_offsets(known: StatePartitions, partitions: TopicPartitions) -> dict[tuple[UUID, int], int]:
+def first_offsets(known: StatePartitions, partitions: PartitionsOfTopics) -> dict[tuple[UUID, int], int]:
     """Return where delivery starts in partitions that are being initialised.
 
     A partition that is added to a topic later starts at offset 0, regardless of the group's reset policy, because its
@@ -68,7 +68,7 @@ def first_offsets(known: StatePartitions, partitions: TopicPartitions) -> dict[t
     }
 
 
-def finish_initialization(draft: Draft, partitions: TopicPartitions) -> None:
+def finish_initialization(draft: Draft, partitions: PartitionsOfTopics) -> None:
     """Record that the share coordinator has created states, as far as they were being initialised."""
     known = draft.group.state_partitions
     done = _common(known.initializing, partitions)
@@ -77,7 +77,7 @@ def finish_initialization(draft: Draft, partitions: TopicPartitions) -> None:
         _write(draft, evolve(known, initializing=initializing, initialized=initialized))
 
 
-def give_up_initialization(draft: Draft, partitions: TopicPartitions) -> None:
+def give_up_initialization(draft: Draft, partitions: PartitionsOfTopics) -> None:
     """Record that states could not be created. The next heartbeat starts again."""
     known = draft.group.state_partitions
     failed = _common(known.initializing, partitions)
@@ -85,7 +85,7 @@ def give_up_initialization(draft: Draft, partitions: TopicPartitions) -> None:
         _write(draft, _with_names(evolve(known, initializing=_minus(known.initializing, failed))))
 
 
-def begin_restart(draft: Draft, partitions: TopicPartitions, names: Mapping[UUID, str]) -> None:
+def begin_restart(draft: Draft, partitions: PartitionsOfTopics, names: Mapping[UUID, str]) -> None:
     """Start to give partitions other start offsets. Until that has ended, they count as without state."""
     known = draft.group.state_partitions
     initializing, initialized = _union(known.initializing, partitions), _minus(known.initialized, partitions)
@@ -122,7 +122,7 @@ def drop_deleted_topics(draft: Draft, topics: TopicsImage) -> None:
         _write(draft, _with_names(left))
 
 
-def share_partitions(topics: TopicPartitions) -> Iterator[tuple[UUID, int]]:
+def share_partitions(topics: PartitionsOfTopics) -> Iterator[tuple[UUID, int]]:
     """Return topic id and number of each partition, in order."""
     for topic_id in sorted(topics):
         for partition in sorted(topics[topic_id]):
@@ -137,16 +137,16 @@ def _all_of(known: StatePartitions, topic_id: UUID) -> frozenset[int]:
     return known.initialized.get(topic_id, _NOTHING) | known.initializing.get(topic_id, _NOTHING)
 
 
-def _union(first: TopicPartitions, second: TopicPartitions) -> dict[UUID, frozenset[int]]:
+def _union(first: PartitionsOfTopics, second: PartitionsOfTopics) -> dict[UUID, frozenset[int]]:
     return {id_: first.get(id_, _NOTHING) | second.get(id_, _NOTHING) for id_ in {**first, **second}}
 
 
-def _minus(topics: TopicPartitions, gone: TopicPartitions) -> dict[UUID, frozenset[int]]:
+def _minus(topics: PartitionsOfTopics, gone: PartitionsOfTopics) -> dict[UUID, frozenset[int]]:
     left = {id_: numbers - gone.get(id_, _NOTHING) for id_, numbers in topics.items()}
     return {id_: numbers for id_, numbers in left.items() if numbers}
 
 
-def _common(first: TopicPartitions, second: TopicPartitions) -> dict[UUID, frozenset[int]]:
+def _common(first: PartitionsOfTopics, second: PartitionsOfTopics) -> dict[UUID, frozenset[int]]:
     both = {id_: numbers & second.get(id_, _NOTHING) for id_, numbers in first.items()}
     return {id_: numbers for id_, numbers in both.items() if numbers}
 
@@ -155,7 +155,7 @@ def _without_topics(known: StatePartitions, gone: Collection[UUID]) -> StatePart
     return evolve(known, initializing=_without(known.initializing, gone), initialized=_without(known.initialized, gone))
 
 
-def _without(topics: TopicPartitions, gone: Collection[UUID]) -> dict[UUID, frozenset[int]]:
+def _without(topics: PartitionsOfTopics, gone: Collection[UUID]) -> dict[UUID, frozenset[int]]:
     return {topic_id: partitions for topic_id, partitions in topics.items() if topic_id not in gone}
 
 

@@ -8,6 +8,7 @@ from kafka_groups.broker.coordinators.groups.share.records import (
     CurrentAssignment,
     GroupEpoch,
     MemberMetadata,
+    PartitionsOfTopics,
     ShareGroupCurrentMemberAssignment,
     ShareGroupMemberMetadata,
     ShareGroupMetadata,
@@ -16,7 +17,6 @@ from kafka_groups.broker.coordinators.groups.share.records import (
     ShareGroupTargetAssignmentMember,
     ShareGroupTargetAssignmentMetadata,
     StatePartitions,
-    TopicPartitions,
 )
 from kafka_groups.protocol.coordinator_records import share_group as stored
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
@@ -94,7 +94,7 @@ def _stored_state(state: StatePartitions) -> stored.ShareGroupStatePartitionMeta
     )
 
 
-def _with_names(topics: TopicPartitions, names: Mapping[UUID, str]) -> tuple[stored.StateTopic, ...]:
+def _with_names(topics: PartitionsOfTopics, names: Mapping[UUID, str]) -> tuple[stored.StateTopic, ...]:
     return tuple(
         stored.StateTopic(topic_id=topic_id, topic_name=names[topic_id], partitions=tuple(sorted(topics[topic_id])))
         for topic_id in sorted(topics)
