@@ -53,7 +53,7 @@ class Compaction:
 
     @property
     def duplicates_removed(self) -> int:
-        """How many duplicate rows were removed."""
+        """The number of duplicate rows that were removed."""
         return self.rows_before - self.rows_after
 
 

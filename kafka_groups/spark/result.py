@@ -15,7 +15,7 @@ __all__ = ["METRICS_DDL", "ShareRunResult", "WorkerMetrics", "metrics_batch"]
 
 @frozen(kw_only=True)
 class WorkerMetrics:
-    """What one task of a Python worker did.
+    """Metrics of one task of a Python worker.
 
     Every acquired record is in exactly one of the counts `accepted`, `released`, `rejected` and `lock_lost`.
 
@@ -36,8 +36,8 @@ class WorkerMetrics:
         poll_ms: Time spent in polls, including waiting.
         process_ms: Time spent in `process`.
         ack_ms: Time spent waiting for brokers to confirm.
-        empty_ms: How long no records had arrived when the task ended, while there were partitions to fetch from.
-        lag: How many records the group still had when this worker found no more (`run_until`); None if it was not
+        empty_ms: Time without new records before the task ended, while there were partitions to fetch from.
+        lag: The number of records left for the group when this worker found no more (`run_until`); None if it was not
             asked for or is unknown.
         max_delivery_count: The highest delivery count seen.
         error: The last error with its traceback, or None.
@@ -119,10 +119,10 @@ _NAMES = tuple(field.name for field in fields(WorkerMetrics))
 
 @frozen
 class ShareRunResult:
-    """What all workers of a run did; `str(result)` is a table.
+    """Metrics of all workers of a run; `str(result)` is a table.
 
     Attributes:
-        workers: What each worker did.
+        workers: The metrics of each worker.
     """
 
     workers: tuple[WorkerMetrics, ...] = ()

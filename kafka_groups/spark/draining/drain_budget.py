@@ -1,4 +1,4 @@
-"""How long a drain keeps acquiring records, and why it stopped."""
+"""Limits of a drain: decides when it stops acquiring records, and for what reason."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from kafka_groups.spark.idleness import Idleness
 __all__ = ["DrainBudget", "DrainLimits", "StoppedBy"]
 
 StoppedBy = Literal["idle", "records", "bytes", "time"]
-"""Why a drain stopped: no more records arrived, or it reached a limit."""
+"""The reason why a drain stopped: no more records arrived, or it reached a limit."""
 
 
 @frozen
@@ -48,7 +48,7 @@ class DrainBudget:
         self._last_count = 0
 
     def next_timeout_ms(self, now_ms: int) -> int | None:
-        """How long the next poll may wait: 0 for available records only, None if there should be no further poll."""
+        """Return how long the next poll may wait: 0 for available records only, None for no further poll."""
         self._polled_ms = now_ms
         remaining_ms = self._started_ms + self._limits.max_ms - now_ms
         if self._idleness.since_ms is not None:
@@ -82,7 +82,7 @@ class DrainBudget:
         return not is_near
 
     def stopped_by(self, now_ms: int) -> StoppedBy:
-        """Why the drain stopped."""
+        """Return the reason why the drain stopped."""
         if self._records >= self._limits.max_records:
             return "records"
         if self._bytes >= self._limits.max_bytes:

@@ -52,7 +52,7 @@ _RARE_PROBES = 16
 """A drain that keeps more portions rarely acquires another record to see whether that one succeeds."""
 _REMEDY = "Create a new session, and a new drain with it."
 _LOOK_SECONDS = 0.5
-"""How often a drain that waits looks whether an operator says that the sink is mended."""
+"""The interval at which a waiting drain checks whether an operator has reported the sink as fixed."""
 
 
 class LockLostError(KafkaGroupsError):
@@ -121,7 +121,7 @@ def drain(
 
 @frozen
 class _Source:
-    """Where a drain takes records from."""
+    """The configuration and topics with which a drain acquires records."""
 
     config: ShareConsumerConfig
     given: Mapping[str, object]
@@ -170,7 +170,7 @@ class DrainedBatch:
 
     @property
     def deadline(self) -> float:
-        """When the first lock expires if it is not renewed, in seconds on the clock of `time.monotonic()`."""
+        """The time when the first lock expires unless it is renewed, in seconds of `time.monotonic()`."""
         return self._batch.deadline
 
     @property
@@ -186,7 +186,7 @@ class DrainedBatch:
                 for each row of `table`; None means all.
 
         Returns:
-            How many records those are.
+            The number of rejected records.
 
         Raises:
             ConfigurationError: A record is not part of this drain.
@@ -198,10 +198,11 @@ class DrainedBatch:
         """Release records: they are redelivered after the block has ended, even without an exception.
 
         Args:
-            which: As for `reject`.
+            which: Records of this drain: a DataFrame, a table or tuples of topic, partition and offset; or one boolean
+                for each row of `table`; None means all.
 
         Returns:
-            How many records those are.
+            The number of released records.
 
         Raises:
             ConfigurationError: A record is not part of this drain.
@@ -266,7 +267,7 @@ class Drain:
 
     @property
     def result(self) -> ShareRunResult:
-        """What the drain did in the last block; complete after the block has ended."""
+        """The metrics of the drain's last block; complete after the block has ended."""
         worker = WorkerMetrics(worker=0, host=socket.gethostname(), pid=os.getpid(), notes=self._notes,
                                **self._figures, **self._tally.values())  # fmt: skip
         return ShareRunResult((worker,))
@@ -339,7 +340,7 @@ class Drain:
 
     @property
     def held(self) -> HeldRecords | None:
-        """What the drain knows of an outage of the sink; None if the last block succeeded.
+        """The state of an outage of the sink, as this drain sees it; None if the last block succeeded.
 
         `held` is how many records on their last delivery it keeps: they are lost if the program ends. You can read this
         from any thread.

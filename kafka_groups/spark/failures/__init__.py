@@ -1,1 +1,1 @@
-"""What workers, source and drain do while a sink fails, and with records that keep failing."""
+"""Handling of records that keep failing, and of outages of the sink, in workers, source and drain."""

@@ -15,7 +15,7 @@ _REMEMBERED = 10_000
 
 
 class LetterBox(Protocol):
-    """Where copies go; `DurableProducer`."""
+    """Producer for copies of rejected records. `DurableProducer` implements this."""
 
     def produce(self, topic: str, *, key: bytes | None, value: bytes | None, headers: list[Header]) -> None:
         """Queue a record."""

@@ -29,7 +29,7 @@ class GoOn:
 
     @property
     def asked(self) -> int:
-        """How often somebody asked; the file is looked at."""
+        """The number of requests to try again so far. Reading this checks the file."""
         with self._lock:
             changed_ns = self._change_ns()
             if changed_ns is not None and changed_ns != self._changed_ns:

@@ -1,4 +1,4 @@
-"""What workers hold while the sink is down: they tell the driver, which answers whether to try now or to end.
+"""Reports of held records: while the sink is down, workers ask the driver whether to try now or to end.
 
 A task cannot tell Spark anything before it ends, and during an outage it does not end. So a waiting worker opens a
 connection to the driver's host for each report, and the driver's answer reaches workers on every host. If the driver
@@ -35,16 +35,16 @@ _LONGEST_LINE: Final = 10_000
 
 @frozen(kw_only=True)
 class HeldRecords:
-    """What a worker holds because records fail and nothing succeeds.
+    """The records that a worker holds because records fail and nothing succeeds.
 
     Attributes:
         worker: Number of the task's partition.
         host: Where it runs.
         pid: The process.
-        held: How many records it holds.
-        failures: How often it has tried.
-        failing_since: When the first failure came, as `time.time()` gives it.
-        next_try: When it tries again, as `time.time()` gives it.
+        held: The number of records that it holds.
+        failures: The number of failed tries.
+        failing_since: Time of the first failure, in seconds as `time.time()` returns it.
+        next_try: Time of the next try, in seconds as `time.time()` returns it.
         error: The last error in one line.
     """
 
@@ -76,7 +76,7 @@ class HeldRecords:
 
 @frozen
 class DeskAddress:
-    """Where the driver listens, and the secret that a worker has to know."""
+    """The address where the driver listens, and the secret that authenticates a worker."""
 
     host: str
     port: int
@@ -85,11 +85,11 @@ class DeskAddress:
 
 @frozen
 class DeskAnswer:
-    """What the driver answers to a waiting worker.
+    """The driver's answer to the report of a waiting worker.
 
     Attributes:
-        go_on: How often an operator said that the sink is mended.
-        is_ending: Whether the run is to end: records that may be redelivered are released.
+        go_on: The number of times that an operator reported the sink as fixed.
+        is_ending: True if the run ends: then workers release records that may be redelivered.
     """
 
     go_on: int = 0
@@ -114,7 +114,7 @@ class HoldingDesk:
 
     @property
     def held(self) -> tuple[HeldRecords, ...]:
-        """What the workers hold, by their numbers; empty while everything succeeds."""
+        """The records that workers hold, ordered by worker number; empty while everything succeeds."""
         return tuple(held for _, held in sorted(dict(self._held).items()))
 
     def end(self) -> None:

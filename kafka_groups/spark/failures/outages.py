@@ -28,7 +28,7 @@ _MOST_DOUBLINGS = 20
 
 @frozen
 class Waits:
-    """How long to wait between two tries.
+    """Waiting times between two tries.
 
     Attributes:
         first_ms: The wait after the first failure.
@@ -63,15 +63,15 @@ class Waits:
 
 @define
 class Outage:
-    """What is known of the sink: whether something has succeeded since records began to fail, and when to try again.
+    """State of the sink: whether anything has succeeded since records began to fail, and when to try again.
 
     Attributes:
-        waits: How long to wait between two tries.
+        waits: The waiting times between two tries.
         rng: For the jitter of the waits.
-        failing_since_ms: When the first failure came after which nothing has succeeded; None while the sink works.
+        failing_since_ms: Time of the first failure since the last success; None while the sink works.
         failures: Failures since then.
-        next_try_ms: When to try again.
-        has_succeeded: Whether anything ever succeeded.
+        next_try_ms: Time of the next try.
+        has_succeeded: True once anything has succeeded.
     """
 
     waits: Waits

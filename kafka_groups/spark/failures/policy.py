@@ -1,4 +1,4 @@
-"""How redelivered records are processed, and what happens to records that keep failing.
+"""Rules for redelivered records: how they are processed, and what happens to those that keep failing.
 
 A record may fail because it is bad: it makes `process` raise or kills the worker. Or it was in one batch with a bad
 record, or the sink was down. The delivery count does not show the reason. So redelivered records are processed in small
@@ -17,7 +17,7 @@ OnError = str
 """One of `ON_ERROR`."""
 
 ON_ERROR = ("release", "per_record", "reject")
-"""What happens to records that still fail after the retries: released and the run raises; released; or rejected."""
+"""Options for records that still fail after the retries: release them and raise; release them; or reject them."""
 
 _PORTION_ROWS = 64
 _FIRST_WAIT_MS = 100
@@ -26,7 +26,7 @@ _LONGEST_WAIT_MS = 5_000
 
 @frozen
 class DeliveryPolicy:
-    """How to treat a record with a certain delivery count, given the group's delivery limit.
+    """Rules for a record with a certain delivery count, given the group's delivery limit.
 
     Attributes:
         limit: The group's `share.delivery.count.limit`.

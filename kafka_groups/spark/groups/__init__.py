@@ -1,1 +1,1 @@
-"""How workers, source and drain use a share group: consumers, polls, acknowledgements, questions."""
+"""Access of workers, source and drain to a share group: consumers, polls, acknowledgements and queries."""

@@ -20,7 +20,7 @@ __all__ = ["Acknowledger", "Committer", "Tally"]
 _LOG = logging.getLogger(__name__)
 _ERROR_CHARACTERS = 4_000
 Decided = Mapping[TopicIdPartition, Counter[str]]
-"""How many records of each partition are acknowledged with each type."""
+"""The number of records per partition and type of acknowledgement."""
 
 _COUNTED = {m.ACCEPT: "accepted", m.RELEASE: "released", m.REJECT: "rejected"}
 

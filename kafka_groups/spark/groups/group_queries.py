@@ -23,9 +23,9 @@ __all__ = ["TIMEOUT_MS", "asked", "group_lag", "impatient_client"]
 _LOG = logging.getLogger(__name__)
 
 TIMEOUT_MS = 10_000
-"""How long a question may take if brokers answer at all."""
+"""Timeout of a query while brokers respond."""
 _REACH_TIMEOUT_MS = 1_000
-"""How long to try if none does. The consumer keeps trying, and says so."""
+"""Timeout of a query while no broker responds. The consumer keeps trying to connect, and logs that it does."""
 
 T = TypeVar("T")
 

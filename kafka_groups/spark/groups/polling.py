@@ -53,7 +53,7 @@ class Polled(Protocol):
 
     @property
     def state(self) -> ConsumerState:
-        """What the consumer is doing."""
+        """The state of the consumer."""
         ...
 
     def assignment(self) -> Collection[object]:

@@ -17,12 +17,12 @@ _ON = "true"
 
 
 def is_connect(spark_object: object) -> bool:
-    """Whether a session or a query uses Spark Connect: no SparkContext, and `foreachBatch` runs on the server."""
+    """Return whether an object uses Spark Connect: no SparkContext, and `foreachBatch` runs on the server."""
     return type(spark_object).__module__.startswith("pyspark.sql.connect")
 
 
 class StopSwitch:
-    """Whether runs may still start.
+    """A switch that keeps further runs from starting.
 
     With classic Spark, `foreachBatch` runs on a thread of this process. With Spark Connect it runs in another process,
     which reads the switch from the session's configuration.

@@ -18,13 +18,13 @@ from kafka_groups.spark.records.schema import HEADER_TYPE, RECORD_SCHEMA, TIMEST
 __all__ = ["to_table"]
 
 _MAX_TIMESTAMP_MS: Final = (2**63 - 1) // 1000
-"""What fits into Arrow's microseconds, some 292,000 years."""
+"""The latest time that fits into Arrow's microseconds, in milliseconds: some 292,000 years."""
 
 _NO_TIMESTAMP: Final = -1
 _NO_HEADERS: Final = pa.array([], HEADER_TYPE.value_type)
 
 _COSTLY: Final = frozenset({"timestamp", "headers"})
-"""What takes longer to read one by one than to parse; keys and values alone do not."""
+"""Columns that take longer to read record by record than to parse. Keys and values alone do not."""
 
 
 def to_table(records: AnyRecords, columns: Sequence[str] | None = None) -> pa.Table:

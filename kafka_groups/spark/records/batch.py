@@ -228,12 +228,12 @@ class ShareBatch:
 
     @property
     def deadline_ms(self) -> int:
-        """When the first lock expires if it is not renewed, in milliseconds on the monotonic clock."""
+        """The time when the first lock expires unless it is renewed, in milliseconds of the monotonic clock."""
         return min((part.lock_deadline_ms for part in deliveries_of(self._poll.records)), default=0)
 
     @property
     def deadline(self) -> float:
-        """When the first lock expires if it is not renewed, in seconds on the clock of `time.monotonic()`."""
+        """The time when the first lock expires unless it is renewed, in seconds of `time.monotonic()`."""
         return self.deadline_ms / 1000
 
     def renew(self) -> bool:

@@ -29,7 +29,7 @@ _PADDING: Final = bytes(64)
 _MAX_BLOCK_BYTES: Final = 1 << 30
 _LONGEST_VARINT: Final = 9
 _FEWEST_OF_A_SIZE: Final = 32
-"""Where fewer records on average have the size of the one before, they are better read one by one."""
+"""The shortest average run of records of equal size that is parsed at once; shorter ones are read one by one."""
 _MOST_RUNS: Final = 3
 _THREE_BYTES_FROM: Final = 1 << 13
 _END_OF_RECORD: Final = 1  # the number of headers, which is 0
@@ -55,7 +55,7 @@ class ParsedBlock:
 
     @property
     def size(self) -> int:
-        """How many records."""
+        """The number of records."""
         return len(self.offsets)
 
     def keys(self) -> pa.Array:
@@ -141,7 +141,7 @@ def _of_one_size(starts: Integers, data: bytes, array: Any, position: int, end: 
 
 
 def _next_start(data: bytes, position: int) -> int:
-    """Where the record after the one at a position begins."""
+    """Return the start of the record after the one at a position."""
     first = data[position]
     if first & 1:
         raise _UnusualError  # a negative size

@@ -16,7 +16,7 @@ Transform = Callable[[pa.Table], pa.Table]
 
 
 class SinkBatch(Protocol):
-    """What a sink needs of a `ShareBatch`."""
+    """The part of a `ShareBatch` that sinks use."""
 
     def to_arrow(self) -> pa.Table:
         """Return the records as a table with the columns of `RECORD_SCHEMA`."""

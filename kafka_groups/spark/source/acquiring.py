@@ -45,7 +45,7 @@ class Acquirer:
 
     @property
     def fetches(self) -> int:
-        """How many fetches were answered."""
+        """The number of answered fetches."""
         return 0 if self._consumer is None else self._consumer.counts().fetches
 
     @property
@@ -60,7 +60,7 @@ class Acquirer:
 
     @property
     def renewals(self) -> int:
-        """How many lock renewals were sent."""
+        """The number of lock renewals that were sent."""
         return 0 if self._consumer is None else self._consumer.counts().renewed
 
     def acquire(self, timeout_ms: int, most_rows: int | None = None) -> list[TablePiece]:

@@ -17,14 +17,14 @@ __all__ = ["Caution"]
 
 _ROWS_FACTOR = 16
 _PROBE_ROWS = 2
-"""How many records a run acquires while nothing shows that the sink works: the first, and one to compare it with."""
+"""The number of records that a run acquires until the sink is known to work: the first, and one to compare it with."""
 _NO_JITTER = random.Random(0)
 """The waits of the source differ by nothing; see `Waits.of_deliveries`."""
 
 
 @frozen
 class Caution:
-    """How redelivered records are handled.
+    """Rules for redelivered records: how many to acquire, and how long to wait.
 
     Attributes:
         delivery_limit: Deliveries after which the broker archives a record.

@@ -1,11 +1,11 @@
-"""How long a source waits for records before it closes a batch; without I/O."""
+"""Rules for closing a batch: decide how long a source waits for more records. No I/O."""
 
 from attrs import define
 
 __all__ = ["JOIN_TIMEOUT_MS", "Filling", "Saturation"]
 
 JOIN_TIMEOUT_MS = 30_000
-"""How long a run that has only one batch, or ends when no records arrive, waits to join the group, at most."""
+"""The longest time to join the group, for a run that has one batch or ends when no records arrive."""
 
 _LINGER_MS = 10
 _ALIKE = 1.25
@@ -71,7 +71,7 @@ class Filling:
 
 @define
 class Saturation:
-    """How many records there were when a leader had no more: with a backlog, as many as the locks allow.
+    """The size of the last batch after which a leader had no more records: with a backlog, what the locks allow.
 
     A leader without more records delays its response. So a batch of about this size is closed at once. Now and then it
     is not, because more records may have become available.

@@ -33,7 +33,7 @@ class TablePiece:
 
     @cached_property
     def rows(self) -> int:
-        """How many records."""
+        """The number of records."""
         return int(self.table.num_rows)
 
     @cached_property
@@ -43,7 +43,7 @@ class TablePiece:
 
     @cached_property
     def delivery_count(self) -> int:
-        """How often they were delivered, including this delivery."""
+        """The delivery count of the records, including this delivery."""
         return int(self.table["delivery_count"][0].as_py())
 
     @property

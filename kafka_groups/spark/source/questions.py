@@ -20,7 +20,7 @@ __all__ = ["GroupQuestions"]
 _LOG = logging.getLogger(__name__)
 _LAG_AGE_MS = 2_000
 _LAG_PATIENCE_S = 2.0
-"""How long a report waits for an answer that is on its way, once for each question."""
+"""The longest time that a report waits for a pending answer, once for each question."""
 
 
 class GroupQuestions:
@@ -83,9 +83,9 @@ class GroupQuestions:
     def is_through(
         self, ends: Mapping[TopicPartition, int], *, skips_backlog: bool = False, timeout_ms: int = TIMEOUT_MS
     ) -> bool | None:
-        """Whether the group has processed everything before these offsets; blocks for some seconds at most.
+        """Return whether the group has processed everything before these offsets. Blocks for a few seconds at most.
 
-                None if the brokers do not support the question.
+        Return None if the brokers do not support the query.
 
         Args:
             ends: The end offsets when the run began.

@@ -1,4 +1,4 @@
-"""Which records make a batch, and when their acknowledgement is due: the rules of the source, without I/O.
+"""Rules of the source without I/O: which records form a batch, and when they are acknowledged.
 
 Spark calls `latestOffset(start)` before every batch, and also when nothing is new. `start` is the end of the last batch
 that Spark finished: everything up to it may be acknowledged, nothing beyond. `commit(end)` says the same later, or
@@ -24,17 +24,17 @@ class Piece(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many records; never 0."""
+        """The number of records; never 0."""
         ...
 
     @property
     def size_bytes(self) -> int:
-        """What they take in Arrow's form."""
+        """The size of the records in Arrow format."""
         ...
 
     @property
     def delivery_count(self) -> int:
-        """How often they were delivered, this time included."""
+        """The delivery count of the records, including this delivery."""
         ...
 
     @property
@@ -56,7 +56,7 @@ P = TypeVar("P", bound=Piece)
 
 @frozen
 class BatchLimits:
-    """How large a batch may become.
+    """The largest size of a batch.
 
     Attributes:
         rows: Records; None for no limit but the size.
@@ -81,12 +81,12 @@ class SealedBatch(Generic[P]):
 
     @property
     def rows(self) -> int:
-        """How many records."""
+        """The number of records."""
         return sum(piece.rows for piece in self.pieces)
 
     @property
     def size_bytes(self) -> int:
-        """What they take in Arrow's form."""
+        """The size of the records in Arrow format."""
         return sum(piece.size_bytes for piece in self.pieces)
 
 
@@ -152,7 +152,7 @@ class Sealing(Generic[P]):
         return lost
 
     def initial(self) -> SourceOffset:
-        """Where a query without a checkpoint starts."""
+        """Return the start offset of a query without a checkpoint."""
         return SourceOffset(0, self.run)
 
     # --------------------------------------------------------------------------------- Spark's questions

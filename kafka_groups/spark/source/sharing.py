@@ -1,4 +1,4 @@
-"""Whether another query of the same Spark application reads the same group with the same options.
+"""Detects a second query of the same Spark application on the same group with the same options.
 
 Two queries on one `load()` look like one, but each has its own source, and the group splits the records between them.
 Spark does not tell a source about the other, so both try to lock the same file.

@@ -38,7 +38,7 @@ _CLOSE_TIMEOUT_S = 3.0
 _LEAST_QUESTION_MS = 1_000
 _PEEK_TIMEOUT_S = 10.0
 _LOOK_MS = 100
-"""How often a source that waits looks whether an operator says that the sink is mended."""
+"""The interval at which a waiting source checks whether an operator has reported the sink as fixed."""
 _BATCHES_IN_HAND = 2
 """The source acquires nothing more while it holds this many full batches."""
 
@@ -287,7 +287,7 @@ class ShareSource:
 
     @property
     def _most_rows(self) -> int | None:
-        """How many records may be in hand; None for no limit."""
+        """The most records that may be in hand; None for no limit."""
         return self._sealing.caution.rows_acquired(self._last_count, self._sealing.failures)
 
     def _is_careful_batch(self, now_ms: int) -> bool:
@@ -296,7 +296,7 @@ class ShareSource:
         return most_rows is not None and self._sealing.ready_rows(now_ms) >= most_rows
 
     def _has_waited(self, *, patient: bool) -> bool:
-        """Whether the wait after failed runs is over. Nothing is held until then, so a stop costs no delivery."""
+        """Return whether the wait after failed runs is over; may block. No records are held yet, so a stop is cheap."""
         if self._resume_ms is None:
             self._resume_ms = self._clock.now_ms() + self._sealing.caution.wait_before_ms(self._sealing.failures)
             self._say_wait()
@@ -354,7 +354,7 @@ class ShareSource:
         return waited_ms < self.options.available_now_timeout_ms
 
     def _is_through(self) -> bool | None:
-        """Whether the group has dealt with everything that the run is to read; None if that cannot be known."""
+        """Return whether the group has processed everything that the run must read; None if that cannot be known."""
         if self._ends is None:
             return None
         timeout_ms = self._question_ms(self._clock.now_ms())

@@ -1,4 +1,4 @@
-"""How long a task keeps polling: until it has enough records, time is up, or no more records arrive."""
+"""Limits of a task: it polls until it has enough records, time is up, or no more records arrive."""
 
 from attrs import frozen
 
@@ -44,7 +44,7 @@ class PollBudget:
         self._last_cycle_ms = 0
 
     def next_timeout_ms(self, now_ms: int) -> int | None:
-        """How long the next poll may wait: 0 for available records only, None if there should be no further poll."""
+        """Return how long the next poll may wait: 0 for available records only, None for no further poll."""
         self._last_cycle_ms, self._polled_ms = now_ms - self._polled_ms, now_ms
         if not self._is_spent(now_ms):
             return max(1, min(self._idleness.longest_poll_ms, self._remaining_ms(now_ms)))

@@ -33,15 +33,15 @@ Process = Callable[[ShareBatch], object]
 
 @frozen(kw_only=True)
 class ConsumerSpec:
-    """How to create a worker's consumer. Equal specifications share one consumer in each process.
+    """Specification of a worker's consumer. Equal specifications share one consumer in each process.
 
     Attributes:
         config: The consumer's configuration.
         given: The keys as the user gave them, for a producer to the same cluster.
-        topics: What it subscribes to.
+        topics: The subscribed topics.
         process: The pickled function; unpickled once in each process, so that the connections it opens stay open.
         dead_letter_topic: The topic for copies of records that may not be redelivered, or None.
-        idle_close_seconds: How long it waits for another task.
+        idle_close_seconds: The longest time that it waits for another task.
         key: Digest of all of this.
     """
 

@@ -1,4 +1,4 @@
-"""What a worker does with the records of a poll: process them, hold what fails, and try again.
+"""Handling of polled records in a worker: process them, hold those that fail, and try again.
 
 A failure does not show whether the records are bad or the sink is down. The next success does: if other records
 succeed, the sink works, and records that fail again are bad. Until then the worker holds the records, renews their
@@ -55,17 +55,17 @@ class Pausing(Protocol):
 
 @frozen(kw_only=True)
 class Handling:
-    """How records are handled.
+    """Settings and state for handling records.
 
     Attributes:
         process: The user's function.
-        on_error: What happens to records that still fail after the retries.
+        on_error: What to do with records that still fail after the retries.
         policy: The rules for delivery counts.
         is_patient: Whether failing records are held; if not, they are released at once, unless that would be final.
         pause: Waits between two tries.
-        outage: What is known of the sink; it outlives the task.
-        proof: What has succeeded; it outlives the task, too.
-        is_ending: Whether the run is to end, so that records that may be redelivered are released.
+        outage: The state of the sink; it outlives the task.
+        proof: The processing that has succeeded; it outlives the task, too.
+        is_ending: Returns whether the run must end; then records that may be redelivered are released.
     """
 
     process: Callable[[ShareBatch], object]
@@ -169,7 +169,7 @@ class PollHandler:
         self._tally.failed = self._tally.failed or self._how.on_error == "release"
 
     def _splits(self, portion: ShareBatch) -> bool:
-        """Whether one record of a failing portion succeeds on its own; then the rest is halved to find the bad ones."""
+        """Return whether a record of a failing portion succeeds alone; if so, halve the rest to find the bad ones."""
         if not self._may_split(portion):
             return False
         for row in dict.fromkeys((0, len(portion) // 2, len(portion) - 1)):
@@ -245,7 +245,7 @@ class PollHandler:
         return True
 
     def _may_poll(self) -> bool:
-        """Whether to poll other records to see whether they fail too; only a few are held while the sink is down."""
+        """Return whether to poll other records to see if they fail too. Only a few are held while the sink is down."""
         held = sum(map(len, self._polls))
         return len(self._polls) < 2 or (held < _FEW_ROWS and len(self._polls) < _MOST_POLLS_HELD)
 

@@ -41,23 +41,23 @@ TaskBody = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 _LOG = logging.getLogger(__name__)
 _REPORT_MS = 500
-"""How often a waiting worker reports to the driver, and looks whether its wait is to end."""
+"""The interval at which a waiting worker reports to the driver and checks whether to end."""
 _PROBE_RECORDS = 1
-"""How many records to acquire at a time while nothing shows that the sink works."""
+"""The number of records to acquire at a time until the sink is known to work."""
 
 
 @frozen(kw_only=True)
 class WorkerTask:
-    """What a task does; it is pickled and sent to the executors.
+    """The function that runs as a Spark task; it is pickled and sent to the executors.
 
     Attributes:
         spec: The consumer.
-        limits: When the task ends.
+        limits: The limits at which the task ends.
         on_error: What happens to records that fail while others succeed.
         backoff_ms: The longest wait between two tries; 0 releases failing records at once.
-        hold_ms: How long failing records are held, if they may be redelivered; None for as long as it takes.
-        desk: Where to report what is held.
-        log_level: From which level on the worker's process logs.
+        hold_ms: The longest time to hold failing records that may be redelivered; None for no limit.
+        desk: The address to which the task reports held records.
+        log_level: The lowest level that the worker's process logs.
     """
 
     spec: ConsumerSpec

@@ -171,7 +171,7 @@ class ShareWorkers:
 
     @property
     def held(self) -> tuple[HeldRecords, ...]:
-        """What workers hold at the moment because records fail and nothing succeeds; empty while all is well.
+        """The records that workers hold because records fail and nothing succeeds; empty otherwise.
 
         Each waiting worker reports twice a second. You can read this from any thread. With Spark Connect, micro-batches
         run on the server, so their reports are not here.
