@@ -42,10 +42,11 @@ def _missing_of(block: str) -> Iterator[str]:
     folder = None
     for path in _PATH.findall(block):
         in_full = next((found for root in (ROOT / "kafka_groups", ROOT) if (found := _found(root, path))), None)
-        if in_full is not None:
-            folder = in_full if in_full.is_dir() else in_full.parent
-        elif folder is None or _found(folder, path) is None:
+        found = in_full or (_found(folder, path) if folder is not None else None)
+        if found is None:
             yield path
+        elif in_full is not None or "/" in path:
+            folder = found if found.is_dir() else found.parent
 
 
 def _found(folder: Path, path: str) -> Path | None:
@@ -60,6 +61,7 @@ def test_the_paths_of_a_page_exist(page: Path) -> None:
 def test_paths_that_lead_nowhere_are_found() -> None:
     assert missing_paths("Read `share/nowhere.py`, `nothing/`.") == ["share/nowhere.py", "nothing/"]
     assert missing_paths("| `share/consumer.py`, `aio.py` | `aio.py` |") == ["aio.py"]
+    assert missing_paths("`broker/coordinators/groups/shard.py`, `share/group.py`, `shard.py`") == ["shard.py"]
     assert missing_paths("In `share/delivery`: `fetch.py`.\n\nAnd `leader.py`.") == ["leader.py"]
 
 
