@@ -122,12 +122,12 @@ class KeyTable:
 
 @frozen
 class Gathered:
-    """What was found in a user's keys.
+    """The values, unknown keys and errors found in a user's keys.
 
     Attributes:
         values: The values by attribute.
         unknown: The keys that the table does not have, with their values.
-        problems: What is wrong with the others.
+        problems: The errors of the other keys.
     """
 
     values: dict[str, Any] = field(factory=dict)

@@ -5,7 +5,7 @@ import asyncio
 __all__ = ["ManualClock", "VirtualClock"]
 
 WALL_START_MS = 1_767_225_600_000
-"""Where simulated wall clocks start: 2026-01-01T00:00:00Z."""
+"""The start time of simulated wall clocks: 2026-01-01T00:00:00Z."""
 
 
 class ManualClock:

@@ -29,7 +29,7 @@ _THREAD_TIMEOUT_S = 30.0
 
 
 class FaultAction(enum.Enum):
-    """What a fault does to a request."""
+    """The effect of a fault on a request."""
 
     CUT_REQUEST = "the connection is cut before the broker sees the request"
     CUT_RESPONSE = "the broker handles the request, then the connection is cut and the response lost"
@@ -120,7 +120,7 @@ class FaultProxy:
 
     @property
     def injected(self) -> Mapping[Fault, int]:
-        """How often each fault has occurred."""
+        """The number of times that each fault has occurred."""
         return dict(self._relays.faults.happened)
 
     @property

@@ -52,7 +52,7 @@ SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
     "group.streams.min.heartbeat.interval.ms": "500",
     "group.streams.initial.rebalance.delay.ms": "0",
 })  # fmt: skip
-"""What one node needs so that groups work at all, and lower bounds that let tests wait for seconds, not minutes."""
+"""Settings of a one-node cluster, and lower bounds that let tests wait for seconds instead of minutes."""
 
 _HOST = "127.0.0.1"
 _FIRST_PORT, _LAST_PORT = 20_000, 31_999  # below the ports that Linux gives to outgoing connections

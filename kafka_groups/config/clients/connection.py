@@ -24,7 +24,7 @@ class ClientConfig:
     """
 
     whose: ClassVar[str] = "a client"
-    """Whose configuration it is, for errors."""
+    """The owner of the configuration, as named in errors."""
 
     bootstrap_servers: tuple[tuple[str, int], ...] = setting(client.BOOTSTRAP_SERVERS)
     client_id: str = setting(client.CLIENT_ID)
@@ -68,7 +68,7 @@ class ClientConfig:
         raise_together(problems, self.whose)
 
     def _checks(self) -> Iterator[Callable[[], object]]:
-        """What raises an error if keys contradict each other."""
+        """Yield functions that raise an error if keys contradict each other."""
         yield lambda: client.check_backoff(client.RETRY_BACKOFF_MS, "retry_backoff_ms", self)
         yield lambda: client.check_backoff(client.RECONNECT_BACKOFF_MS, "reconnect_backoff_ms", self)
         yield lambda: security.check_tls(self)

@@ -10,7 +10,7 @@ from typing import Final
 __all__ = ["FORBIDDEN", "FOREIGN", "advice"]
 
 Advice = tuple[str, str]
-"""Why a key is not supported, and what to do: both as half a sentence."""
+"""The reason why a key is not supported, and what to do instead; each is half a sentence."""
 
 _REMOVE: Final = "remove it"
 
@@ -194,7 +194,7 @@ FOREIGN: Final[Mapping[str, Advice]] = {name: told for told, names in _GROUPED.i
 
 
 def advice(name: str) -> Advice | None:
-    """Why a share consumer does not have a key, and what to do; None for a key that no client has.
+    """Return why a share consumer does not have a key, and what to do; None for a key that no client has.
 
     Args:
         name: The key, with dots or underscores.

@@ -96,5 +96,5 @@ class ShareGroupConfig:
 
     @property
     def auto_offset_reset_duration_ms(self) -> int | None:
-        """How far back `by_duration:` goes, in milliseconds; `None` for `latest` and `earliest`."""
+        """The duration of `by_duration:`, in milliseconds; `None` for `latest` and `earliest`."""
         return offset_reset_duration_ms(self.auto_offset_reset)

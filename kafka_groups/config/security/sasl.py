@@ -1,4 +1,4 @@
-"""What a client authenticates with, out of the many keys in which it can be written."""
+"""The credentials of a client, gathered from the many keys that can hold them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ class Password:
 
 @frozen(kw_only=True)
 class OidcSettings:
-    """How to get tokens from an identity provider (OAuth 2.0 client credentials)."""
+    """Settings for getting tokens from an identity provider (OAuth 2.0 client credentials)."""
 
     token_endpoint_url: str
     client_id: str

@@ -17,9 +17,9 @@ __all__ = ["LateLog", "LateStorage"]
 R = TypeVar("R", bound=Any)
 
 _REFUSED, _LATE = 0.003, 0.2
-"""How many appends are refused, and how many are committed seconds later."""
+"""The shares of appends that are refused, and that are committed seconds later."""
 _SLOW_LOADS, _SLICES_MS = 0.75, (10, 200, 3_000)
-"""How many steps of loading take time, and how long."""
+"""The share of loading steps that take time, and their durations."""
 
 
 class LateStorage(CoordinatorStorage):

@@ -64,7 +64,7 @@ class SentRequest:
 
 
 class GroupLedger:
-    """What the wire shows of one group.
+    """The state of one group as seen on the wire: locks, results of records, and violations.
 
     Args:
         clock: Virtual time.
@@ -77,8 +77,8 @@ class GroupLedger:
         accepted: The records that were accepted.
         rejected: The records that were rejected.
         delivery_counts: The number of deliveries of each record, since its leader moved.
-        large_fetches: How many fetches asked for more records than a poll returns.
-        violations: What must never happen and did.
+        large_fetches: The number of fetches that asked for more records than a poll returns.
+        violations: Descriptions of events that must never happen.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class GroupLedger:
         return 0 if is_from_start else self._first_finished.get(partition)
 
     def is_unanswered(self, place: RecordId, *, other_than: str = "") -> bool:
-        """Whether somebody, other than the member with this id, acknowledged the record and never heard of it again."""
+        """Return whether a member other than this one acknowledged the record and never received a response."""
         return any(self._unanswered[place, member_id] > 0 for member_id in self._members - {other_than})
 
     # ---------------------------------------------------------------------------------------------- rules
@@ -227,7 +227,7 @@ class GroupLedger:
     def _may_be_too_late(
         self, place: RecordId, kind: AcknowledgeType, sent: SentRequest, lock: RecordLock | None
     ) -> bool:
-        """Whether it came when its sender held the record, and what the record's next holder did is known before."""
+        """Return whether the sender may have held the record, although its next holder's result was seen first."""
         if kind is AcknowledgeType.RELEASE:
             return True  # released and acquired by the next one while the fetch that carried this was waiting
         if lock is None:
@@ -238,7 +238,7 @@ class GroupLedger:
         return self._unanswered[place, lock.member_id] > 0
 
     def _may_be_below_start(self, place: RecordId) -> bool:
-        """Whether it may be archived after its last delivery, or before the place where the group began again."""
+        """Return whether a record may be archived: after its last delivery, or before the group's new start."""
         start = self.start_of(place[0])
         return place in self._at_limit or place in self._near_limit or start is None or place[1] < start
 
@@ -306,7 +306,7 @@ class GroupLedger:
         return self.delivery_counts.get(place, 0) + (0 if self.is_unanswered(place) else 1)
 
     def _is_held(self, place: RecordId, lock: RecordLock) -> bool:
-        """Whether nothing may have ended the lock: it is not over, and its holder has given up neither it nor all."""
+        """Return whether nothing can have ended the lock: it has not expired, and its holder has not released it."""
         if self._unanswered[place, lock.member_id] > 0 or (lock.member_id, lock.connection) in self._closing:
             return False
         return lock.certain_ms > self._clock.now_ms() and self._is_open(lock.connection)
@@ -326,7 +326,7 @@ class GroupLedger:
 
 
 def _is_of_sender(lock: RecordLock, sent: SentRequest) -> bool:
-    """Whether a request is from the holder of a lock, to the leader that gave it: by now, the same may hold another."""
+    """Return whether a request is from the holder of a lock, to the leader that gave it. The lock may be newer."""
     return lock.member_id == sent.message.member_id and lock.connection == sent.link.connection
 
 

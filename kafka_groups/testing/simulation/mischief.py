@@ -1,4 +1,4 @@
-"""What happens to brokers and processes every few seconds: they are slow, move, stop, die and come back."""
+"""Faults of brokers and processes, every few seconds: they slow down, move, stop, crash and restart."""
 
 import asyncio
 import math

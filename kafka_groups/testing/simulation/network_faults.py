@@ -28,7 +28,7 @@ _FRAMES: tuple[tuple[str, float, Callable[[random.Random], Passage]], ...] = (
     ("half_dead_connection", 0.0005, lambda _rng: Passage(vanishes=True)),
     ("delayed_frame", 0.0465, lambda rng: Passage(delay_ms=rng.choice(_DELAYS_MS))),
 )
-"""What may happen to a frame, and with which probability."""
+"""The faults of a frame, each with its probability."""
 
 
 class NetworkFaults:
@@ -94,5 +94,5 @@ class NetworkFaults:
 
 
 def _may_be_repeated(heartbeat: Any) -> bool:
-    """Whether a client sends a heartbeat twice. One that leaves out what has not changed says everything in a retry."""
+    """Return whether a heartbeat may be sent twice. A retry is always complete, so one with omitted fields may not."""
     return getattr(heartbeat, "rebalance_timeout_ms", 0) != _LEFT_OUT

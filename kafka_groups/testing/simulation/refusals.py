@@ -1,4 +1,4 @@
-"""What a simulation refuses, because it would not be deterministic or would wait in real time."""
+"""Operations that a simulation refuses, because they are not deterministic or would wait in real time."""
 
 import socket
 import subprocess

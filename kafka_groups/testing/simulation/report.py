@@ -1,4 +1,4 @@
-"""What a simulation came to."""
+"""The result of a simulation."""
 
 from collections.abc import Mapping
 
@@ -13,15 +13,15 @@ _MOST_SHOWN = 10
 
 @frozen
 class SimulationReport:
-    """What a simulation came to.
+    """The result of a simulation.
 
     Attributes:
         seed: The seed.
-        violations: What must never happen and did, such as a record that two members held, or that nobody finished.
-        faults: How often each fault struck, by the name that it has in `SeededFaults`.
-        produced: How many records were produced.
-        accepted: How many records were accepted, over all groups.
-        virtual_s: How long the run took, in virtual seconds.
+        violations: Events that must never happen, such as a record held by two members or never finished.
+        faults: The number of times that each fault occurred, by its name in `SeededFaults`.
+        produced: The number of produced records.
+        accepted: The number of accepted records, over all groups.
+        virtual_s: The duration of the run in virtual seconds.
         digest: A digest of every frame and event. Two runs of a seed have the same one.
     """
 

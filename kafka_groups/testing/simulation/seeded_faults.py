@@ -1,4 +1,4 @@
-"""Which faults strike a simulation, how often, and which of them did."""
+"""The faults of a simulation: their kinds, their frequencies, and a count of those that occurred."""
 
 import random
 from collections import Counter
@@ -17,12 +17,12 @@ def _weight() -> float:
 
 @frozen(kw_only=True, repr=False)
 class SeededFaults:
-    """The faults of a simulation: how long they strike, and how often.
+    """The faults of a simulation: the period in which they occur, and their frequency.
 
     Each fault has a weight. 1 is the usual frequency, 0 turns the fault off, and 3 makes it three times as frequent.
 
     Attributes:
-        seconds: How long faults strike, in virtual seconds from the start.
+        seconds: The period in which faults occur, in virtual seconds from the start.
         delayed_frame: A frame arrives 1 ms to 3 s late.
         broken_connection: A connection breaks, and both sides notice.
         half_dead_connection: A connection carries nothing more in one direction, and neither side notices.

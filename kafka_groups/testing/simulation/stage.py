@@ -30,7 +30,7 @@ __all__ = ["Stage", "StageOptions"]
 
 @frozen
 class StageOptions:
-    """What `simulate` was given: see there."""
+    """The arguments of `simulate`; its docstring describes them."""
 
     faults: SeededFaults
     brokers: int

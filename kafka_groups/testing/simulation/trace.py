@@ -1,4 +1,4 @@
-"""What happened in a simulated run, event by event, so that two runs can be compared."""
+"""A digest of all events of a simulated run, in order, so that two runs can be compared."""
 
 import hashlib
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Trace:
 
     @property
     def digest(self) -> str:
-        """What two runs have in common exactly if all their events are the same and in the same order."""
+        """A hash of all events in order; equal for two runs only if their events are equal."""
         return self._sum.hexdigest()
 
 

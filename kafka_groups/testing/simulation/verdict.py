@@ -1,4 +1,4 @@
-"""What was wrong with a run: on the wire, and between the wire and the log of share states."""
+"""Checks of a finished run: violations on the wire, and contradictions between wire and share-state log."""
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
@@ -29,7 +29,7 @@ class WireVerdict:
 
     @property
     def produced(self) -> int:
-        """How many records were produced."""
+        """The number of records that were produced."""
         logs = self.cluster.logs
         ends = (logs.get(topic.topic_id, led.partition).end_offset for topic, led in self._partitions())
         return sum(ends)
@@ -55,7 +55,7 @@ class WireVerdict:
                 yield f"{shown(place)}: not accepted, rejected or at its delivery limit: {deliveries} deliveries"
 
     def _contradictions(self, group_id: str) -> Iterator[str]:
-        """What the wire and the log of share states tell differently."""
+        """Yield the contradictions between the wire and the log of share states."""
         ledger, witness = self.tap.ledgers[group_id], Witness(self.cluster.metadata, self.cluster.logs, group_id)
         for place in sorted(ledger.accepted, key=shown):
             if witness.contradicts_acceptance(place):

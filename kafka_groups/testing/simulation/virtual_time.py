@@ -117,7 +117,7 @@ for _name, _reason in LOOP_REFUSALS.items():
 
 @frozen
 class Simulation:
-    """What a simulated program is given.
+    """The tools of a simulated program: seed, randomness and clock.
 
     Attributes:
         seed: The seed; the same seed makes the same run.

@@ -22,7 +22,7 @@ __all__ = ["WireTap", "WireWatcher"]
 
 _OF_SHARES = frozenset({ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE, ApiKey.SHARE_GROUP_HEARTBEAT})
 _JOINS = frozenset({ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_HEARTBEAT})
-"""What members of other groups join with."""
+"""The requests with which members of groups other than share groups join."""
 
 
 class WireWatcher(Protocol):
@@ -80,7 +80,7 @@ class WireTap:
         return self._is_open(link.connection) and link.connection not in self.half_dead
 
     def ledger(self, group_id: str) -> GroupLedger:
-        """What was seen of a group."""
+        """Return the ledger of a group."""
         if group_id not in self.ledgers:
             self.ledgers[group_id] = GroupLedger(self._clock, self._is_open, lambda: self._config_of(group_id))
         return self.ledgers[group_id]

@@ -1,4 +1,4 @@
-"""What the logs of the coordinators say, read as their own rule: at the end of a run, and when states begin."""
+"""A group's state read from the coordinators' logs alone: at the end of a run, and when states begin."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
