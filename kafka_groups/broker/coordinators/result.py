@@ -14,7 +14,7 @@ Record_co = TypeVar("Record_co", covariant=True)
 
 @frozen
 class Effect:
-    """What an operation wants from the rest of the world, as a value. It is performed once the records are stored."""
+    """An action outside of the shard that an operation asks for. It is performed once the records are stored."""
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""What all coordinators have in common: a shard is the state that one partition of an internal topic keeps."""
+"""The parts that all coordinators share: a shard is the state of one partition of an internal topic."""
 
 from collections.abc import Iterator
 from typing import Protocol, TypeVar

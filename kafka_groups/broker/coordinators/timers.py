@@ -35,7 +35,7 @@ class Timers(Generic[K]):
         return iter(self._deadlines_ms)
 
     def __contains__(self, key: object) -> bool:
-        """Whether a key has a deadline."""
+        """Return whether a key has a deadline."""
         return key in self._deadlines_ms
 
     def set(self, key: K, deadline_ms: int) -> None:

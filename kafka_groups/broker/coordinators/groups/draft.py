@@ -50,7 +50,7 @@ class GroupDraft(Generic[G, R]):
 
 
 class Overlay(MutableMapping[K, V]):
-    """What a table will be after some changes. Entries that are added stand behind those of the table.
+    """A table with pending changes on top. Added entries come after those of the table.
 
     Args:
         table: The table, which must not change as long as this is used.

@@ -18,7 +18,7 @@ class GroupType(enum.StrEnum):
 
 @frozen
 class GroupListing:
-    """What ListGroups shows of a group."""
+    """An entry of ListGroups."""
 
     group_id: str
     type: GroupType

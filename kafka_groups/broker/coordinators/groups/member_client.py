@@ -1,4 +1,4 @@
-"""Where a member of a group speaks from."""
+"""The client of a group's member: client id and host."""
 
 from attrs import frozen
 

@@ -1,4 +1,4 @@
-"""Where the settings of groups of all types come from."""
+"""Settings of all types of groups, from the configuration of groups and brokers."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ __all__ = ["GroupConfigSources", "classic_settings", "consumer_rules", "streams_
 
 @frozen
 class GroupConfigSources:
-    """Where the effective configuration of a group comes from, by type of group."""
+    """Functions that return the effective configuration of a group, by type of group."""
 
     share: Callable[[str], ShareGroupConfig]
     consumer: Callable[[str], ConsumerGroupConfig]

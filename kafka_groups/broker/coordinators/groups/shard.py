@@ -64,7 +64,7 @@ __all__ = ["GroupShard"]
 
 _MINUTE_MS = 60_000
 _GROUPS_AT_ONCE = 200
-"""How many groups begin together after loading."""
+"""The number of groups that start together after loading."""
 
 
 class GroupShard:

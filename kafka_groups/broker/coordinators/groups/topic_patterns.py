@@ -38,10 +38,10 @@ _MAX_COST_US = 25_000
 _COSTS_US = {
     "property": 200, "named": 200, "class": 40, "perl": 10, "quantifier": 10, "counts": 10, "simple": 2, "any": 2
 }  # fmt: skip
-"""What the parts of a pattern cost at most. A quantifier costs more if there are many. Named groups slow matching."""
+"""The highest cost of each part of a pattern. Many quantifiers cost more. Named groups slow matching."""
 
 _COST_OF_CASE = 4
-"""How much more all of that costs in a pattern with `(?i)`."""
+"""The factor by which `(?i)` increases these costs."""
 
 _CHARACTERS_AT_ONCE = 6
 """So many literals take a microsecond."""
@@ -128,7 +128,7 @@ def compile_pattern(text: str) -> TopicPattern:
 
 
 def _problem(text: str, tokens: Iterable[re.Match[str]], kinds: Mapping[str | None, int]) -> str | None:
-    """What is wrong with a pattern that RE2 might accept."""
+    """Return what is wrong with a pattern that RE2 might accept, or None."""
     counts = sum(max(int(number or 0) for number in numbers.split(",")) for numbers in _all(tokens, "numbers"))
     if len(text.encode()) > _MAX_BYTES or counts > _MAX_REPETITIONS:
         return "pattern too large"

@@ -1,4 +1,4 @@
-"""What the assignors of consumer groups are given, and what they return (KIP-848)."""
+"""Input and output of the assignors of consumer groups (KIP-848)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID

@@ -34,7 +34,7 @@ __all__ = ["assign_heterogeneous"]
 _MOST_PASSES = 16
 
 _Held = dict[str, dict[Partition, None]]
-"""What every member holds, in the order in which it got it. The number of these partitions is a member's load."""
+"""The partitions of each member, in the order of assignment. Their number is the member's load."""
 
 
 def assign_heterogeneous(group: GroupSpec) -> dict[str, list[Partition]]:
@@ -77,7 +77,7 @@ class _Topic:
 
     @property
     def rank(self) -> tuple[Fraction, int, tuple[int, int]]:
-        """Where the topic comes among the others."""
+        """The sort key that decides when this topic is assigned."""
         return -Fraction(self.partition_count, len(self.owned)), len(self.owned), _as_compared_by_java(self.topic_id)
 
     def fill(self) -> None:

@@ -1,4 +1,4 @@
-"""Which protocols the members of a classic group support, and which one they choose."""
+"""The protocols that the members of a classic group support, and the vote that chooses one."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ _JAVA_BUCKETS = 16
 
 
 class Ballots:
-    """How many members support each protocol."""
+    """Counts the members that support each protocol."""
 
     def __init__(self) -> None:
         self._supporters: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What one operation on classic groups does in addition to changing soft state: records, replies and deadlines."""
+"""The effects of one operation on classic groups beyond soft state: records, replies and deadlines."""
 
 import enum
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _SHORTEST_MS = 1
 
 
 class TimerKind(enum.IntEnum):
-    """What a deadline is for."""
+    """The purpose of a deadline."""
 
     SESSION = 1
     """A member must send a heartbeat, or an id must be used that was given to one that is yet to join."""
@@ -34,7 +34,7 @@ class TimerKind(enum.IntEnum):
 
 @frozen(order=True)
 class TimerKey:
-    """What has a deadline: a member, or a whole group."""
+    """The owner of a deadline, a member or a whole group, and its purpose."""
 
     group_id: str
     kind: TimerKind

@@ -94,37 +94,37 @@ class ClassicGroup:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the group is in the state Empty."""
+        """True if the group is in the state Empty."""
         return self.state is ClassicGroupState.EMPTY
 
     @property
     def is_of_consumers(self) -> bool:
-        """Whether the members are consumers, whose subscriptions the coordinator can read."""
+        """True if the members are consumers, whose subscriptions the coordinator can read."""
         return self.protocol_type == _CONSUMER
 
     @property
     def has_all_joined(self) -> bool:
-        """Whether all members wait for the end of the round, and no id has been given to one that is yet to join."""
+        """True if all members wait for the end of the round and every assigned member id has been used to join."""
         return self.joins_waiting == len(self.members) and not self.pending_joins
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long a round waits: the longest time that any member asks for."""
+        """The duration of a round: the longest rebalance timeout of any member."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def is_subscribed(self, topic: str) -> bool:
-        """Whether a member of the current generation subscribes to a topic, or may do so."""
+        """Return whether a member of the current generation subscribes to a topic, or may do so."""
         if not self.is_of_consumers:
             return False
         return self._topics is None or topic in self._topics
 
     @property
     def knows_subscriptions(self) -> bool:
-        """Whether the subscriptions of all members could be read."""
+        """True if the subscriptions of all members could be read."""
         return self.is_of_consumers and self._topics is not None
 
     def supports(self, request: JoinGroupRequest) -> bool:
-        """Whether a member with this protocol type and these protocols fits into the group."""
+        """Return whether a member with this protocol type and these protocols may join the group."""
         if self.is_empty:
             return bool(request.protocol_type and request.protocols)
         is_same_type = self.protocol_type == request.protocol_type

@@ -43,7 +43,7 @@ _STABLE = ClassicGroupState.STABLE
 
 @frozen
 class ClassicSources:
-    """What operations take from outside.
+    """Sources of ids, tokens and time for operations.
 
     Attributes:
         new_token: Returns a number for a request that is parked. No two requests of a shard have the same.
@@ -85,7 +85,7 @@ class JoinAttempt:
     # --------------------------------------------------------------------------------------- group.max.size
 
     def _has_room(self) -> bool:
-        """Whether the group has room for the member.
+        """Return whether the group has room for the member.
 
         During a round, those that have joined count, so that the last ones stay out if the limit was lowered.
         """

@@ -76,19 +76,19 @@ class ClassicMember:
 
     @property
     def is_static(self) -> bool:
-        """Whether it has an instance id (KIP-345)."""
+        """True if the member has an instance id (KIP-345)."""
         return self.group_instance_id is not None
 
     @property
     def may_be_silent(self) -> bool:
-        """Whether it cannot send heartbeats now, because it waits for a response.
+        """True if the member cannot send heartbeats now, because it waits for a response.
 
         A new member may not: its client may be gone and may have joined again under another id.
         """
         return not self.is_new and (self.parked_join is not None or self.parked_sync is not None)
 
     def supports_the_same(self, request: JoinGroupRequest) -> bool:
-        """Whether a request has the protocols that are known, in the same order and with the same metadata."""
+        """Return whether a request has the stored protocols, in the same order and with the same metadata."""
         return self.protocols == distinct_protocols(request.protocols)
 
     def metadata(self, protocol: str | None) -> bytes:

@@ -149,7 +149,7 @@ class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByT
 
 
 ConsumerDraft = GroupDraft[ConsumerGroup, ConsumerGroupRecord]
-"""What an operation makes of a consumer group."""
+"""A consumer group with the records of an operation applied."""
 
 
 def partitions_of(current: ConsumerAssignment | None) -> Iterator[tuple[UUID, int]]:

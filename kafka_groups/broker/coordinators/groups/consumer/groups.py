@@ -72,7 +72,7 @@ __all__ = ["ConsumerGroups"]
 
 _REBALANCE, _REGEX, _CLASSIC = DeadlineKind.REBALANCE, DeadlineKind.REGEX, DeadlineKind.CLASSIC
 _SEARCH_US = 5_000
-"""How long one call looks for topics of regular expressions."""
+"""The longest time that one call searches for topics of regular expressions."""
 
 
 class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):

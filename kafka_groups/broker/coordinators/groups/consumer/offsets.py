@@ -1,4 +1,4 @@
-"""Whether members of a consumer group may commit and fetch offsets (KIP-848, KIP-1251)."""
+"""Checks of offset commits and fetches by members of a consumer group (KIP-848, KIP-1251)."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID

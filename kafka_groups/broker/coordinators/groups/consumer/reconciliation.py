@@ -1,4 +1,4 @@
-"""How a member gets from its current assignment to its target assignment (KIP-848, "Rebalance process").
+"""Reconciliation of a member's assignment with its target assignment (KIP-848, "Rebalance process").
 
 First it revokes what it must not have any more, and confirms that by a heartbeat that lists what it owns. Then it gets
 the new epoch, and those partitions that nobody else has.
@@ -23,7 +23,7 @@ from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGrou
 __all__ = ["Owned", "has_other_partitions", "reconcile"]
 
 Owned = Sequence[ConsumerGroupHeartbeatTopicPartitions] | None
-"""What a member says that it owns. None: it does not say."""
+"""The partitions that a heartbeat reports as owned; None if it omits them."""
 _STABLE, _UNREVOKED = ConsumerMemberState.STABLE, ConsumerMemberState.UNREVOKED_PARTITIONS
 _UNRELEASED = ConsumerMemberState.UNRELEASED_PARTITIONS
 

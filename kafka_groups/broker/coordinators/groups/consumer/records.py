@@ -50,10 +50,10 @@ class ConsumerGroupEpoch:
 
 @frozen(kw_only=True)
 class ClassicConsumer:
-    """What a member that speaks the classic protocol has said when it joined.
+    """The session timeout and protocols from the JoinGroup request of a member with the classic protocol.
 
     Attributes:
-        session_timeout_ms: How long it may be silent.
+        session_timeout_ms: The longest time between its heartbeats.
         protocols: The names of the assignors that it supports, with its subscription in the form of each.
     """
 
@@ -108,12 +108,12 @@ class ConsumerAssignment:
 
     @property
     def is_stable(self) -> bool:
-        """Whether the member may own all of its target assignment that was free."""
+        """True if the member may own all of its target assignment that was free."""
         return self.state is ConsumerMemberState.STABLE
 
     @property
     def must_revoke(self) -> bool:
-        """Whether the member has yet to revoke partitions. Until then it keeps its epoch."""
+        """True if the member has yet to revoke partitions. Until then it keeps its epoch."""
         return self.state is ConsumerMemberState.UNREVOKED_PARTITIONS
 
     def away(self) -> "ConsumerAssignment":

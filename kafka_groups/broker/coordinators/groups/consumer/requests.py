@@ -1,4 +1,4 @@
-"""Which heartbeats of consumer groups are valid, as far as that does not depend on the group."""
+"""Checks of heartbeats of consumer groups that do not depend on the group."""
 
 from collections.abc import Collection
 

@@ -12,7 +12,7 @@ __all__ = ["ConsumerRules", "ConsumerSources"]
 
 @frozen
 class ConsumerSources:
-    """What operations take from outside.
+    """Sources of ids and time for operations.
 
     Attributes:
         new_id: Returns a random id, for members without one.
@@ -43,10 +43,10 @@ class ConsumerRules:
 
     @property
     def allows_upgrade(self) -> bool:
-        """Whether a classic group with members may become a consumer group."""
+        """True if a classic group with members may become a consumer group."""
         return self.migration_policy in ("upgrade", "bidirectional")
 
     @property
     def allows_downgrade(self) -> bool:
-        """Whether a consumer group with members may become a classic group."""
+        """True if a consumer group with members may become a classic group."""
         return self.migration_policy in ("downgrade", "bidirectional")

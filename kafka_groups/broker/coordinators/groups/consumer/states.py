@@ -19,7 +19,7 @@ __all__ = [
 
 
 class ConsumerMemberState(enum.IntEnum):
-    """How far a member has come on the way to its target assignment, with the numbers of Kafka's records."""
+    """A member's progress towards its target assignment, with the numbers of Kafka's records."""
 
     STABLE = 0
     """It may own all of its target assignment that was free."""

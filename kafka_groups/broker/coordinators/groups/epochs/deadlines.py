@@ -10,7 +10,7 @@ __all__ = ["Deadline", "DeadlineKind", "GroupTimers"]
 
 
 class DeadlineKind(enum.IntEnum):
-    """What a deadline is for."""
+    """The purpose of a deadline."""
 
     SESSION = 1
     """A member must send a heartbeat."""
@@ -26,7 +26,7 @@ class DeadlineKind(enum.IntEnum):
 
 @frozen(order=True)
 class Deadline:
-    """Which member has a deadline, and what for. A deadline of a whole group has no member."""
+    """The member that has a deadline, and its purpose. A deadline of a whole group has no member."""
 
     group_id: str
     member_id: str

@@ -29,7 +29,7 @@ class GroupMember(Protocol):
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long it may take to revoke what it owns."""
+        """The time that the member has to revoke partitions or tasks."""
         ...
 
 
@@ -48,12 +48,12 @@ class MemberAssignmentState(Protocol):
 
     @property
     def is_stable(self) -> bool:
-        """Whether it may own all of its target assignment that was free."""
+        """True if the member may own all of its target assignment that was free."""
         ...
 
     @property
     def must_revoke(self) -> bool:
-        """Whether it has yet to revoke something. Until then it keeps its epoch."""
+        """True if the member has yet to revoke something. Until then it keeps its epoch."""
         ...
 
     def away(self) -> Self:
@@ -98,11 +98,11 @@ class MemberRecords:
 
 @frozen
 class EpochGroupKind:
-    """What distinguishes consumer and streams groups where the same rules apply to them.
+    """The differences between consumer and streams groups where the same rules apply to both.
 
     Attributes:
-        name: What such a group is called in errors.
-        owned: What its members own, in errors.
+        name: The name of such a group in errors.
+        owned: The name in errors for what its members own.
         records: The records about one member.
         target_epoch: The record of the target assignment's epoch. It takes a group id and a `TargetEpoch`.
     """
@@ -160,7 +160,7 @@ class EpochGroup(Generic[E, M, T, C]):
 
     @property
     def needs_target(self) -> bool:
-        """Whether the target assignment is older than the group epoch."""
+        """True if the target assignment is older than the group epoch."""
         return self.assignment_epoch < self.epoch
 
     def may_compute_target(self, interval_ms: int, wall_ms: int) -> bool:

@@ -14,7 +14,7 @@ from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError
 __all__ = ["EpochGroups"]
 
 _GROUPS_AT_ONCE = 200
-"""How many groups begin together after loading."""
+"""The number of groups that start together after loading."""
 _SHORTEST_MS = 1
 
 G = TypeVar("G", bound=EpochGroup[Any, Any, Any, Any])

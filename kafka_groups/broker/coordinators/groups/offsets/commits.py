@@ -1,4 +1,4 @@
-"""What a commit of offsets says of its sender."""
+"""The sender of an offset commit."""
 
 from attrs import frozen
 
@@ -9,7 +9,7 @@ _NO_GENERATION = -1
 
 @frozen
 class OffsetCommitter:
-    """Who commits offsets. The defaults are those of an admin client, and of a consumer outside of any group.
+    """The sender of an offset commit. The defaults suit an admin client, or a consumer outside of any group.
 
     Attributes:
         member_id: Its member id.

@@ -18,7 +18,7 @@ _NOT_SET = -1
 
 @frozen
 class RetentionPolicy:
-    """How long offsets are kept, and how often it is looked, in milliseconds."""
+    """The time that offsets are kept, and the interval between checks, in milliseconds."""
 
     retention_ms: int
     check_interval_ms: int
@@ -26,7 +26,7 @@ class RetentionPolicy:
 
 @frozen
 class Expired:
-    """What was found in one group: the records that forget it, and whether the group has no other offsets."""
+    """Expired offsets of one group: the records that remove them, and whether no other offsets remain."""
 
     group_id: str
     records: tuple[OffsetCommitted, ...]

@@ -17,7 +17,7 @@ from kafka_groups.types import TopicPartition
 __all__ = ["OffsetOwners", "ShardOffsets"]
 
 _TOPICS_AT_ONCE = 200
-"""How many topics are looked for together after loading."""
+"""The number of topics that are looked up together after loading."""
 
 
 class OffsetOwners(Protocol):

@@ -24,7 +24,7 @@ _NO_EPOCH = 0
 
 
 def needs_target(group: ShareGroup) -> bool:
-    """Whether the target assignment is older than the group epoch."""
+    """Return whether the target assignment is older than the group epoch."""
     return group.assignment_epoch < group.epoch
 
 

@@ -1,4 +1,4 @@
-"""What the group coordinator wants of the share coordinator."""
+"""Effects of share groups: share states that the share coordinator must create or delete."""
 
 from collections.abc import Mapping
 from uuid import UUID

@@ -110,7 +110,7 @@ class ShareGroup:
 
 
 Draft = GroupDraft[ShareGroup, ShareGroupRecord]
-"""What an operation makes of a share group."""
+"""A share group with the records of an operation applied."""
 
 
 def _names(member: MemberMetadata | None) -> tuple[str, ...]:

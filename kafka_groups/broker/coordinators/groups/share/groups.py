@@ -46,7 +46,7 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
 __all__ = ["MemberKey", "ShareGroups"]
 
 _GROUPS_AT_ONCE = 200
-"""How many groups begin together after loading."""
+"""The number of groups that start together after loading."""
 
 
 @frozen(order=True)

@@ -69,7 +69,7 @@ class CurrentAssignment:
 
 @frozen
 class StatePartitions:
-    """Which share-partitions have persistent state in the share coordinator.
+    """The share-partitions that have persistent state in the share coordinator.
 
     Attributes:
         initializing: Their initialisation has started. They cannot be assigned yet.

@@ -1,4 +1,4 @@
-"""What need not be worked out again with each heartbeat, because nothing that it depends on has changed."""
+"""Remembers facts of share groups, so that a heartbeat that changes nothing does not compute them again."""
 
 from attrs import frozen
 

@@ -25,7 +25,7 @@ _TOPICS_TOLD = 3
 
 @frozen
 class TopicProblem:
-    """Why a topology does not work with the existing topics, for the status in responses."""
+    """The reason why a topology does not work with the existing topics, for the status in responses."""
 
     status: StreamsStatus
     detail: str
@@ -56,13 +56,13 @@ class ConfiguredSubtopology:
 
 @frozen
 class ConfiguredTopology:
-    """What a topology becomes with the topics of the cluster.
+    """A topology resolved against the topics of the cluster.
 
     Attributes:
         epoch: The topology's epoch.
         subtopologies: The sub-topologies by id. Empty if it has a problem that others than the broker must solve.
         to_create: The internal topics that do not exist.
-        problem: What keeps it from working, if anything does.
+        problem: The reason why it does not work, or None.
     """
 
     epoch: int
@@ -72,12 +72,12 @@ class ConfiguredTopology:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the tasks can be assigned."""
+        """True if the tasks can be assigned."""
         return self.problem is None
 
 
 def configured(topology: StreamsTopology, topics: TopicsImage) -> ConfiguredTopology:
-    """Return what a topology becomes with the existing topics.
+    """Return a topology resolved against the existing topics.
 
     Raises:
         StreamsInvalidTopologyError: The numbers of partitions cannot be derived, whichever topics exist.

@@ -35,7 +35,7 @@ _FIRST_TO_DESCRIBE = 1
 
 @frozen
 class _Asked:
-    """When a member was asked last for the description of the topology with an epoch, and when another one may be."""
+    """The last request for a description of the topology with an epoch, and the time of the next one."""
 
     topology_epoch: int
     backoff_ms: int

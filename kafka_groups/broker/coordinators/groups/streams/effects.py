@@ -1,4 +1,4 @@
-"""What the coordinator of streams groups wants of the rest of the broker."""
+"""Effects of streams groups: internal topics that the broker must create."""
 
 from attrs import frozen
 

@@ -140,7 +140,7 @@ class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, S
 
 
 StreamsDraft = GroupDraft[StreamsGroup, StreamsGroupRecord]
-"""What an operation makes of a streams group."""
+"""A streams group with the records of an operation applied."""
 
 
 def _active_of(current: StreamsAssignment | None) -> Iterator[TaskId]:

@@ -51,14 +51,14 @@ _NO_TARGET = StreamsTarget()
 
 @frozen
 class AnsweredHeartbeat:
-    """What becomes of a heartbeat.
+    """The result of a heartbeat.
 
     Attributes:
         response: The response.
-        draft: The group as it will be.
-        configured: What the topology becomes with the topics of the cluster.
+        draft: The group with the changes of the heartbeat.
+        configured: The topology resolved against the topics of the cluster.
         former_id: The id that the member had before, if it is static and returns.
-        has_other_assignment: Whether its tasks, epoch or state are others than before.
+        has_other_assignment: True if its tasks, epoch or state have changed.
     """
 
     response: StreamsGroupHeartbeatResponse

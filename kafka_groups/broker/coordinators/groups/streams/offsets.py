@@ -1,4 +1,4 @@
-"""Whether members of a streams group may commit and fetch offsets (KIP-1071, KAFKA-19779)."""
+"""Checks of offset commits and fetches by members of a streams group (KIP-1071, KAFKA-19779)."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""How many partitions the internal topics of a topology need.
+"""Computes the number of partitions of a topology's internal topics.
 
 A repartition topic that does not fix its number gets the largest number of the topics that are read by those who write
 it. Topics that are copartitioned get equal numbers. A changelog has a partition for each task.

@@ -1,4 +1,4 @@
-"""How a member gets from its current tasks to its target assignment (KIP-1071, "Rebalance process").
+"""Reconciliation of a member's tasks with its target assignment (KIP-1071, "Rebalance process").
 
 First it revokes what it must not have any more, and confirms that by a heartbeat that lists what it owns. Then it gets
 the new epoch, and those tasks that are free. An active task is free when nobody runs it and no other member of the

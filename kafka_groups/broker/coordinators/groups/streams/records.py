@@ -124,12 +124,12 @@ class StreamsAssignment:
 
     @property
     def is_stable(self) -> bool:
-        """Whether the member may own all of its target assignment that was free."""
+        """True if the member may own all of its target assignment that was free."""
         return self.state is StreamsMemberState.STABLE
 
     @property
     def must_revoke(self) -> bool:
-        """Whether the member has yet to revoke tasks. Until then it keeps its epoch."""
+        """True if the member has yet to revoke tasks. Until then it keeps its epoch."""
         return self.state is StreamsMemberState.UNREVOKED_TASKS
 
     def away(self) -> "StreamsAssignment":

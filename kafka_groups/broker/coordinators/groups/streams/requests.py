@@ -1,4 +1,4 @@
-"""Which heartbeats of streams groups are valid, as far as that does not depend on the group."""
+"""Checks of heartbeats of streams groups that do not depend on the group."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""What the coordinator keeps of a streams group outside of its records. It is lost when the coordinator moves."""
+"""State of a streams group that is not in its records. It is lost when the coordinator moves."""
 
 from attrs import define, field, frozen
 

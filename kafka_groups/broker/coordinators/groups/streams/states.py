@@ -20,7 +20,7 @@ __all__ = [
 
 
 class StreamsMemberState(enum.IntEnum):
-    """How far a member has come on the way to its target assignment, with the numbers of Kafka's records."""
+    """A member's progress towards its target assignment, with the numbers of Kafka's records."""
 
     STABLE = 1
     """It may own all of its target assignment that was free."""
@@ -100,7 +100,7 @@ STREAMS_MEMBER_TRANSITIONS: Mapping[StreamsMemberState, frozenset[StreamsMemberS
     _M.UNRELEASED_TASKS: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
     _M.UNKNOWN: frozenset({_M.STABLE, _M.UNRELEASED_TASKS}),
 })  # fmt: skip
-"""Which states a member may have after one step (`reconciliation.py`). UNKNOWN is only read from records."""
+"""The states that may follow each state after one step (`reconciliation.py`). UNKNOWN is only read from records."""
 
 
 def next_streams_group_state(state: StreamsGroupState, event: StreamsGroupEvent) -> StreamsGroupState:

@@ -1,4 +1,4 @@
-"""When the epoch of a streams group increases, and the target assignment that is computed for it (KIP-1071)."""
+"""Increases the epoch of a streams group and computes its target assignment (KIP-1071)."""
 
 import logging
 from collections.abc import Iterable, Mapping

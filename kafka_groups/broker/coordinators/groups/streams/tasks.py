@@ -25,7 +25,7 @@ TaskOffsets = Mapping[TaskId, int]
 
 @frozen
 class OwnedTasks:
-    """What a member says that it owns: everything that it has not revoked yet."""
+    """The tasks that a member reports as owned: all that it has not revoked yet."""
 
     active: Tasks = frozenset()
     standby: Tasks = frozenset()
