@@ -117,7 +117,7 @@ class FaultRule:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the rule was applied as often as it may be."""
+        """True if the rule has been applied as often as it may be."""
         return self.hits >= self._times
 
     def strikes(self, node_id: int, key: int, request: object) -> bool:

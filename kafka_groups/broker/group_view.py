@@ -1,4 +1,4 @@
-"""What the brokers of an embedded cluster know about one share group: deliveries that ended, lag and members."""
+"""An embedded cluster's view of one share group: finished deliveries, lag and members."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -22,7 +22,7 @@ __all__ = ["METRICS", "BrokerFigures", "BrokerMetric", "read_metrics"]
 
 @frozen
 class BrokerFigures:
-    """What the metrics of one broker are read from, at one moment."""
+    """The values that one broker's metrics are computed from, at one moment."""
 
     services: BrokerServices
     groups: Counter[tuple[str, str]] = field(init=False)

@@ -103,7 +103,7 @@ class ObservedGroup:
 
     @property
     def lag(self) -> int | None:
-        """How many records are not accepted, rejected or archived yet; None if the lag is unknown.
+        """The number of records that are not accepted, rejected or archived yet; None if the lag is unknown.
 
         The lag is unknown until the group has had a member. If the group starts at the latest records, the lag of a
         partition that already has records is unknown until a member acknowledges a record there.

@@ -19,7 +19,7 @@ _MOST_RECORDS = 1_000
 
 
 class TopicPartitionOffset(NamedTuple):
-    """Where a record is."""
+    """The position of a record."""
 
     topic: str
     partition: int
@@ -28,7 +28,7 @@ class TopicPartitionOffset(NamedTuple):
 
 @frozen
 class Records:
-    """What `EmbeddedCluster.produce` was given."""
+    """The arguments of `EmbeddedCluster.produce`."""
 
     values: Iterable[Payload]
     keys: Iterable[Payload] | None

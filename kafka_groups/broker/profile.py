@@ -1,4 +1,4 @@
-"""What a release of Kafka does: one profile for each release that the embedded broker can stand in for.
+"""Profiles of Kafka's releases: one for each release that the embedded broker can stand in for.
 
 A profile has what the release says. What the embedded broker can't do yet is in `unbuilt`, and is left out of what it
 offers: the methods here return what it offers. A test compares both with what the release was captured to answer

@@ -1,4 +1,4 @@
-"""Who may connect to the embedded brokers, and how each connection authenticates, as Kafka's brokers do it.
+"""Authentication on the embedded brokers: who may connect, and how, as on Kafka's brokers.
 
 There is no authorization: an authenticated client may perform any operation.
 """
@@ -119,17 +119,17 @@ _ALLOWED: Mapping[_State, frozenset[ApiKey]] = MappingProxyType({
     _State.EXCHANGE: frozenset({ApiKey.SASL_AUTHENTICATE}),
     _State.FAILED: frozenset(),
 })  # fmt: skip
-"""What a client may send before it is authenticated; anything else closes the connection."""
+"""The requests that a client may send before it is authenticated; any other closes the connection."""
 
 
 @define(eq=False)
 class Authentication:
-    """How far one connection is with authenticating (KIP-152, KIP-368); the rules alone, without I/O.
+    """The state of one connection's authentication (KIP-152, KIP-368). No I/O.
 
     Attributes:
-        security: What the brokers ask for.
+        security: The authentication that the brokers require.
         credentials: The SCRAM credentials.
-        max_session_ms: After which a client must authenticate again; 0 for never (`connections.max.reauth.ms`).
+        max_session_ms: Time after which a client must authenticate again; 0 for never (`connections.max.reauth.ms`).
         nonce: Makes the broker's part of a SCRAM nonce.
     """
 
@@ -151,11 +151,11 @@ class Authentication:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the connection must be closed once the last answer is sent."""
+        """True if the connection must be closed once the last response is sent."""
         return self._state is _State.FAILED
 
     def permits(self, api_key: int, now_ms: int) -> bool:
-        """Whether a request may be handled; the connection must be closed otherwise."""
+        """Return whether a request may be handled. If not, the connection must be closed."""
         if self._state is not _State.AUTHENTICATED:
             return api_key in _ALLOWED[self._state]
         return self._ends_ms is None or now_ms < self._ends_ms or api_key == ApiKey.SASL_HANDSHAKE

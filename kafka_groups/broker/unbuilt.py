@@ -1,4 +1,4 @@
-"""What Kafka has and the embedded broker does not have yet, with the reasons.
+"""Features of Kafka that the embedded broker does not have yet, with the reasons.
 
 A test compares this table with what each release was captured to answer: no other difference is allowed, and neither is
 an entry that is not a difference any more. The documentation's list is made from the table, too.
@@ -16,7 +16,7 @@ __all__ = ["LEVELS_BUILT", "LOWEST_VERSIONS_BUILT", "UNBUILT", "Unbuilt", "Unbui
 
 
 class UnbuiltKind(enum.Enum):
-    """What an entry is about. Each value is a heading."""
+    """The kind of an entry. Each value is a heading."""
 
     API = "API"
     API_VERSION = "Version of an API"

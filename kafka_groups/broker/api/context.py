@@ -1,4 +1,4 @@
-"""What a handler receives in addition to the request."""
+"""The context of a request, which a handler receives in addition to the request."""
 
 from attrs import field, frozen
 
@@ -45,7 +45,7 @@ class RequestContext:
 
     @property
     def principal(self) -> str:
-        """Who sent the request, by Kafka's name: the SASL user (`User:ann`), or `ANONYMOUS` without a login."""
+        """The sender of the request by Kafka's name: the SASL user (`User:ann`), or `ANONYMOUS` without a login."""
         authentication = self.connection.authentication
         return ANONYMOUS if authentication is None else authentication.principal
 

@@ -56,7 +56,7 @@ class _TopicPlan:
 
     @property
     def records(self) -> int:
-        """How many records Kafka's controller writes for it."""
+        """The number of records that Kafka's controller writes for the topic."""
         return 1 + len(self.configs) + self.num_partitions
 
 

@@ -53,7 +53,7 @@ __all__ = ["handle"]
 
 @frozen
 class _ResourceKind:
-    """How to alter resources of one type: whether they exist, their keys, and which values are valid together."""
+    """Rules for resources of one type: whether they exist, their keys, and which values are valid together."""
 
     check_resource: Callable[[str, BrokerServices], None]
     keys: Callable[[], Mapping[str, Key]]

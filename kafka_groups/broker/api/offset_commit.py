@@ -126,7 +126,7 @@ def _committed(
 
 
 def _expire_timestamp_ms(kept_ms: int, wall_ms: int) -> int:
-    """When an offset expires. As in Kafka, a time beyond 64 bits wraps around and is long ago."""
+    """Return the time when an offset expires. As in Kafka, a time beyond 64 bits wraps around and is long ago."""
     if kept_ms == _NOT_SET:
         return _NOT_SET
     return (wall_ms + kept_ms + _TWO_TO_63) % (2 * _TWO_TO_63) - _TWO_TO_63

@@ -27,7 +27,7 @@ _TIMESTAMP_AFTER_MAX_MS = 3_600_000
 
 @frozen
 class BrokerConfigs:
-    """What the configs of one broker are made from.
+    """The effective configs of one broker.
 
     Attributes:
         node_id: Node id of the broker.

@@ -51,7 +51,7 @@ class CompactionPass:
 
     @property
     def is_done(self) -> bool:
-        """Whether the pass has ended."""
+        """True if the pass has ended."""
         return not self._is_noting and self.position >= self.end_offset
 
     def take(self, batch: StoredBatch | None) -> None:

@@ -1,4 +1,4 @@
-"""What a coordinator reads from the log of an internal topic: records, and the ends of transactions."""
+"""Entries of the log of an internal topic, as a coordinator reads them: records, and ends of transactions."""
 
 from typing import Generic, TypeVar
 

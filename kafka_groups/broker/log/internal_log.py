@@ -24,15 +24,15 @@ from kafka_groups.protocol.record_builder import (
 __all__ = ["InternalLog", "RecordCodec"]
 
 _SLICE_BYTES = 16_384
-"""How many bytes of a log are decoded at a time: some 200 records."""
+"""The size of the part of a log that is decoded at a time: some 200 records."""
 _SLICE_RECORDS = 500
-"""How many records that are not bytes are returned at a time."""
+"""The number of records returned at a time if they are not stored as bytes."""
 _MOST_UNWRITTEN = 10_000
 """Records are kept as objects until someone reads the log, but hardly more than these."""
 _NO_PRODUCER = Producer(-1, -1)
 _SPARE_RECORDS = 1_000
 _STEP_RECORDS = 50
-"""How many records one step of compaction handles at least."""
+"""The smallest number of records that one step of compaction handles."""
 _STEP_FOR_EACH = 4
 """And so many for each record that was appended. A pass reads every record twice, so the log cannot outgrow it."""
 

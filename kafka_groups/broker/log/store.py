@@ -12,7 +12,7 @@ _FIRST_PRODUCER_ID = 1000  # Kafka assigns ids in blocks of 1,000. A first id ot
 
 
 class CoordinatorStorage:
-    """How the coordinators' records are kept: in memory, where nothing takes time. A simulation replaces it."""
+    """In-memory storage of the coordinators' records, without delays. A simulation replaces it."""
 
     def new_log(self, codec: RecordCodec[R]) -> InternalLog[R]:
         """Return a log for a partition of an internal topic."""

@@ -61,7 +61,7 @@ class ClusterMetadata:
 
     @property
     def has_share_groups(self) -> bool:
-        """Whether share groups are enabled."""
+        """True if share groups are enabled."""
         return self.image.features.get(SHARE_FEATURE, 0) > 0
 
     @property

@@ -1,4 +1,4 @@
-"""What a change of the metadata changed."""
+"""Differences between two versions of the metadata."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Which new levels of features a cluster accepts (KIP-584, KIP-778). The texts of errors are Kafka's."""
+"""Checks of updates of feature levels (KIP-584, KIP-778). The texts of errors are Kafka's."""
 
 import enum
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _CHECKED_FIRST = ("group.version", _KRAFT, SHARE_FEATURE, _METADATA, "streams.ve
 
 
 class UpdateKind(enum.IntEnum):
-    """What an update may do."""
+    """The kind of an update: an upgrade, or a safe or unsafe downgrade."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -36,7 +36,7 @@ class FeatureUpdate:
 
 @frozen
 class FeatureRules:
-    """What a cluster allows.
+    """The feature levels that a cluster allows.
 
     Attributes:
         supported: The levels of each feature.

@@ -1,4 +1,4 @@
-"""Who leads a partition, and who coordinates a key."""
+"""Chooses the leaders of partitions and the coordinators of keys."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID

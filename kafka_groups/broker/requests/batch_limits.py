@@ -1,4 +1,4 @@
-"""How many partitions one request may add, as in Kafka's controller: no number in a request may freeze the brokers."""
+"""Kafka's limits on partitions and records per request, so that no request can block the brokers."""
 
 from collections.abc import Iterable
 

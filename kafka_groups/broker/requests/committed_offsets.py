@@ -1,4 +1,4 @@
-"""What requests about committed offsets have in common."""
+"""Code shared by the handlers of requests about committed offsets."""
 
 from collections.abc import AsyncIterator, Sequence
 from itertools import islice
@@ -14,9 +14,9 @@ __all__ = ["in_slices", "named_topic"]
 T = TypeVar("T")
 
 _AT_ONCE = 200
-"""How many partitions one operation of the group coordinator is about."""
+"""The number of partitions in one operation of the group coordinator."""
 _OPERATION = 4 * COSTLY
-"""What an operation costs by itself: with each append, some of the log is compacted."""
+"""The fixed cost of an operation: each append compacts some of the log."""
 
 
 async def in_slices(items: Sequence[T], turns: Turns) -> AsyncIterator[list[T]]:

@@ -1,4 +1,4 @@
-"""What the requests to the share coordinator have in common (KIP-932, "Share coordinator")."""
+"""Code shared by the handlers of requests to the share coordinator (KIP-932, "Share coordinator")."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine

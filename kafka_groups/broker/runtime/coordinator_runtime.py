@@ -45,7 +45,7 @@ _PARTS_AT_ONCE = 2
 
 @frozen
 class ShardKind(Generic[S]):
-    """What the shards of one coordinator have, and those of others have not.
+    """The differences between the shards of the coordinators.
 
     Attributes:
         topic: Name of the internal topic.

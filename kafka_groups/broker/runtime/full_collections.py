@@ -24,7 +24,7 @@ class FullCollections:
 
     @property
     def is_postponed(self) -> bool:
-        """Whether there will be none for now."""
+        """True if full collections are postponed for now."""
         return gc.get_threshold()[2] == _NEVER
 
     def postpone(self, holder: object) -> None:

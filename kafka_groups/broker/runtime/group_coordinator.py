@@ -369,7 +369,7 @@ def _new_shards(broker: BrokerParts) -> Callable[[], GroupShard]:
 
 
 def _ignore(_outcome: object) -> None:
-    """What the operation has to say, its effects say."""
+    """Ignore the response; the effects carry the result."""
 
 
 def _noted(

@@ -1,4 +1,4 @@
-"""What the group coordinator of one broker has done since the broker started: counted per request."""
+"""Counters of one broker's group coordinator since the broker started, per request."""
 
 from attrs import define
 
@@ -14,7 +14,7 @@ __all__ = ["GroupFigures"]
 
 @define
 class GroupFigures:
-    """Counts.
+    """Counters of the group coordinator, since the broker started.
 
     Attributes:
         offset_commits: Offsets that were committed.
@@ -22,8 +22,8 @@ class GroupFigures:
         classic_rebalances: Rounds of classic groups that ended with assignments.
         consumer_rebalances: Heartbeats of consumer groups that began a new epoch of the group. As in Kafka, those of
             members that leave do not count.
-        share_rebalances: The same of share groups.
-        streams_rebalances: The same of streams groups.
+        share_rebalances: The same for share groups.
+        streams_rebalances: The same for streams groups.
         descriptions_stored: Descriptions of topologies that were stored.
         descriptions_shown: Descriptions of topologies that were read for StreamsGroupDescribe.
     """

@@ -1,4 +1,4 @@
-"""How a broker hosts its coordinators, whatever they coordinate and however many there are."""
+"""Hosting of a broker's coordinators, independent of what they coordinate and how many there are."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

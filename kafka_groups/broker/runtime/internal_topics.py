@@ -20,7 +20,7 @@ _HEARTBEATS_BETWEEN_TRIES = 2
 
 @frozen
 class _Failure:
-    """Why a topic could not be created, and until when it is not tried again."""
+    """A failed creation of a topic: the reason, and the time of the next try."""
 
     reason: str
     until_ms: int

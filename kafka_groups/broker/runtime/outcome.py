@@ -31,7 +31,7 @@ class PendingOutcome(Generic[T]):
 
     @property
     def is_there(self) -> bool:
-        """Whether there is an outcome."""
+        """True if there is an outcome."""
         return self._outcome is not _MISSING
 
     async def wait(self) -> T:

@@ -1,4 +1,4 @@
-"""What the brokers of a cluster share, and what one of them lends to its coordinators. Both are handed on whole."""
+"""The parts that brokers of a cluster share, and those that one broker gives to its coordinators."""
 
 import random
 from collections import Counter
@@ -78,12 +78,12 @@ class ClusterParts:
 
 @frozen(eq=False)
 class BrokerParts:
-    """What one broker lends to its coordinators.
+    """The parts of one broker that its coordinators use.
 
     Attributes:
         node_id: The broker.
-        cluster: What it shares with the others.
-        later: Calls a function after so many milliseconds, unless the broker has stopped by then.
+        cluster: The parts that all brokers of the cluster share.
+        later: Calls a function after a number of milliseconds, unless the broker has stopped by then.
         grown: Takes a partition of an internal topic that has more records for readers.
         waits: Called when a request waits, and there may be an earlier deadline.
         configs: The broker's configs.

@@ -14,16 +14,16 @@ from kafka_groups.net.session import Access, Session, open_session
 __all__ = ["PeerNetwork", "Peers"]
 
 REQUEST_TIMEOUT_MS = 5_000
-"""How long a broker waits for another one: Kafka's default for writes of share state."""
+"""The longest time that a broker waits for another one: Kafka's default for writes of share state."""
 
 
 @frozen
 class PeerNetwork:
-    """Where the brokers of a cluster listen for each other.
+    """The addresses where the brokers of a cluster listen for each other.
 
     Attributes:
         network: The network.
-        host: On which host they listen.
+        host: The host on which they listen.
         access: The identity with which they connect, apart from the name.
         addresses: Host and port of the brokers that run, by node id.
     """

@@ -1,4 +1,4 @@
-"""How a broker reaches the share coordinators of its cluster (KIP-932, "Persister").
+"""Client of the cluster's share coordinators, for leaders of share-partitions (KIP-932, "Persister").
 
 A leader reads a share-partition's state when it starts to lead it, and writes every change of hard state before it
 applies the change. Acquisitions are not hard state: after a change of leader those records are available again, with

@@ -70,7 +70,7 @@ _SUMMARIZE = _Rpc(ReadShareGroupStateSummaryRequest, ReadShareStateSummaryTopic)
 
 @frozen(eq=False)
 class _PartitionRequest:
-    """What is asked about one share-partition.
+    """A request about one share-partition.
 
     Attributes:
         place: Topic id and partition.

@@ -11,9 +11,9 @@ __all__ = ["CHEAP", "COSTLY", "USUAL", "Turns", "at_once"]
 T = TypeVar("T")
 
 CHEAP, USUAL, COSTLY = 2, 5, 50
-"""What an item costs: some, some tens or some hundreds of microseconds."""
+"""The costs of an item: some, some tens or some hundreds of microseconds."""
 _BUDGET = 1_000
-"""What a request spends in one turn of the event loop."""
+"""The largest cost of one turn of the event loop."""
 
 
 class Turns:

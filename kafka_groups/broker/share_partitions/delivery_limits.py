@@ -1,4 +1,4 @@
-"""When a record counts as suspect, and how many suspect records are delivered at once."""
+"""Limits for suspect records: when a record counts as suspect, and how many are delivered at once."""
 
 from attrs import frozen
 

@@ -30,7 +30,7 @@ class ShareFetchLimits:
 
     @property
     def asks_for_nothing(self) -> bool:
-        """Whether the limits allow no records at all."""
+        """True if the limits allow no records at all."""
         return self.max_bytes <= 0 or self.max_records <= 0
 
     def share_of_bytes(self, partitions: int) -> int:
@@ -109,7 +109,7 @@ class ShareFetching:
 
     @property
     def is_full(self) -> bool:
-        """Whether the response contains every partition of the session."""
+        """True if the response contains every partition of the session."""
         return self.requested.epoch == INITIAL_EPOCH
 
     def must_tell(self, partition: TopicIdPartition, fetched: FetchedPartition) -> bool:

@@ -15,7 +15,7 @@ __all__ = ["DeliveryHistory", "DeliveryOutcome", "Ended"]
 
 
 class DeliveryOutcome(enum.Enum):
-    """How the delivery of a record ended."""
+    """The end of a record's delivery."""
 
     ACCEPTED = "accepted"
     RELEASED = "released"

@@ -170,8 +170,9 @@ class LedSharePartitions:
             error is raised by the calls after that, until `forget_failure`, or until it is time to read again.
 
         Raises:
-            BrokerError: As for `find`. UnknownServerError if the coordinator has not initialised its state;
-                CoordinatorNotAvailableError if the coordinator could not be reached.
+            BrokerError: This broker does not lead the partition (see `led_epoch`), or only in an older epoch (`write`).
+            UnknownServerError: The coordinator has not initialised the share-partition's state.
+            CoordinatorNotAvailableError: The coordinator could not be reached.
             OffsetNotAvailableError: It begins at a time (`by_duration`), and no record is young enough yet.
         """
         share_partition = self.find(key, now_ms)

@@ -1,4 +1,4 @@
-"""What share-partitions need of logs. `PartitionLog` and `LogStore` implement this."""
+"""The logs as share-partitions use them. `PartitionLog` and `LogStore` implement these protocols."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What a leader of share-partitions needs of the share coordinator."""
+"""The share coordinator as leaders of share-partitions use it."""
 
 from collections.abc import Callable
 from typing import Protocol

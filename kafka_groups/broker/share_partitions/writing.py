@@ -20,7 +20,7 @@ __all__ = ["StateChange", "StateWriter"]
 
 
 class Waiter(Protocol):
-    """What a request waits with, such as an `asyncio.Future`."""
+    """The handle of a waiting request, such as an `asyncio.Future`."""
 
     def done(self) -> bool:
         """Return whether it does not wait any more."""
@@ -83,12 +83,12 @@ class StateWriter:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a write is under way, or about to begin."""
+        """True if a write is in progress, or about to start."""
         return bool(self._under_way or self._waiting)
 
     @property
     def can_begin(self) -> bool:
-        """Whether there is something to write, and no write under way."""
+        """True if there is something to write, and no write is in progress."""
         return bool(self._waiting) and not self._under_way
 
     def add(self, change: StateChange) -> None:
