@@ -17,10 +17,10 @@ def check_function(
 
     Args:
         name: The name of the argument, for the error.
-        function: What was given.
-        form: What to give, as in "a function of a ShareBatch".
-        arguments: How many positional arguments it is called with.
-        remedy: How to write a function that does its work when it is called.
+        function: The argument to check.
+        form: The expected argument, as in "a function of a ShareBatch".
+        arguments: The number of positional arguments that it is called with.
+        remedy: Advice on writing a function that does its work when it is called.
         fault: The class of the error.
 
     Raises:

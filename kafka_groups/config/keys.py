@@ -69,14 +69,14 @@ class Key:
     Attributes:
         name: The dotted name; Kafka's own where Kafka has the key.
         type: The type of the value.
-        doc: What the key does, in whole sentences.
+        doc: A description of the key, in whole sentences.
         default: The value when none is given; `REQUIRED` if there must be one, `None` if none is a value.
         unit: `ms`, `bytes` … of a number.
         minimum: The smallest number allowed.
         maximum: The largest number allowed.
         choices: The words allowed, when only some are.
-        reader: How a value is read, when the type alone does not say it.
-        form: What a value looks like, when `reader` reads it.
+        reader: The reader of values, if the type alone does not determine it.
+        form: The form of a value, if `reader` reads it.
         annotation: The Python type of a keyword with this key's value, where `type` and `choices` do not say it.
         aliases: Other dotted names that mean the same (confluent-kafka's).
         error: The class of the errors raised for this key.
@@ -131,7 +131,7 @@ class Key:
 
         Args:
             value: A Python value, or its text as in a properties file.
-            named: What the user called the key, if not by its dotted name.
+            named: The user's name for the key, if it is not the dotted name.
 
         Raises:
             KafkaGroupsError: The value does not fit (of the class in `error`).
@@ -144,13 +144,13 @@ class Key:
     def problem(
         self, value: object, why: str, *, named: str | None = None, remedy: str | None = None
     ) -> KafkaGroupsError:
-        """The error that names this key and the value, and says what is wrong and what to do.
+        """Return an error that names this key and the value, and says what is wrong and what to do.
 
         Args:
             value: The value.
-            why: What is wrong with it, as half a sentence.
-            named: What the user called the key, if not by its dotted name.
-            remedy: What to do, as a sentence without its full stop; which values are allowed if not given.
+            why: The problem, as half a sentence.
+            named: The user's name for the key, if it is not the dotted name.
+            remedy: The solution, as a sentence without its full stop; by default, the allowed values.
         """
         title = self.name if named in (None, self.name) else f"{named} ({self.name})"
         shown = "(hidden)" if self.secret else _IN_URL.sub("//(hidden)@", repr(value))

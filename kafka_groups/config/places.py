@@ -21,7 +21,7 @@ def checked_name(value: object, name: str) -> str:
     """Return the name of a group, a topic or a member.
 
     Args:
-        value: What the caller gave.
+        value: The caller's value.
         name: Name of the parameter.
 
     Raises:

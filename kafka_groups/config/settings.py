@@ -166,7 +166,7 @@ def raise_together(problems: Sequence[KafkaGroupsError], whose: str) -> None:
 
     Args:
         problems: The errors, of one class.
-        whose: Whose configuration it is, such as "a share consumer".
+        whose: The owner of the configuration, such as "a share consumer".
     """
     if not problems:
         return
@@ -190,8 +190,9 @@ def refused_key(
         table: The client's keys.
         name: The key.
         value: Its value.
-        whose: Whose configuration it is.
-        advice: Why the client does not have it, and what to do, both as half a sentence; None if no client has it.
+        whose: The owner of the configuration, such as "a share consumer".
+        advice: The reason why the client does not have it, and what to do, each half a sentence; None if no client has
+            it.
     """
     if advice is None:
         return ConfigurationError(unknown_key(table, name, value, whose))

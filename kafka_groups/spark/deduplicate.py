@@ -79,7 +79,7 @@ def compact(spark: "SparkSession", path: str, *, files: int | None = None) -> Co
     Args:
         spark: The session, classic or Connect.
         path: The directory, as Spark writes it.
-        files: How many files to write, at most, in each directory of `partition_by`; None lets Spark decide.
+        files: The most files to write in each directory of `partition_by`; None lets Spark decide.
 
     Raises:
         ConfigurationError: Spark's Python lacks this package; nothing was changed.

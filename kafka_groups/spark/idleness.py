@@ -16,7 +16,7 @@ class Idleness:
     Attributes:
         since_ms: When the first of the empty polls began; None if the last poll returned records, or if its being empty
             does not show that there are none.
-        longest_poll_ms: How long the next poll may wait at most.
+        longest_poll_ms: The longest time that the next poll may wait.
     """
 
     since_ms: int | None = None
@@ -26,8 +26,8 @@ class Idleness:
         """Note that a poll returned.
 
         Args:
-            count: How many records came.
-            began_ms: When it began.
+            count: The number of records.
+            began_ms: Start of the poll.
             is_answered: Whether there were partitions to fetch from, and leaders have answered fetches. If not, an
                 empty poll does not show that there are no records.
         """

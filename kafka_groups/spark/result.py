@@ -21,7 +21,7 @@ class WorkerMetrics:
 
     Attributes:
         worker: Number of the task's partition.
-        host: Where it ran.
+        host: The host on which it ran.
         pid: The process.
         member_id: The member of the share group.
         polls: Polls, including empty ones.

@@ -12,7 +12,7 @@ class ManualClock:
     """A clock that stands still until it is advanced.
 
     Args:
-        now_ms: Where the monotonic time starts.
+        now_ms: The start of monotonic time.
     """
 
     def __init__(self, now_ms: int = 1_000_000) -> None:

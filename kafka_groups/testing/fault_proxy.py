@@ -42,11 +42,11 @@ class Fault:
     """One kind of fault, counted over all connections.
 
     Attributes:
-        action: What happens.
+        action: The effect.
         api: The API whose requests are met; `None` means all.
         every: The first request that is met is number `every`, then every `every`-th.
-        times: How often it happens at most; `None` means without end.
-        delay_ms: How long `DELAY_RESPONSE` holds a response back.
+        times: The most times that it happens; `None` means no limit.
+        delay_ms: The time for which `DELAY_RESPONSE` holds a response back.
     """
 
     action: FaultAction

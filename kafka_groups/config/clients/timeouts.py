@@ -32,8 +32,8 @@ def checked_timeout(value: object, meaning_of_none: str = WAITS_FOREVER, *, name
     """Return a timeout in seconds, or None.
 
     Args:
-        value: What the caller gave.
-        meaning_of_none: What None means for the call; the message of an error names it.
+        value: The caller's value.
+        meaning_of_none: The meaning of None for the call; the error message names it.
         name: Name of the parameter.
 
     Raises:
@@ -46,9 +46,9 @@ def checked_seconds(value: object, name: str, *, hint: str = "") -> float:
     """Return a number of seconds.
 
     Args:
-        value: What the caller gave.
+        value: The caller's value.
         name: Name of the parameter.
-        hint: What else the message of an error says about values that are out of range.
+        hint: Advice for the error message about values that are out of range.
 
     Raises:
         ConfigurationError: The value is not a number of seconds from 0 on.

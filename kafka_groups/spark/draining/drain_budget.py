@@ -35,8 +35,8 @@ class DrainBudget:
     When a limit is reached, prefetched records are still polled, because releasing them would cost each a delivery.
 
     Args:
-        limits: When it stops.
-        now_ms: When it began.
+        limits: The limits that end the drain.
+        now_ms: Start of the drain.
     """
 
     def __init__(self, limits: DrainLimits, now_ms: int) -> None:
@@ -65,7 +65,7 @@ class DrainBudget:
         """Note that a poll returned.
 
         Args:
-            count: How many records came.
+            count: The number of records.
             fetched_bytes: Bytes fetched since the drain began.
             is_ready: Whether there were partitions to fetch from when it began, and a leader had answered. If not, an
                 empty poll does not show that there are no records.

@@ -61,7 +61,7 @@ class LockLostError(KafkaGroupsError):
     Nothing is lost, but records that you stored may be stored twice.
 
     Attributes:
-        result: What the drain did.
+        result: The metrics of the drain.
     """
 
     def __init__(self, result: ShareRunResult) -> None:
@@ -98,7 +98,7 @@ def drain(
     Args:
         spark: The session, classic or of Spark Connect; the process that calls this is the consumer.
         config: Keys of the share consumer by Kafka's dotted names.
-        topics: What to subscribe to.
+        topics: The topics to subscribe to.
         environment: Another network or clock, for tests.
         **keywords: The attributes of `DrainOptions` (`max_records`, `idle_seconds` …), and keys of the share consumer
             by their Python names.
@@ -234,8 +234,8 @@ class Drain:
 
     Args:
         spark: The session.
-        source: Where the records come from.
-        options: How much to take, and what to do about lost locks.
+        source: The configuration and topics to read.
+        options: The limits of the drain, and the action if locks are lost.
     """
 
     def __init__(self, spark: "SparkSession", source: _Source, options: DrainOptions) -> None:

@@ -56,10 +56,10 @@ class DeadLetters:
 
         Args:
             records: The records.
-            reason: Why, for the header.
+            reason: The reason for the rejection, written as a header.
 
         Returns:
-            How many were written.
+            The number of copies written.
 
         Raises:
             DeliveryFailedError: Some were not confirmed.

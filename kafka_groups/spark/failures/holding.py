@@ -39,7 +39,7 @@ class HeldRecords:
 
     Attributes:
         worker: Number of the task's partition.
-        host: Where it runs.
+        host: The host on which it runs.
         pid: The process.
         held: The number of records that it holds.
         failures: The number of failed tries.
@@ -196,7 +196,7 @@ class DeskLine:
     """The worker's end.
 
     Attributes:
-        address: Where the driver listens; None if nobody listens.
+        address: The driver's address; None if the driver does not listen.
         worker: Number of the worker.
     """
 

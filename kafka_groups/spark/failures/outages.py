@@ -32,7 +32,7 @@ class Waits:
 
     Attributes:
         first_ms: The wait after the first failure.
-        factor: How many times longer each further wait is.
+        factor: The factor by which each further wait is longer.
         longest_ms: The longest wait (`backoff_seconds`).
         jitter: The waits differ at random by up to this share, so that workers do not all try at once.
     """

@@ -78,7 +78,7 @@ class Acknowledger:
 
     Args:
         committer: Sends and waits.
-        tally: Where it is counted.
+        tally: The counter to update.
         clock: Time.
     """
 

@@ -37,8 +37,8 @@ class KeyRules:
     """The keys that a user may set, and the words in which the others are refused.
 
     Attributes:
-        refuse_bytes: Why deserialisers are refused, and what to do instead.
-        refuse_ours: Who sets a fixed key to `{value}`, and what to do.
+        refuse_bytes: The reason why deserialisers are refused, and what to do instead.
+        refuse_ours: The component that sets a fixed key to `{value}`, and what to do.
     """
 
     refuse_bytes: str

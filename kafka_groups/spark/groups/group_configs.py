@@ -24,7 +24,7 @@ class GroupSettings:
 
     Attributes:
         delivery_limit: After how many deliveries a record is archived.
-        auto_offset_reset: Where the group starts on a partition that it has not read yet.
+        auto_offset_reset: The start position of the group on a partition that it has not read yet.
         dead_letter_topic: The brokers' dead-letter topic for archived records; empty if there is none.
     """
 

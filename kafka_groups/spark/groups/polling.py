@@ -77,7 +77,7 @@ def is_passing(error: KafkaGroupsError, *, has_fetched: bool) -> bool:
     """Return whether polling can continue after an error.
 
     Args:
-        error: What a poll or a commit raised.
+        error: The error of a poll or commit.
         has_fetched: Whether a broker has answered a fetch before. If not, unreachable brokers are considered a mistake
             in the configuration and not an outage.
     """
@@ -181,7 +181,7 @@ def no_fetch_answered(config: ShareConsumerConfig, seconds: float, *, is_assigne
 
     Args:
         config: The configuration of the consumer.
-        seconds: How long it tried.
+        seconds: The duration of the attempts.
         is_assigned: Whether the group gave it partitions.
     """
     servers = ", ".join(f"{host}:{port}" for host, port in config.bootstrap_servers)

@@ -28,7 +28,7 @@ class Preflight:
 
     Attributes:
         settings: The settings of the group.
-        notes: What the user should know; logged as warnings already.
+        notes: Warnings for the user; logged already.
     """
 
     settings: GroupSettings
@@ -44,7 +44,7 @@ def preflight(
 
     Args:
         config: The configuration of the consumer.
-        topics: What it subscribes to.
+        topics: The topics to subscribe to.
         dead_letter_topic: The reader's own dead-letter topic.
         key: The name of its option, for the warnings.
 

@@ -35,7 +35,7 @@ def to_table(records: AnyRecords, columns: Sequence[str] | None = None) -> pa.Ta
     producer did not set it, or if it does not fit into microseconds.
 
     Args:
-        records: What a poll returned.
+        records: The records of one poll.
         columns: Names of the columns, in the order you want; None for all of `RECORD_SCHEMA`. Other columns are not
             created and, where possible, not read.
 

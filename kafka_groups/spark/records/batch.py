@@ -108,7 +108,7 @@ class ShareBatch:
     records, and iterating gives a `ShareRecord` for each.
 
     Args:
-        records: What a poll returned.
+        records: The records of one poll.
         renew: Renews the locks of records in hand.
 
     Attributes:
@@ -172,16 +172,16 @@ class ShareBatch:
             return int(self.delivery_counts.max(initial=0))
         return max((part.max_delivery_count for part in deliveries_of(self._poll.records)), default=0)
 
-    # ------------------------------------------------------------------------------ what becomes of them
+    # ------------------------------------------------------------------------------------- acknowledging
 
     def reject(self, mask: Mask = None) -> int:
         """Reject records: they are never redelivered.
 
         Args:
-            mask: Which records (see `Mask`); None means all.
+            mask: The records, as a `Mask`; None means all.
 
         Returns:
-            How many records those are.
+            The number of rejected records.
 
         Raises:
             ConfigurationError: The mask is not of this batch.
@@ -193,10 +193,10 @@ class ShareBatch:
         """Release records: they are redelivered, to this worker or another.
 
         Args:
-            mask: Which records (see `Mask`); None means all.
+            mask: The records, as a `Mask`; None means all.
 
         Returns:
-            How many records those are.
+            The number of released records.
 
         Raises:
             ConfigurationError: The mask is not of this batch.
@@ -267,7 +267,7 @@ class ShareBatch:
         return part
 
     def again(self, most: int | None = None) -> "ShareBatch":
-        """Return the first records as a batch that can be processed once more, whatever has become of them."""
+        """Return the first records as a new batch, whatever was decided about them, so that they can be tried again."""
         batch = ShareBatch(self._poll.records, self._poll.renew)
         batch._rows = (np.arange(len(self)) if self._rows is None else self._rows)[:most]
         return batch

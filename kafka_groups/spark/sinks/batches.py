@@ -28,7 +28,7 @@ def check_conversion(name: str, function: object) -> None:
 
     Args:
         name: The name of the argument.
-        function: What was given; None is allowed.
+        function: The argument to check; None is allowed.
 
     Raises:
         ConfigurationError: It is not an ordinary function of one argument.

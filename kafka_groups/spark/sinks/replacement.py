@@ -35,7 +35,7 @@ class Replacement:
         directory: The directory that readers read, as an absolute path or a URI.
         staging: Name of the hidden directory in it with the new files, in their final folders.
         replaced: URIs of the old files.
-        rows: How many rows the new files have.
+        rows: The number of rows in the new files.
     """
 
     directory: str

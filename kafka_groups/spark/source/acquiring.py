@@ -24,7 +24,7 @@ class Acquirer:
     Args:
         options: The query's options.
         columns: The columns that Spark wants.
-        counts: Where records are counted.
+        counts: The counters to update.
         environment: Another network or clock, for tests.
     """
 
@@ -68,7 +68,7 @@ class Acquirer:
 
         Args:
             timeout_ms: Longest wait.
-            most_rows: How many to acquire at most; None for the configured limit.
+            most_rows: The most records to acquire; None for the configured limit.
 
         Raises:
             KafkaGroupsError: The group cannot be read: no broker answers from the start, or one refuses.

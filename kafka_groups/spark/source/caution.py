@@ -57,7 +57,7 @@ class Caution:
 
         Args:
             delivery_count: The highest count of the records acquired last; 0 if none were.
-            failures: How many runs in a row ended without finishing a batch.
+            failures: The number of consecutive runs that ended without finishing a batch.
         """
         if failures:
             return _PROBE_ROWS
@@ -72,7 +72,7 @@ class Caution:
 
         Args:
             deliveries: The highest delivery count of the records that the last run held when it failed.
-            failures: How many runs in a row ended without finishing a batch.
+            failures: The number of consecutive runs that ended without finishing a batch.
             is_proven: Whether the last run followed a failed one and had finished a batch before it failed.
         """
         return not failures or may_spend(deliveries + 1, self.delivery_limit, others_succeed=is_proven)
@@ -81,7 +81,7 @@ class Caution:
         """Return how long a run waits before it acquires anything, if earlier runs failed.
 
         Args:
-            failures: How many runs in a row ended without finishing a batch.
+            failures: The number of consecutive runs that ended without finishing a batch.
         """
         return self._waits.after(failures, _NO_JITTER)
 

@@ -22,11 +22,11 @@ class Filling:
     the leader is far away, a batch that is closed sooner has the records of only one fetch, while most locks are free.
 
     Attributes:
-        poll_timeout_ms: How long to wait for the first record.
+        poll_timeout_ms: The longest wait for the first record.
         fetches: Fetches that had been answered when this began or when records last arrived.
-        began_ms: When this began, or last started to count again.
+        began_ms: Time when this began, or last started to count again.
         join_deadline_ms: Until when to wait for the answer to the first fetch.
-        came_ms: When records last arrived.
+        came_ms: Time when records last arrived.
     """
 
     poll_timeout_ms: int
@@ -44,7 +44,7 @@ class Filling:
         """Return how long the next poll may wait.
 
         Args:
-            until_ready_ms: When the held records may go to Spark; None if there are none.
+            until_ready_ms: Time when the held records may go to Spark; None if there are none.
             now_ms: Now.
         """
         if until_ready_ms == 0:

@@ -39,7 +39,7 @@ class LastDeliveries:
     and copying it twice in a row.
 
     Attributes:
-        counts: Where records are counted.
+        counts: The counters to update.
         letters: The dead-letter topic; None if there is none.
     """
 

@@ -23,10 +23,10 @@ class SourceOffset:
     Attributes:
         seq: Number of the batch, in the order of the query; 0 is before the first.
         run: Id of the run, that is, of one source runner process, from the start of a query to its end.
-        failures: How many runs in a row before this one ended without finishing a batch.
+        failures: The number of consecutive runs before this one that ended without finishing a batch.
         deliveries: The highest delivery count of the records in hand when the batch was sealed. If the run fails, they
             come with the next higher one.
-        failing_since_ms: When runs began to fail, as the time of day; 0 if none failed.
+        failing_since_ms: Time of day when runs began to fail; 0 if none failed.
         is_proven: Whether the run followed a failed one, and has finished a batch. So if records fail again that failed
             before, others have succeeded since.
         is_mark: Whether the batch is empty and only keeps all this, because the run waits. It is not a failed run if it

@@ -25,7 +25,7 @@ def payloads(pieces: Sequence[TablePiece], columns: Sequence[str], partitions: i
     Args:
         pieces: The records.
         columns: The columns and their order.
-        partitions: How many input partitions to make; fewer if there are few records, more if they are large.
+        partitions: The number of input partitions; fewer if there are few records, more if they are large.
     """
     if not pieces:
         return []

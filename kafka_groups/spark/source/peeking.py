@@ -41,7 +41,7 @@ def peek(keys: Mapping[str, object], place: TopicPartition, offset: int, timeout
     Args:
         keys: The configuration of the share consumer.
         place: The partition.
-        offset: Where to begin.
+        offset: The first offset to read.
         timeout_s: Longest wait.
 
     Raises:

@@ -23,7 +23,7 @@ class TablePiece:
 
     Attributes:
         table: The rows, in the order of their offsets, with the columns `offset` and `delivery_count` among others.
-        delivery: Where they came from.
+        delivery: The delivery that contained the records.
         is_renewed: Whether the consumer renews the locks of the records that it holds.
     """
 
@@ -108,7 +108,7 @@ def pieces_of(
     """Split the records of a poll by delivery and delivery count.
 
     Args:
-        records: What the poll returned.
+        records: The records of one poll.
         columns: The columns to return, in addition to those that the source itself needs; None for all.
         renewed: Whether the consumer renews the locks of the records that it holds.
     """

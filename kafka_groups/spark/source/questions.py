@@ -27,7 +27,7 @@ class GroupQuestions:
     """Asks about one group and its topics, on a separate thread that starts with the first question.
 
     Args:
-        config: Where the brokers are, and the group.
+        config: The consumer's configuration, which names the brokers and the group.
         topics: The topics.
         environment: Another network or clock, for tests.
 

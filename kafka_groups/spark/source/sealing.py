@@ -96,13 +96,13 @@ class Sealing(Generic[P]):
 
     Attributes:
         run: Id of this run.
-        caution: How records are treated that were delivered before.
+        caution: The rules for redelivered records.
         sealed: The batch that Spark works on or is about to; None when there is none.
-        failures: How many runs in a row before this one ended without finishing a batch, as far as this run has not
-            finished one itself.
+        failures: The number of consecutive runs before this one that ended without finishing a batch; 0 once this run
+            has finished one.
         deliveries: The highest delivery count of the records that the last run held when it failed.
         is_proven: Whether the last run followed a failed one and had finished a batch before it failed.
-        failing_since_ms: When a run first followed a failed one, after which nothing has succeeded; 0 for never.
+        failing_since_ms: Time when a run first followed a failed one, with no success since; 0 for never.
         has_finished: Whether this run has finished a batch with records.
     """
 
@@ -188,7 +188,7 @@ class Sealing(Generic[P]):
         self._has_followed_failure = True
 
     def probe(self, start: SourceOffset, piece: P) -> SealedBatch[P]:
-        """Seal a batch of a record that nobody holds, which shows whether the sink works."""
+        """Seal a batch of one record that is not held, to find out whether the sink works."""
         return self._sealed(start, (piece,))
 
     def mark(self, start: SourceOffset) -> SealedBatch[P] | None:

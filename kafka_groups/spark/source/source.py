@@ -54,7 +54,7 @@ class ShareSource:
 
     Attributes:
         options: The query's options.
-        counts: What the run has done so far.
+        counts: The counters of the run.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class ShareSource:
 
         Args:
             start: The end of the last batch that Spark finished.
-            limits: How large the batch may become.
+            limits: The largest size of the batch.
             wants_all: Whether the run has no other batch, so that it waits for records.
 
         Returns:

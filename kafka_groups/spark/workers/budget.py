@@ -29,8 +29,8 @@ class PollBudget:
     When the budget is used up, prefetched records are still polled, because releasing them would cost each a delivery.
 
     Args:
-        limits: What ends the task.
-        now_ms: When it began.
+        limits: The limits that end the task.
+        now_ms: Start of the task.
     """
 
     def __init__(self, limits: BudgetLimits, now_ms: int) -> None:
@@ -66,7 +66,7 @@ class PollBudget:
         """Note that a poll returned.
 
         Args:
-            count: How many records came.
+            count: The number of records.
             is_answered: Whether the worker has partitions and leaders have answered its fetches. If not, an empty poll
                 does not show that there are no records.
         """

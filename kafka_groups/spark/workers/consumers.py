@@ -58,15 +58,15 @@ class HeldConsumer:
     """A consumer, with everything else that outlives a task.
 
     Args:
-        spec: How it was created.
+        spec: The specification that it was created from.
 
     Attributes:
         consumer: The consumer, subscribed.
         process: The user's function.
-        settings: What the group's configuration says.
-        dead_letters: Where copies go, or None.
-        outage: What is known of the sink.
-        proof: What has succeeded.
+        settings: The settings of the group's configuration.
+        dead_letters: The producer of copies for the dead-letter topic, or None.
+        outage: The state of the sink.
+        proof: The processing that has succeeded.
         is_broken: Whether to close it after this task.
     """
 

@@ -82,7 +82,7 @@ class PollHandler:
     """Handles the records of one poll after another.
 
     Args:
-        handling: How records are handled.
+        handling: The settings and state for handling records.
         settler: Accepts, releases and rejects.
         tally: The figures.
         clock: Time.

@@ -19,9 +19,9 @@ class Settler:
     """Decides, copies and acknowledges.
 
     Args:
-        on_error: What happens to records that still fail after the retries.
+        on_error: What to do with records that still fail after the retries.
         policy: The rules for delivery counts.
-        dead_letters: Where copies go, or None.
+        dead_letters: The producer of copies for the dead-letter topic, or None.
         acknowledger: Sends the acknowledgements.
         tally: The figures.
     """

@@ -26,7 +26,7 @@ def worker_ticks(spark: "SparkSession", *, workers: int) -> "DataFrame":
 
     Args:
         spark: The session, classic or of Spark Connect.
-        workers: How many tasks poll in parallel. If there are more workers than slots, they wait for one another.
+        workers: The number of tasks that poll in parallel. If there are more workers than slots, some wait for others.
 
     Raises:
         ConfigurationError: `workers` is not a positive integer, or Spark's Python lacks this package. `trigger` of the

@@ -53,7 +53,7 @@ class WorkerTask:
     Attributes:
         spec: The consumer.
         limits: The limits at which the task ends.
-        on_error: What happens to records that fail while others succeed.
+        on_error: What to do with records that fail while others succeed.
         backoff_ms: The longest wait between two tries; 0 releases failing records at once.
         hold_ms: The longest time to hold failing records that may be redelivered; None for no limit.
         desk: The address to which the task reports held records.
@@ -89,7 +89,7 @@ def run_worker(task: WorkerTask, number: int) -> WorkerMetrics:
     """Poll, process and acknowledge until the task's limits are reached; no record is held afterwards.
 
     Args:
-        task: What to do.
+        task: The task.
         number: The number of the worker in its run.
     """
     with leased(task.spec) as held:

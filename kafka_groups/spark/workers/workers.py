@@ -39,7 +39,7 @@ class ShareWorkersError(KafkaGroupsError):
     """Workers failed. The records that they had not accepted are redelivered.
 
     Attributes:
-        result: What all workers of the run did.
+        result: The metrics of the run's workers.
     """
 
     def __init__(self, result: ShareRunResult) -> None:
@@ -61,7 +61,7 @@ class ShareWorkers:
 
     Args:
         config: Keys of the share consumer by Kafka's dotted names.
-        topics: What to subscribe to.
+        topics: The topics to subscribe to.
         process: Called in the Python workers with each `ShareBatch`. It is pickled. If it has a method
             `close`, that is called when the consumer closes because no task has used it for a while.
         **keywords: The attributes of `WorkerOptions`, and keys of the share consumer by their Python names.
@@ -100,7 +100,7 @@ class ShareWorkers:
             batch_id: The number from `foreachBatch`; shown in Spark's user interface.
 
         Returns:
-            What the workers did; empty after `stop_gracefully`.
+            The metrics of the workers; empty after `stop_gracefully`.
 
         Raises:
             ConfigurationError: Spark's Python lacks this package.
@@ -120,13 +120,13 @@ class ShareWorkers:
 
         Args:
             spark: The session, classic or of Spark Connect.
-            workers: How many tasks poll in parallel.
-            drained_for: How many seconds without records end the run, while the worker had partitions to fetch from.
+            workers: The number of tasks that poll in parallel.
+            drained_for: Seconds without records that end the run, while the worker had partitions to fetch from.
             timeout: Longest time in seconds, checked about every `max_seconds`; None for no limit. Failing records
                 that may be redelivered are not held for longer.
 
         Returns:
-            What the workers did, process by process.
+            The metrics of the workers, process by process.
 
         Raises:
             ConfigurationError: A value is invalid, or Spark's Python lacks this package.

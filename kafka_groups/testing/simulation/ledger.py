@@ -35,7 +35,7 @@ class RecordLock:
     """A record is locked.
 
     Attributes:
-        member_id: Who has it.
+        member_id: The member that holds it.
         connection: The connection over which it came.
         deadline_ms: Until when at most.
         certain_ms: Until when at least. A response that waits until the acknowledgements of its request are written
@@ -55,7 +55,7 @@ class SentRequest:
     Attributes:
         link: Its connection.
         message: The request.
-        sent_ms: When it was sent.
+        sent_ms: Time when it was sent.
     """
 
     link: Link

@@ -38,7 +38,7 @@ class Mischief:
         processes: The processes of the application.
 
     Attributes:
-        acts: What happens, by the name of the fault. A test may replace an act to strike at worse moments.
+        acts: The actions by the name of their fault. A test may replace one to strike at worse moments.
     """
 
     rng: random.Random

@@ -38,10 +38,10 @@ class SimulationFailedError(KafkaGroupsError, AssertionError):
     """A simulation ended with violations.
 
     Args:
-        report: What it came to.
+        report: The result of the simulation.
 
     Attributes:
-        report: What it came to.
+        report: The result of the simulation.
     """
 
     def __init__(self, report: SimulationReport) -> None:

@@ -40,13 +40,13 @@ def simulate(
     Args:
         program: An async function that gets the world.
         seed: The seed. The same seed makes the same run, also in another process.
-        faults: Which faults strike, how often and how long. By default all of them, for five virtual minutes.
+        faults: The faults, their frequency and period. By default all of them, for five virtual minutes.
         brokers: Number of brokers.
         settings: The brokers' settings, by Kafka's dotted names.
         write_event: Called with a line for each event, such as `sys.stderr.write`.
 
     Returns:
-        What happened. There are no violations.
+        A report without violations.
 
     Raises:
         IllegalStateError: It is called while an event loop runs, such as from an async test.

@@ -71,7 +71,7 @@ class SeededFaults:
         """Return faults of which only the given ones strike.
 
         Args:
-            seconds: How long they strike, in virtual seconds.
+            seconds: The period in which faults occur, in virtual seconds.
             **weights: The weights of the faults that strike. Without any, there are no faults.
 
         Raises:
@@ -88,10 +88,10 @@ class FaultDraws:
     """Draws whether faults strike, and counts those that do. None strikes after `stop`.
 
     Args:
-        faults: How often they strike.
+        faults: The faults and their frequency.
 
     Attributes:
-        counts: How often each fault struck, by its name.
+        counts: The number of times that each fault occurred, by its name.
         is_on: Whether faults strike at the moment.
     """
 

@@ -36,7 +36,7 @@ class Traced:
 
     Args:
         plan: Decides what happens to the frames.
-        trace: Where they are noted.
+        trace: The trace that receives them.
     """
 
     def __init__(self, plan: FaultPlan, trace: Trace) -> None:

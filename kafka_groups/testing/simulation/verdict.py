@@ -21,7 +21,7 @@ class WireVerdict:
 
     Args:
         cluster: The brokers.
-        tap: What was seen on the wire.
+        tap: The observer of the wire.
     """
 
     cluster: EmbeddedCluster

@@ -41,7 +41,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         limit_s: Virtual seconds after which the loop gives up.
 
     Attributes:
-        refused: What the program wanted that does not exist in virtual time.
+        refused: The operations of the program that do not exist in virtual time.
     """
 
     def __init__(self, *, limit_s: float = DEFAULT_LIMIT_S) -> None:

@@ -47,10 +47,10 @@ class WireTap:
         config_of: Returns the configuration of a group.
 
     Attributes:
-        ledgers: What it has seen of each share group.
+        ledgers: The ledgers of the share groups.
         consumed_groups: The ids of classic, consumer and streams groups that members have joined, in order.
         half_dead: The connections on which frames vanish, in order.
-        frames: How many frames were sent.
+        frames: The number of frames sent.
     """
 
     def __init__(

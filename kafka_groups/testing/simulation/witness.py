@@ -70,7 +70,7 @@ class Beginnings:
     Args:
         metadata: Tells where the topics are.
         logs: The logs of the cluster.
-        violations: Where it writes what is wrong.
+        violations: The list that receives violations.
     """
 
     def __init__(self, metadata: ClusterMetadata, logs: LogStore, violations: list[str]) -> None:

@@ -38,9 +38,9 @@ class SimulatedWorld:
         rng: Randomness for your program. The same seed gives the same numbers.
         clock: Virtual time. `now_ms()` is monotonic, `wall_ms()` is the time since the epoch.
         cluster: The brokers: create topics, configure groups, and ask what groups did.
-        struck: How often each fault has struck.
+        struck: The number of times that each fault has occurred.
         violations: Append what must never happen and did. The report has these too.
-        tap: What was seen on the wire.
+        tap: The observer of the wire.
     """
 
     def __init__(self, stage: Stage, faults_end: "asyncio.Future[None]") -> None:
@@ -124,7 +124,7 @@ class SimulatedWorld:
 
         Args:
             name: Its name, under which it is counted.
-            probability: How likely it is, from 0 to 1. After the end of all faults it is 0.
+            probability: The probability, from 0 to 1. After the end of all faults it is 0.
         """
         return self._stage.draws.strikes(self.rng, name, probability)
 
