@@ -327,7 +327,7 @@ class EmbeddedCluster:
         return self._on_loop(lambda: self._core.records(topic))
 
     def group(self, group_id: str) -> ObservedGroup:
-        """A share group as the brokers see it: what it accepted, released and rejected, its lag, and waits for these.
+        """Return the brokers' view of a share group: results of its records, its lag, and waits for these.
 
         Args:
             group_id: The group; it need not exist yet.

@@ -34,7 +34,7 @@ class Deadlines(Generic[K]):
             heapq.heappush(self._heap, (deadline_ms, self._count, key))
 
     def earliest_ms(self) -> int | None:
-        """The earliest deadline."""
+        """Return the earliest deadline."""
         while self._heap:
             deadline_ms, _, key = self._heap[0]
             if self._deadlines.get(key) == deadline_ms:

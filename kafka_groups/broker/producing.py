@@ -62,7 +62,7 @@ def append_all(
 
 
 def encoded(what: str, value: object) -> bytes | None:
-    """A key, value or header as bytes.
+    """Return a key, value or header as bytes.
 
     Raises:
         TypeError: It is neither bytes, text nor None.

@@ -127,7 +127,7 @@ class Key:
         return {KeyType.BOOLEAN: "true or false", KeyType.LIST: "a comma-separated list"}.get(self.type, "text")
 
     def parse(self, value: object, *, named: str | None = None) -> object:
-        """The value in its Python type.
+        """Return the value in its Python type.
 
         Args:
             value: A Python value, or its text as in a properties file.
@@ -157,7 +157,7 @@ class Key:
         return self.error(f"Invalid value {shown} for {title}: {why}. {remedy or self._remedy()}.")
 
     def format(self, value: object) -> str | None:
-        """The value as text, as Kafka's DescribeConfigs writes it; `None` for none and for secrets."""
+        """Return the value as text, as Kafka's DescribeConfigs writes it; `None` for none and for secrets."""
         if value is None or self.secret:
             return None
         if isinstance(value, bool):

@@ -49,7 +49,7 @@ def _hidden(value: object) -> str:
 
 
 def setting(key: Key) -> Any:
-    """An attrs field for the key: with its default, read and checked by it, hidden in reprs if it is a secret."""
+    """Return an attrs field for a key, with its default, reader and checks, hidden in reprs if it is a secret."""
     return attrs.field(
         default=attrs.NOTHING if key.required else key.default,
         converter=attrs.Converter(_read, takes_field=True),
@@ -92,7 +92,7 @@ class KeyTable:
         return self._keys[attribute]
 
     def attribute(self, spelling: str) -> str | None:
-        """The attribute for a dotted name, an alias, or either with underscores; `None` if there is none."""
+        """Return the attribute for a dotted name, an alias, or either with underscores; `None` if there is none."""
         return self._by_spelling.get(spelling)
 
     def by_name(self) -> dict[str, Key]:
@@ -216,7 +216,7 @@ def missing_keys(table: KeyTable, given: Iterable[tuple[str, object]]) -> list[K
 def read_keys(
     table: KeyTable, given: Iterable[tuple[str, object]], whose: str, error: Callable[[str], KafkaGroupsError]
 ) -> dict[str, Any]:
-    """The given values by attribute.
+    """Return the given values by attribute.
 
     Raises:
         KafkaGroupsError: Keys are unknown or values are bad; one error, made by `error`, names all of them.

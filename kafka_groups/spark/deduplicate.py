@@ -130,14 +130,14 @@ def _counts(rows: "DataFrame") -> _Counts:
 
 
 def _partition_columns(directory: str, file: str) -> list[str]:
-    """The columns that are in the names of the directories between the directory and one of its files."""
+    """Return the columns in the names of the directories between the directory and one of its files."""
     whole = path_of_uri(file) if file.startswith("file:") else unquote(file)
     folders = whole.removeprefix(path_of_uri(directory)).split("/")[:-1]
     return [unquote(folder.partition("=")[0]) for folder in folders if "=" in folder]
 
 
 def _replace(plan: Replacement, batches: Iterator[Any]) -> Iterator[Any]:
-    """The task that changes the directory; one row in, one row out."""
+    """Return the task that changes the directory: one row in, one row out."""
     for batch in batches:
         if batch.num_rows:
             done = replace_files(plan)

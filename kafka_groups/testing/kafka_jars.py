@@ -73,7 +73,7 @@ def cache_directory() -> Path:
 
 
 def kafka_jars(version: str = DEFAULT_KAFKA_VERSION) -> Path:
-    """The directory with the jars of a Kafka broker and its Java clients; for a class path of `directory/*`.
+    """Return the directory with the jars of Kafka's broker and Java clients; for a class path of `directory/*`.
 
     The first call for a version asks Maven Central and blocks for some seconds to minutes; later calls find the
     cache. Processes that ask at the same time wait for each other.

@@ -33,7 +33,7 @@ Change = ScramCredentialDeletion | ScramCredentialUpsertion
 async def handle(
     request: AlterUserScramCredentialsRequest, context: RequestContext
 ) -> AlterUserScramCredentialsResponse:
-    """One result for each user."""
+    """Return one result for each user."""
     changes: dict[str, list[Change]] = {}
     every: tuple[Change, ...] = (*request.deletions, *request.upsertions)
     for change in every:

@@ -22,7 +22,7 @@ __all__ = ["handle"]
 async def handle(
     request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> DescribeUserScramCredentialsResponse:
-    """One result for each user."""
+    """Return one result for each user."""
     credentials = context.services.cluster.scram
     times = Counter(user.name for user in request.users or ())
     names = times or dict.fromkeys(credentials.users, 1)

@@ -12,7 +12,7 @@ __all__ = ["handle"]
 
 
 async def handle(request: SaslAuthenticateRequest, context: RequestContext) -> SaslAuthenticateResponse:
-    """The broker's next message."""
+    """Return the broker's next message."""
     authentication = context.connection.authentication
     if authentication is None:
         return SaslAuthenticateResponse(

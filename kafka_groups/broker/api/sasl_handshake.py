@@ -12,7 +12,7 @@ __all__ = ["handle"]
 
 
 async def handle(request: SaslHandshakeRequest, context: RequestContext) -> SaslHandshakeResponse:
-    """The mechanisms, and whether the client's is one of them."""
+    """Return the mechanisms, and an error if the client's is not one of them."""
     authentication = context.connection.authentication
     if authentication is None:
         return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)

@@ -105,7 +105,7 @@ def topic_entries(configs: BrokerConfigs, overrides: Mapping[str, str]) -> list[
 
 
 def group_entries(configs: BrokerConfigs, group_id: str) -> list[ConfigEntry]:
-    """The configs of a group."""
+    """Return the configs of a group."""
     overrides = configs.dynamic.overrides(GROUP_RESOURCE, group_id)
     known = [
         entry
@@ -117,7 +117,7 @@ def group_entries(configs: BrokerConfigs, group_id: str) -> list[ConfigEntry]:
 
 
 def client_metrics_entries(configs: BrokerConfigs, name: str) -> list[ConfigEntry]:
-    """The configs of a subscription to client metrics. They fall back to nothing but their defaults."""
+    """Return the configs of a subscription to client metrics, with their own defaults only."""
     overrides = configs.dynamic.overrides(CLIENT_METRICS_RESOURCE, name)
     return _resource_entries(configs, ClientMetricsConfig, overrides, CLIENT_METRICS_CONFIG, lambda _: None)
 

@@ -31,7 +31,7 @@ class Timers(Generic[K]):
         return len(self._deadlines_ms)
 
     def __iter__(self) -> Iterator[K]:
-        """The keys that have a deadline."""
+        """Return the keys that have a deadline."""
         return iter(self._deadlines_ms)
 
     def __contains__(self, key: object) -> bool:

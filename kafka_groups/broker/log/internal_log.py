@@ -183,13 +183,13 @@ class InternalLog(PartitionLog, Generic[R]):
         raise TypeError(f"Only a coordinator writes to {self._codec.topic}.")
 
     def append_as_is(self, records: bytes | memoryview) -> None:
-        """As `PartitionLog.append_as_is`."""
+        """Append batches with their existing offsets and epochs, after all pending records."""
         while self._unwritten:
             self._write_first()
         super().append_as_is(records)
 
     def delete_records(self, before_offset: int) -> int:
-        """As `PartitionLog.delete_records`. Records that nobody has read are dropped as they are."""
+        """Delete the records before an offset and return the new start. Drop pending records without encoding them."""
         start = super().delete_records(before_offset)
         self._compaction = None
         while self._unwritten and self._unwritten[0].end_offset <= start:
@@ -230,32 +230,32 @@ class InternalLog(PartitionLog, Generic[R]):
     def read(
         self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None
     ) -> ReadResult:
-        """As `PartitionLog.read`."""
+        """Read batches from an offset on, as `PartitionLog.read` does, pending records included."""
         self._write()
         return super().read(offset, max_bytes, min_one=min_one, before_offset=before_offset)
 
     def available_bytes(self, offset: int) -> int:
-        """As `PartitionLog.available_bytes`."""
+        """Return the size of all batches, starting with the one that contains an offset; pending records included."""
         self._write()
         return super().available_bytes(offset)
 
     def leader_epoch_at(self, offset: int) -> int | None:
-        """As `PartitionLog.leader_epoch_at`."""
+        """Return the leader epoch of the batch at or after an offset, or None at the end of the log."""
         self._write()
         return super().leader_epoch_at(offset)
 
     def offset_for_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
-        """As `PartitionLog.offset_for_timestamp`."""
+        """Return the first record at or after a timestamp, or None; pending records included."""
         self._write()
         return super().offset_for_timestamp(timestamp_ms)
 
     def max_timestamp(self) -> OffsetAndTimestamp | None:
-        """As `PartitionLog.max_timestamp`."""
+        """Return the first record with the largest timestamp, or None; pending records included."""
         self._write()
         return super().max_timestamp()
 
     def slice(self, offset: int) -> tuple[list[tuple[int, R]], int]:
-        """As `entries`, but without the ends of transactions."""
+        """Return records with their offsets, as `entries` does, but without the ends of transactions."""
         found, next_offset = self.entries(offset)
         return [(each.offset, each.record) for each in found if isinstance(each, LogEntry)], next_offset
 

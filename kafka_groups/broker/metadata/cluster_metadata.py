@@ -93,7 +93,7 @@ class ClusterMetadata:
         return self.image.topic_by_id(topic_id)
 
     def topics(self) -> tuple[TopicMetadata, ...]:
-        """All topics, in the order in which they were created."""
+        """Return all topics, in the order in which they were created."""
         return self.image.topics()
 
     def partition(self, topic_id: UUID, index: int) -> PartitionMetadata | None:

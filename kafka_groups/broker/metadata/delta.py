@@ -68,14 +68,14 @@ class MetadataDelta:
     features: tuple[str, ...] = ()
 
     def lost_partitions(self) -> Iterator[TopicIdPartition]:
-        """The partitions that their leaders have to forget: those of deleted topics, then those that moved."""
+        """Yield the partitions that their leaders must forget: those of deleted topics, then those that moved."""
         for topic in self.deleted:
             yield from map(topic.topic_id_partition, range(topic.num_partitions))
         for moved in self.leaders:
             yield moved.partition
 
     def new_partitions(self) -> Iterator[TopicIdPartition]:
-        """The partitions that did not exist before: those of new topics, then those of grown ones."""
+        """Yield the partitions that did not exist before: those of new topics, then those of grown ones."""
         for topic in self.created:
             yield from map(topic.topic_id_partition, range(topic.num_partitions))
         for grown in self.grown:

@@ -62,7 +62,7 @@ def updated_levels(updates: Iterable[FeatureUpdate], current: Mapping[str, int],
 
 
 def _turn(update: FeatureUpdate) -> int:
-    """Of several errors Kafka tells that of the feature that is first in its hash table."""
+    """Return the position of an update in the order in which Kafka checks features; the first error is returned."""
     return _CHECKED_FIRST.index(update.feature) if update.feature in _CHECKED_FIRST else len(_CHECKED_FIRST)
 
 

@@ -65,7 +65,7 @@ class MetadataImage:
         return None if key is None else self.names_by_collision_key.get(key)
 
     def topics(self) -> tuple[TopicMetadata, ...]:
-        """All topics, in the order in which they were created."""
+        """Return all topics, in the order in which they were created."""
         return self.topics_by_id.values()
 
     def partition(self, topic_id: UUID, index: int) -> PartitionMetadata | None:

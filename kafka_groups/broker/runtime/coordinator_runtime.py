@@ -368,7 +368,7 @@ class CoordinatorRuntime(Generic[S]):
 
 
 def _ignore(_outcome: object) -> None:
-    """Nobody waits for this."""
+    """Ignore the outcome of a request that is no longer waiting."""
 
 
 def _batches_of(records: Iterable[R], size_of: Callable[[R], int], max_bytes: int) -> list[list[R]]:

@@ -57,7 +57,7 @@ class DeliveryHistory:
         return f"<DeliveryHistory of {len(self._of)} groups>"
 
     def of(self, group_id: str) -> tuple[Ended, ...]:
-        """The deliveries of a group."""
+        """Return the deliveries of a group."""
         return tuple(self._of.get(group_id, ()))
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:

@@ -24,7 +24,7 @@ _TABLE = KeyTable(AdminConfig)
 
 
 def admin_keys() -> dict[str, Any]:
-    """The keys of an admin client by attribute name, in the order of the class."""
+    """Return the keys of an admin client by attribute name, in the order of the class."""
     return dict(_TABLE)
 
 

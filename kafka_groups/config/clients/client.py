@@ -105,10 +105,10 @@ ALLOW_AUTO_CREATE_TOPICS = _flag(
 
 
 def check_backoff(key: Key, attribute: str, config: Any) -> None:
-    """A first wait that is longer than the longest wait is an error.
+    """Check that the first wait is not longer than the longest wait.
 
     Raises:
-        ConfigurationError: It is.
+        ConfigurationError: The first wait is longer.
     """
     first_ms, longest = getattr(config, attribute), attribute.removesuffix("_ms") + "_max_ms"
     longest_ms = getattr(config, longest)

@@ -112,5 +112,5 @@ def _not_a_configuration(given: object, kind: type[ClientConfig]) -> str:
 
 
 def client_keys() -> dict[str, Key]:
-    """The keys that all clients have, by attribute name."""
+    """Return the keys that all clients have, by attribute name."""
     return dict(KeyTable(ClientConfig))

@@ -173,7 +173,7 @@ _TABLE = KeyTable(ShareConsumerConfig)
 
 
 def share_consumer_keys() -> dict[str, Key]:
-    """The keys of a share consumer by attribute name, in the order of the class."""
+    """Return the keys of a share consumer by attribute name, in the order of the class."""
     return dict(_TABLE)
 
 

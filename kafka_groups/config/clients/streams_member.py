@@ -135,7 +135,7 @@ _TABLE = KeyTable(StreamsMemberConfig)
 
 
 def streams_member_keys() -> dict[str, Key]:
-    """The keys of a member of a streams group by attribute name, in the order of the class."""
+    """Return the keys of a member of a streams group by attribute name, in the order of the class."""
     return dict(_TABLE)
 
 

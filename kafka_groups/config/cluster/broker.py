@@ -296,14 +296,14 @@ _BROKER_DOTTED = KeyTable(BrokerSettings, dotted_only=True)
 
 
 def broker_keys() -> dict[str, Key]:
-    """The keys of a broker by dotted name (resource type BROKER)."""
+    """Return the keys of a broker by dotted name (resource type BROKER)."""
     return BROKER_KEYS.by_name()
 
 
 def broker_settings(
     given: Mapping[str, object] | None = None, defaults: Mapping[str, object] = MappingProxyType({})
 ) -> BrokerSettings:
-    """The settings of a broker from Kafka's dotted names (or the attributes' names).
+    """Return the settings of a broker from Kafka's dotted names (or the attributes' names).
 
     Args:
         given: The values that were given.

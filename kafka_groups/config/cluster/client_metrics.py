@@ -60,7 +60,7 @@ _TABLE = KeyTable(ClientMetricsConfig, dotted_only=True)
 
 
 def client_metrics_config(values: Mapping[str, str]) -> ClientMetricsConfig:
-    """The configuration in effect for a subscription. The errors are Kafka's.
+    """Return the configuration in effect for a subscription. The errors are Kafka's.
 
     Raises:
         InvalidRequestError: A key is unknown, or the interval is too short or too long.

@@ -29,12 +29,12 @@ _STREAMS_GROUP = KeyTable(StreamsGroupConfig, dotted_only=True)
 
 
 def group_keys() -> dict[str, Key]:
-    """The keys of groups of all types by dotted name (resource type GROUP)."""
+    """Return the keys of groups of all types by dotted name (resource type GROUP)."""
     return {**_CONSUMER_GROUP.by_name(), **_SHARE_GROUP.by_name(), **_STREAMS_GROUP.by_name()}
 
 
 def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ShareGroupConfig:
-    """The configuration in effect for a share group: its overrides, and the broker's defaults for the rest.
+    """Return the configuration in effect for a share group: its overrides, with the broker's defaults.
 
     The overrides may contain keys of other types of groups, because one id has the configs of groups of all types.
 
@@ -50,7 +50,7 @@ def share_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -
 
 
 def consumer_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> ConsumerGroupConfig:
-    """The configuration in effect for a consumer group. Keys of other types of groups are ignored.
+    """Return the configuration in effect for a consumer group. Keys of other types of groups are ignored.
 
     Raises:
         InvalidConfigError: A value does not fit or is outside the broker's bounds.
@@ -63,7 +63,7 @@ def consumer_group_config(settings: BrokerSettings, overrides: Mapping[str, str]
 
 
 def streams_group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> StreamsGroupConfig:
-    """The configuration in effect for a streams group. Keys of other types of groups are ignored.
+    """Return the configuration in effect for a streams group. Keys of other types of groups are ignored.
 
     Raises:
         InvalidConfigError: A value does not fit or is outside the broker's bounds.

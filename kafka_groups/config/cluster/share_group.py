@@ -24,7 +24,7 @@ milliseconds = functools.partial(_number, KeyType.INT, unit="ms")
 
 
 def flag(name: str, doc: str) -> Any:
-    """A key that is true or false, true by default."""
+    """Return a key that is true or false, true by default."""
     return setting(Key(name=name, type=KeyType.BOOLEAN, default=True, doc=doc, error=InvalidConfigError))
 
 

@@ -28,7 +28,7 @@ def _long(name: str, default: int, doc: str, unit: str, minimum: int) -> Any:
 
 
 def _ignored(key_type: KeyType, name: str, default: object, doc: str, **options: Any) -> Any:
-    """A key whose value is checked, stored and shown, and has no effect."""
+    """Return a key whose value is checked, stored and shown, and has no effect."""
     told = f"{doc} The embedded broker ignores the value."
     return setting(Key(name=name, type=key_type, default=default, doc=told, error=InvalidConfigError, **options))
 
@@ -216,12 +216,12 @@ _TOPIC = KeyTable(TopicConfig, dotted_only=True)
 
 
 def topic_keys() -> dict[str, Key]:
-    """The keys of a topic by dotted name (resource type TOPIC)."""
+    """Return the keys of a topic by dotted name (resource type TOPIC)."""
     return _TOPIC.by_name()
 
 
 def topic_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> TopicConfig:
-    """The configuration in effect for a topic: its overrides, and the broker's defaults for the rest.
+    """Return the configuration in effect for a topic: its overrides, and the broker's defaults for the rest.
 
     Raises:
         InvalidConfigError: A key is unknown or a value does not fit.

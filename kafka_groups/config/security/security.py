@@ -31,7 +31,7 @@ def read_exactly(value: object) -> str:
 
 
 def read_function(value: object) -> object:
-    """A function, also an `async` one."""
+    """Read a function, which may be `async`."""
     if not callable(value):
         raise UnfitError("it cannot be called")
     return value
@@ -46,7 +46,7 @@ def read_pem(value: object) -> str:
 
 
 def read_url(value: object) -> str:
-    """The address of a token endpoint."""
+    """Read the address of a token endpoint."""
     url = read_text(value)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:

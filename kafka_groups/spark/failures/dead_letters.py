@@ -85,7 +85,7 @@ def _place(record: AnyRecord) -> RecordId:
 
 
 def dead_letter_headers(record: AnyRecord, group_id: str, reason: str) -> list[Header]:
-    """The headers that Kafka's own dead-letter queues put on a record (KIP-1191)."""
+    """Return the headers that Kafka's own dead-letter queues add to a record (KIP-1191)."""
     values = {
         "topic": record.topic,
         "partition": record.partition,

@@ -130,7 +130,7 @@ _UNANSWERED = OperationTimeoutError("the broker's answer is not known")
 def _parted(
     sent: Iterable[tuple[CommitTicket, Decided]],
 ) -> tuple[list[tuple[CommitTicket, Decided]], list[tuple[CommitTicket, Decided]]]:
-    """The commits that brokers have answered, and the others."""
+    """Return the commits that brokers have answered, and the others."""
     answered: list[tuple[CommitTicket, Decided]] = []
     others: list[tuple[CommitTicket, Decided]] = []
     for commit in sent:

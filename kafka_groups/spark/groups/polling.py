@@ -57,7 +57,7 @@ class Polled(Protocol):
         ...
 
     def assignment(self) -> Collection[object]:
-        """The partitions that it fetches from."""
+        """Return the partitions that it fetches from."""
         ...
 
     def poll(self, timeout: float | None = None, *, hold: bool = False) -> AnyRecords:

@@ -81,7 +81,7 @@ def _is_local_connect() -> bool:
 
 
 def _environment_of_server() -> Any:
-    """The environment variables of the Spark Connect server of this process; None if it runs elsewhere."""
+    """Return the environment variables of the Spark Connect server of this process; None if it runs elsewhere."""
     from pyspark import SparkContext  # noqa: PLC0415 - loaded where there is a session
 
     jvm: Any = getattr(SparkContext, "_jvm", None)

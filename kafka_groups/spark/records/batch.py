@@ -289,7 +289,7 @@ class ShareBatch:
             delivery.reopen_range(delivery.first_offset, delivery.last_offset)
 
     def rejected(self) -> list[AnyRecord]:
-        """The records that were rejected."""
+        """Return the records that were rejected."""
         deliveries = deliveries_of(self._poll.records)
         if not any(delivery.marks.count(AcknowledgeType.REJECT) for delivery in deliveries):
             return []

@@ -59,11 +59,11 @@ class ParsedBlock:
         return len(self.offsets)
 
     def keys(self) -> pa.Array:
-        """The keys; null for a record without one."""
+        """Return the keys; null for a record without one."""
         return self._taken(0, self.has_key)
 
     def values(self) -> pa.Array:
-        """The values; null for a record without one."""
+        """Return the values; null for a record without one."""
         return self._taken(2, self.has_value)
 
     def _taken(self, first: int, there: Any) -> pa.Array:
@@ -179,7 +179,7 @@ def _block(data: bytes, array: Any, batches: Sequence[RecordBatch], starts: Inte
 
 
 def _after_sizes(array: Any, starts: Integers, ends: Integers) -> Integers:
-    """The positions after the sizes that records begin with."""
+    """Return the positions after the sizes that records begin with."""
     if (ends - starts).max() < _THREE_BYTES_FROM:
         return starts + 1 + (array[starts] >> 7)
     return _varints(array, starts)[1]
@@ -224,7 +224,7 @@ def _there(sizes: Integers) -> Any:
 
 
 def _varints(array: Any, at: Integers) -> tuple[Integers, Integers]:
-    """The signed integers of variable length at these positions, and the positions after them."""
+    """Return the signed integers of variable length at these positions, and the positions after them."""
     read, after = array[at], at + 1
     if read[0] < 0x80 and (read == read[0]).all():  # as with keys of one size
         value = int(read[0])

@@ -31,7 +31,7 @@ class Connection(Protocol):
     """The part of a DB-API connection that is used. It must not be in autocommit mode."""
 
     def cursor(self) -> Any:
-        """A cursor with `execute`, `executemany` and `close`."""
+        """Return a cursor with `execute`, `executemany` and `close`."""
         ...
 
     def commit(self) -> object:

@@ -203,7 +203,7 @@ _OF_SPARKS_KAFKA: Mapping[str, str] = {
 
 
 def source_option_keys() -> dict[str, Key]:
-    """The source's own keys by attribute name, in the order of the class."""
+    """Return the source's own keys by attribute name, in the order of the class."""
     return dict(_TABLE)
 
 

@@ -23,7 +23,7 @@ _TERMINATED = 128 + signal.SIGTERM
 
 
 def source_of_this_process(options: Mapping[str, str], columns: tuple[str, ...]) -> ShareSource:
-    """The source of this process, which from now on ends within five seconds of SIGTERM or of its parent's end.
+    """Return the process's source, and make it end within five seconds of SIGTERM or of its parent's end.
 
     Raises:
         ConfigurationError: An option is unknown or missing, or a value is invalid.

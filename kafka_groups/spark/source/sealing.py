@@ -47,7 +47,7 @@ class Piece(Protocol):
         ...
 
     def split(self, rows: int) -> tuple[Self, Self]:
-        """The first records and the others; both not empty."""
+        """Return the first records and the others; both not empty."""
         ...
 
 
@@ -139,7 +139,7 @@ class Sealing(Generic[P]):
         return self.held_rows + (self.sealed.rows if self.sealed is not None else 0)
 
     def hold(self, pieces: Iterable[P], now_ms: int) -> None:
-        """These records were acquired."""
+        """Add records that were acquired."""
         for piece in pieces:
             self._first_seen_ms.setdefault(piece.delivery_count, now_ms)
             self._held.append(piece)
@@ -158,7 +158,7 @@ class Sealing(Generic[P]):
     # --------------------------------------------------------------------------------- Spark's questions
 
     def finished(self, start: SourceOffset) -> SealedBatch[P] | None:
-        """The batch that this start says Spark is done with, to be acknowledged now; told once."""
+        """Return the batch that Spark has finished according to its start offset, once, to be acknowledged now."""
         sealed = self.sealed
         if sealed is None or start.run != self.run or start.seq < sealed.end.seq:
             return None
@@ -218,7 +218,7 @@ class Sealing(Generic[P]):
         return self.sealed
 
     def seal(self, start: SourceOffset, limits: BatchLimits, now_ms: int) -> SealedBatch[P] | None:
-        """The next batch; the sealed one while there is one, None when nothing may go now."""
+        """Seal and return the next batch. Return a batch that is already sealed, or None if none is ready."""
         if self.sealed is None:
             pieces = self._take(limits, now_ms)
             if pieces:
@@ -226,7 +226,7 @@ class Sealing(Generic[P]):
         return self.sealed
 
     def planned(self, start: SourceOffset, end: SourceOffset, wall_ms: int = 0) -> Sequence[P]:
-        """The records between two offsets: those of the sealed batch, or none for what another run sealed.
+        """Return the records between two offsets: those of the sealed batch; none for a batch that another run sealed.
 
         Args:
             start: The end of the batch before.

@@ -42,7 +42,7 @@ class LateStorage(CoordinatorStorage):
         self.refuse_if: Callable[[Sequence[Any]], bool] = lambda _records: False
 
     def new_log(self, codec: RecordCodec[R]) -> InternalLog[R]:
-        """A log that commits late."""
+        """Return a log that commits late."""
         return LateLog(codec, self)
 
     def next_slice_ms(self) -> int:

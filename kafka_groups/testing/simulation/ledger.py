@@ -107,23 +107,23 @@ class GroupLedger:
     # --------------------------------------------------------------------------------------- what happens
 
     def heartbeat_asked(self, request: ShareGroupHeartbeatRequest) -> None:
-        """A member sends a heartbeat."""
+        """Note a heartbeat that a member sends."""
         self.topics.update(request.subscribed_topic_names or ())
         self._epochs.asked(request)
 
     def heartbeat_answered(self, sent: SentRequest, response: ShareGroupHeartbeatResponse) -> None:
-        """A broker sends the response to a heartbeat."""
+        """Check the response to a heartbeat, as a broker sends it."""
         self.violations += self._epochs.answered(sent.message, response, sent.sent_ms, self._clock.now_ms())
 
     def leader_moved(self, partition: TopicIdPartition) -> None:
-        """Its locks are gone, and so are delivery counts that were not persisted."""
+        """Forget the locks and delivery counts of a partition, which its new leader may not know."""
         self._moved_ms[partition] = self._clock.now_ms()
         for known in (self.locks, self.delivery_counts):
             for place in [place for place in known if place[0] == partition]:
                 del known[place]
 
     def asked(self, sent: SentRequest) -> None:
-        """A member sends a ShareFetch or a ShareAcknowledge."""
+        """Note a ShareFetch or ShareAcknowledge that a member sends."""
         request = sent.message
         self._members.add(request.member_id)
         if isinstance(request, ShareFetchRequest):
@@ -133,7 +133,7 @@ class GroupLedger:
         self._unanswered.update((place, request.member_id) for place, _ in _acknowledged(request))
 
     def answered(self, sent: SentRequest, response: ShareFetchResponse | ShareAcknowledgeResponse) -> None:
-        """A broker sends the response to a request."""
+        """Note the response to a ShareFetch or ShareAcknowledge, as a broker sends it."""
         request = sent.message
         unknown = set(_refused_partitions(response, _FATE_UNKNOWN))
         self._unanswered.subtract(
@@ -196,7 +196,7 @@ class GroupLedger:
                 self._settle(place, kind, sent)
 
     def _check_fence(self, place: RecordId, kind: AcknowledgeType, sent: SentRequest) -> None:
-        """A write of the old leader that succeeds comes before the next one reads, which then delivers none of it."""
+        """Check that no record is delivered by a new leader after a write of the old leader succeeded."""
         is_final = kind in (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
         is_known = place in self.accepted or place in self.rejected
         lock = self.locks.get(place)
@@ -208,7 +208,7 @@ class GroupLedger:
             self._violation(place, f"taken by the old leader, and delivered by the next one ({lock})")
 
     def _settle(self, place: RecordId, kind: AcknowledgeType, sent: SentRequest) -> None:
-        """The broker took an acknowledgement, at some moment since the request was sent."""
+        """Apply an acknowledgement that the broker accepted at some moment since the request was sent."""
         if place in self.accepted or place in self.rejected:
             return  # below the start offset anything is taken without a word, and changes nothing
         lock = self.locks.get(place)
@@ -298,7 +298,7 @@ class GroupLedger:
             self._violation(place, f"delivery count {count} after {self.delivery_counts[place]}")
 
     def _least_count(self, place: RecordId) -> int:
-        """The delivery count that the next delivery of a record must have, or more.
+        """Return the lowest delivery count that the next delivery of a record may have.
 
         A count is stored with the next change of the record. If that is an acknowledgement that was under way when the
         group's last session on the leader ended, neither may be stored: the leader forgets the group.
@@ -331,7 +331,7 @@ def _is_of_sender(lock: RecordLock, sent: SentRequest) -> bool:
 
 
 def shown(place: RecordId) -> str:
-    """A record as text: topic, partition and offset."""
+    """Return a record as text: topic, partition and offset."""
     return f"{place[0]}@{place[1]}"
 
 
@@ -378,11 +378,11 @@ class MemberEpochs:
         self._asked: Counter[str] = Counter()  # since the last answer
 
     def asked(self, request: Any) -> None:
-        """A heartbeat is being sent."""
+        """Note a heartbeat that is being sent."""
         self._asked[request.member_id] += 1
 
     def answered(self, request: Any, response: Any, sent_ms: int, now_ms: int) -> Iterator[str]:
-        """A response is being sent: yield what is wrong with it.
+        """Yield the errors of a response that is being sent.
 
         After a heartbeat without an answer it is not certain what the group knows: it may have been lost, or handled.
         """

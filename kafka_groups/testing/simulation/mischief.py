@@ -123,7 +123,7 @@ class Mischief:
         return [topic for topic in self.cluster.metadata.topics() if not topic.is_internal]
 
     def _keys(self, group_id: str, ledger: GroupLedger) -> list[tuple[str, str]]:
-        """The internal topics in which a share group has records, with the keys that tell the partitions."""
+        """Return the internal topics in which a share group has records, and the keys that choose their partitions."""
         states = [
             share_state_key(group_id, topic.topic_id, led.partition)
             for topic in self._topics()

@@ -20,7 +20,7 @@ class Trace:
         self._sum = hashlib.sha256()
 
     def note(self, *event: object) -> None:
-        """Something happened now; what it is must have a repr without addresses."""
+        """Add an event that happens now. Its parts must have reprs without addresses."""
         line = f"{self._time()!r} {event!r}\n"
         self._sum.update(line.encode())
         self._write(line)
@@ -44,13 +44,13 @@ class Traced:
         self._trace = trace
 
     def on_connect(self, address: str) -> Passage:
-        """Somebody connects."""
+        """Note a new connection."""
         passage = self._plan.on_connect(address)
         self._trace.note(address, passage)
         return passage
 
     def on_frame(self, link: Link, payload: bytes) -> Passage:
-        """A frame is being sent."""
+        """Note a frame that is being sent."""
         passage = self._plan.on_frame(link, payload)
         self._trace.note(link, payload, passage)
         return passage

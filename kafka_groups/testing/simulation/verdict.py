@@ -65,7 +65,7 @@ class WireVerdict:
                 yield f"{shown(place)}: settled in the log, and nobody settled it"
 
     def _places(self, group_id: str) -> Iterator[RecordId]:
-        """All records that a group has to finish, as far as the wire tells where it started."""
+        """Yield all records that a group must finish, as far as the wire shows where the group started."""
         ledger = self.tap.ledgers[group_id]
         for topic, led in self._partitions():
             partition = topic.topic_id_partition(led.partition)

@@ -86,11 +86,11 @@ class WireTap:
         return self.ledgers[group_id]
 
     def on_connect(self, address: str) -> Passage:
-        """Somebody connects."""
+        """Note a new connection."""
         return self._plan.on_connect(address)
 
     def on_frame(self, link: Link, payload: bytes) -> Passage:
-        """A frame is being sent: a response counts when the broker sends it, whether or not it arrives."""
+        """Note a frame that is being sent. A response counts when the broker sends it, whether or not it arrives."""
         self.frames += 1
         if link.to_server:
             self._request(link, payload)

@@ -48,7 +48,7 @@ def assign(group: GroupSpec) -> dict[str, dict[UUID, tuple[int, ...]]]:
 
 
 def _views(group: GroupSpec) -> Mapping[str, SubscribedMember]:
-    """The members as Kafka sees them: if all are said to subscribe to the same, as the first of them does."""
+    """Return the members as Kafka sees them. In a homogeneous group, all subscribe to the first one's topics."""
     if not (group.homogeneous and group.members):
         return group.members
     topic_ids = group.members[ordered_members(group)[0]].topic_ids
@@ -59,14 +59,14 @@ def _views(group: GroupSpec) -> Mapping[str, SubscribedMember]:
 
 
 def _as_stored(member: SubscribedMember, runs: Mapping[UUID, range]) -> dict[UUID, tuple[int, ...]]:
-    """The partitions of a member in the order in which Kafka stores them, see `kafka_order`."""
+    """Return the partitions of a member in the order in which Kafka stores them, see `kafka_order`."""
     assigned = [topic_id for topic_id in member.topic_ids if topic_id in runs]
     topics = len(member.topic_ids) + member.missing_topics
     return {topic_id: tuple(runs[topic_id]) for topic_id in in_hash_order(assigned, uuid_hash, copied(topics))}
 
 
 def _subscribers(members: Mapping[str, SubscribedMember]) -> dict[UUID, list[str]]:
-    """The members that subscribe to each topic, in the order of rule 2."""
+    """Return the members that subscribe to each topic, in the order of rule 2."""
     subscribers: defaultdict[UUID, list[str]] = defaultdict(list)
     for member in sorted(members, key=lambda member: _rank(member, members[member].instance_id)):
         for topic_id in members[member].topic_ids:

@@ -141,7 +141,7 @@ def _current(value: stored.ShareGroupCurrentMemberAssignmentValue) -> CurrentAss
 
 
 def _state(value: stored.ShareGroupStatePartitionMetadataValue) -> StatePartitions:
-    """The partitions of topics that are being deleted are not stored."""
+    """Return the state partitions. Deleted topics have none, because Kafka does not store theirs."""
     with_partitions = (*value.initializing_topics, *value.initialized_topics)
     names = {topic.topic_id: topic.topic_name for topic in with_partitions}
     return StatePartitions(
