@@ -97,7 +97,7 @@ class FaultRule:
     """A rule that `Faults.on` created.
 
     Attributes:
-        hits: How often the rule was applied.
+        hits: The number of times that the rule was applied.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ class EndedDelivery:
         key: The key's bytes, or None.
         value: The value's bytes, or None.
         headers: The headers.
-        delivery_count: How many times the record had been delivered, including this delivery.
+        delivery_count: The delivery count, including the current delivery.
     """
 
     topic: str
@@ -55,7 +55,7 @@ class InFlightRecords:
         last_offset: The last offset.
         state: Their state. Acknowledged and archived records are in flight until all records before them are finished.
         member_id: The member that has acquired them, or None.
-        delivery_count: How many times they were delivered, including the current delivery.
+        delivery_count: The delivery count, including the current delivery.
         lock_remaining_ms: After how many milliseconds the member's lock expires; None if nobody has acquired them.
     """
 

@@ -48,8 +48,8 @@ class BrokerMetric:
 
     Attributes:
         name: Its key in `cluster.metrics()`: Kafka's MBean and attribute.
-        unit: What it counts.
-        doc: What it means.
+        unit: The unit of the values.
+        doc: The meaning of the metric.
         read: Makes the value.
     """
 

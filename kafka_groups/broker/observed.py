@@ -189,7 +189,7 @@ class ObservedGroup:
         """Wait until the group has exactly this many members, and return their ids.
 
         Args:
-            count: How many members.
+            count: The number of members.
             timeout: Longest wait, in seconds.
 
         Raises:

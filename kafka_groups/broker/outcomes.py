@@ -11,10 +11,10 @@ K = TypeVar("K")
 
 
 class Outcomes(Generic[K]):
-    """Waits for the outcomes of some things, and then passes them on in the order of the things.
+    """Collects the outcomes of several operations, and passes them on together, in the order of `keys`.
 
     Args:
-        keys: What they are known by.
+        keys: The keys that identify the operations.
         done: Takes the error of each, or None for success. It is called at once if there are none.
     """
 

@@ -44,7 +44,7 @@ def append_all(
     Args:
         topic: The topic.
         given: The records.
-        partitions: How many partitions the topic has.
+        partitions: The number of partitions of the topic.
         append: Appends a batch to a partition and returns its first offset.
         wall_ms: The timestamp.
 

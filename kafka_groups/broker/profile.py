@@ -43,7 +43,7 @@ class Profile:
     """One release.
 
     Attributes:
-        name: How users select it.
+        name: The name by which users select it.
         release: The release that it was captured from.
         versions: The versions of each API that the release lists in its ApiVersions response.
         features: Its features by name.

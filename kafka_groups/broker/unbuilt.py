@@ -31,9 +31,9 @@ class Unbuilt:
     """One thing that a release has and the embedded broker lacks.
 
     Attributes:
-        kind: What it is.
+        kind: The kind of the feature.
         name: Its name.
-        why: What it belongs to, and why it is missing.
+        why: The area that the feature belongs to, and the reason why it is missing.
         key: The key of an API.
         built: The lowest version of an API that is built, or the highest level of a feature.
     """

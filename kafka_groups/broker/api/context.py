@@ -17,7 +17,7 @@ class ConnectionInfo:
     Attributes:
         id: Number of the connection, unique while the broker runs.
         host: The client's address as the coordinator shows it for a member (`/127.0.0.1`, as in Kafka).
-        authentication: How far the client is with authenticating. None if it need not authenticate.
+        authentication: The state of the client's authentication. None if none is required.
         is_peer: Whether the client is another broker of the cluster.
     """
 
@@ -33,7 +33,7 @@ class RequestContext:
 
     Attributes:
         header: Its header.
-        connection: Where it came from.
+        connection: The connection that it came from.
         services: The parts of the broker.
         turns: Lets others be served in between, if the request is long.
     """

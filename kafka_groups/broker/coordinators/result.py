@@ -36,7 +36,7 @@ class Result(Generic[Response_co, Record_co]):
         effects: What happens then. Those that must happen follow from the hard state, so that the next coordinator can
             find out what is outstanding.
         parked: If given, the request gets its response from a later operation, with a `Reply` of this token.
-        producer: Whose transaction the records belong to. They count when it is committed.
+        producer: The producer whose transaction the records belong to. They count when it is committed.
     """
 
     response: Response_co

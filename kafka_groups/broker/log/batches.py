@@ -56,7 +56,7 @@ class AppendRules:
     Attributes:
         max_message_bytes: The largest batch (`max.message.bytes`).
         log_append_time: Whether the broker sets the timestamps (`message.timestamp.type`).
-        timestamp_after_max_ms: How far timestamps may be in the future (`message.timestamp.after.max.ms`).
+        timestamp_after_max_ms: The highest lead of a timestamp over the clock (`message.timestamp.after.max.ms`).
         is_compacted: Whether every record needs a key (`cleanup.policy`).
         producer_expiration_ms: Time after which an idle producer is forgotten (`producer.id.expiration.ms`).
     """

@@ -29,7 +29,7 @@ class LogEntry(Generic[R]):
     Attributes:
         offset: Its offset.
         record: The record.
-        producer: Whose transaction it belongs to. Without one it counts at once.
+        producer: The producer whose transaction the record belongs to. Without one it counts at once.
     """
 
     offset: int

@@ -102,12 +102,12 @@ class _Unwritten(Generic[R]):
 class InternalLog(PartitionLog, Generic[R]):
     """A partition's log of records with types.
 
-    Hardly anybody reads these logs, and a coordinator writes one with every acknowledgement. So records become bytes
-    with the first reading, with the same offsets, timestamps and bytes as at once.
+    These logs are rarely read, but a coordinator writes to one with every acknowledgement. So records are encoded at the
+    first read, with the same offsets, timestamps and bytes as if they had been encoded at once.
 
     Args:
         codec: Encodes and decodes the records.
-        spare_records: How many records more than two for each that is needed may stand in a compacted log.
+        spare_records: The number of records that a compacted log may have beyond two for each needed one.
 
     Attributes:
         on_committed: Called when `committed_offset` has grown after the call that appended the records.
@@ -136,7 +136,7 @@ class InternalLog(PartitionLog, Generic[R]):
             records: The records, at least one.
             leader_epoch: Epoch of the appending leader.
             wall_ms: The timestamp of the records.
-            producer: Whose transaction they belong to.
+            producer: The producer whose transaction they belong to.
         """
         return self._append(_Unwritten(self.end_offset, tuple(records), leader_epoch, wall_ms, producer))
 

@@ -28,7 +28,7 @@ class MetadataImage:
         ids_by_name: The ids of the topics.
         names_by_collision_key: The names of topics that other names may collide with (see `collision_key`).
         configs: Dynamic configs of topics, brokers and groups.
-        placed: How many partitions the cluster has placed on brokers, for the rotation of leaders.
+        placed: The number of partitions that the cluster has placed on brokers, for the rotation of leaders.
     """
 
     cluster_id: str

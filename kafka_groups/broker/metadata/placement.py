@@ -46,7 +46,7 @@ def next_replicas(brokers: Collection[int], placed: int, count: int, factor: int
 
     Args:
         brokers: Node ids of the running brokers.
-        placed: How many partitions were placed before.
+        placed: The number of partitions placed before.
         count: Number of new partitions.
         factor: Number of replicas of each.
     """

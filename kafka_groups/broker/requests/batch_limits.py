@@ -17,7 +17,7 @@ def check_new_partitions_of_topics(partitions: Iterable[int]) -> None:
         partitions: The number of each topic. Invalid ones do not count.
 
     Raises:
-        PolicyViolationError: They are more than 10,000 together.
+        PolicyViolationError: There are more than 10,000 in total.
     """
     if sum(max(number, 0) for number in partitions) > _MOST_PARTITIONS:
         raise PolicyViolationError("Excessively large number of partitions per request.")
@@ -30,7 +30,7 @@ def check_records(records: Iterable[int]) -> None:
         records: For each topic that can be created one, one for each config, and one for each partition.
 
     Raises:
-        PolicyViolationError: They are more than 10,000 together.
+        PolicyViolationError: There are more than 10,000 in total.
     """
     if sum(records) > _MOST_RECORDS:
         raise PolicyViolationError("Unable to perform excessively large batch operation.")
@@ -43,7 +43,7 @@ def check_added_partitions(added: Iterable[int]) -> None:
         added: The number for each topic. Negative ones do not count.
 
     Raises:
-        PolicyViolationError: They are more than 10,000 together.
+        PolicyViolationError: There are more than 10,000 in total.
     """
     if sum(max(number, 0) for number in added) > _MOST_PARTITIONS:
         raise PolicyViolationError("Excessively large number of additional partitions per request.")

@@ -25,7 +25,7 @@ class BrokerServices:
         rng: Randomness for the broker's part of logins.
         fetch_sessions: The fetch sessions of consumers.
         node_id: The broker.
-        cluster: What it shares with the others, such as metadata, logs and settings.
+        cluster: The parts that all brokers share, such as metadata, logs and settings.
         configs: Its configs.
     """
 

@@ -65,7 +65,7 @@ class CoordinatorRuntime(Generic[S]):
 
     Args:
         broker: The broker.
-        kind: Which shards.
+        kind: The kind of the shards.
 
     Attributes:
         next_deadline_ms: Returns the time at which `expire` has something to do, or None.

@@ -19,7 +19,7 @@ class Coordinators:
     Another coordinator is one more attribute and its entry in `hosted`.
 
     Args:
-        broker: What they work with.
+        broker: The parts of the broker.
 
     Attributes:
         peers: The connections to other brokers.

@@ -86,7 +86,7 @@ class GroupCoordinator:
         topic: `__consumer_offsets`.
         runtime: Has the shards.
         peer_apis: None: only clients ask about groups.
-        figures: What was done so far.
+        figures: The counters so far.
     """
 
     peer_apis: tuple[ApiKey, ...] = ()
@@ -287,7 +287,7 @@ class GroupCoordinator:
 
         Args:
             group_id: The group.
-            committer: Who commits them.
+            committer: The sender of the commit.
             version: Version of the request, on which errors depend.
             offsets: The offsets. Their topics exist.
 

@@ -29,22 +29,22 @@ class ClusterParts:
     """The parts that all brokers of a cluster share.
 
     Attributes:
-        network: Where clients reach the brokers.
-        peer_network: Where the brokers reach each other.
+        network: The network on which clients reach the brokers.
+        peer_network: The network on which the brokers reach each other.
         clock: Their clock.
         settings: The settings that they started with.
         profile: The release that they act as.
-        seed: What their randomness depends on.
+        seed: The seed of the brokers' randomness.
         metadata: Brokers, topics, leaders, configs.
         group_configs: The effective configuration of each group.
-        security: How clients authenticate.
-        peer_security: How the brokers authenticate to each other.
+        security: The authentication of clients.
+        peer_security: The authentication of brokers to each other.
         scram: The SCRAM credentials.
         logs: The logs of all partitions.
         history: The deliveries to share groups that ended, for tests.
         directory: The coordinators of all brokers that run, for tests.
         leaders: The share-partition leaders of all brokers that run, for tests.
-        faults: How the brokers misbehave, for tests.
+        faults: The faults that tests inject.
         failures: Takes the errors that no request is answered with.
     """
 

@@ -46,7 +46,7 @@ class Peers:
 
     Args:
         node_id: This broker.
-        network: Where the others are.
+        network: The network of the other brokers.
     """
 
     def __init__(self, node_id: int, network: PeerNetwork) -> None:

@@ -87,7 +87,7 @@ class SharePersister:
         Args:
             key: The share-partition.
             state_epoch: Epoch of the state.
-            start_offset: Where delivery starts. -1 means the group's `share.auto.offset.reset`.
+            start_offset: Offset at which delivery starts. -1 means the group's `share.auto.offset.reset`.
             done: Takes None, or the error.
         """
         self._ask(

@@ -37,9 +37,9 @@ class Purgatory:
         """Wait until `satisfied()` returns True. It is called first and after every notification of a key.
 
         Args:
-            keys: What the request waits for.
+            keys: The keys that the request waits for.
             satisfied: Whether the request need not wait any more. It must not wait itself, except for its turn.
-            deadline_ms: When to stop waiting.
+            deadline_ms: Time when the wait ends.
             turns: Those of the request.
 
         Returns:

@@ -37,7 +37,7 @@ class StateRead:
     Attributes:
         state_epoch: Changes when an administrator resets the state.
         leader_epoch: Epoch of the last leader that read the state.
-        start_offset: Where delivery starts, or `UNINITIALIZED_OFFSET`.
+        start_offset: Offset at which delivery starts, or `UNINITIALIZED_OFFSET`.
         delivery_complete_count: Offsets from there on that are done, or -1 if unknown.
         batches: The states of offsets. Others are available. Empty in a summary.
     """
@@ -79,8 +79,8 @@ class ShareCoordinator:
     Attributes:
         topic: `__share_group_state`.
         runtime: Has the shards.
-        peer_apis: How the brokers ask each other's share coordinators.
-        writes: How many states were to be written so far.
+        peer_apis: The APIs with which brokers ask each other's share coordinators.
+        writes: The number of requested writes of states so far.
     """
 
     peer_apis = (

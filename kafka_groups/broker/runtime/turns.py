@@ -23,8 +23,8 @@ class Turns:
     between two items: topics, leaders and sessions, and the client may be gone.
 
     Attributes:
-        is_paused: Whether it is the turn of the others. The request will go on by itself.
-        pauses: How often others had their turn.
+        is_paused: True while others have their turn. The request then continues by itself.
+        pauses: The number of times that others had their turn.
     """
 
     def __init__(self) -> None:

@@ -69,7 +69,7 @@ class FetchedPartition:
     Attributes:
         acquired: The records.
         error: The error.
-        share_partition: Where the records were acquired.
+        share_partition: The share-partition of the acquired records.
     """
 
     acquired: Acquired = NOTHING

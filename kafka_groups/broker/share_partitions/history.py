@@ -28,11 +28,11 @@ class Ended:
     """Deliveries of consecutive records that ended the same way.
 
     Attributes:
-        outcome: How they ended.
+        outcome: The end of the deliveries.
         partition: Their partition.
         first: The first offset.
         last: The last offset.
-        delivery_count: How often the records had been delivered.
+        delivery_count: The delivery count of the records.
     """
 
     outcome: DeliveryOutcome

@@ -17,7 +17,7 @@ class InFlightState:
 
     Attributes:
         state: Its state.
-        delivery_count: How often it was acquired, including the current time.
+        delivery_count: The number of times it was acquired, including the current time.
         batch: The offsets that came in flight together with it. This range is halved when the record becomes suspect.
             None in a terminal state, in which it is not needed.
         owner: The member that has acquired it.

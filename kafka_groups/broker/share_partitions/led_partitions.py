@@ -47,10 +47,10 @@ class _Loading:
 
     Attributes:
         leader_epoch: The epoch in which this broker leads the partition.
-        wall_ms: When loading began, as time since the epoch.
-        began_ms: When loading began, as monotonic time.
+        wall_ms: Start of loading, as time since the epoch.
+        began_ms: Start of loading, as monotonic time.
         is_late: Whether the request that began it has gone on without it.
-        error: Why it failed.
+        error: The error with which it failed.
     """
 
     leader_epoch: int

@@ -42,7 +42,7 @@ class StateChange:
         is_applied: Whether it takes effect before it is written.
         held: The runs that wait for it, as they were before.
         has_ended: Whether it was written or refused.
-        error: Why it was refused.
+        error: The error with which it was refused.
         waiter: The request that waits for it.
     """
 

@@ -72,9 +72,9 @@ class GroupShard:
 
     Args:
         topics: The current topics of the cluster.
-        configs: Where the configuration of groups comes from.
+        configs: The configuration of groups.
         settings: The settings of the broker.
-        sources: What operations take from outside.
+        sources: The sources of ids, tokens and time.
         profile: The release that it acts as.
 
     Attributes:

@@ -90,7 +90,7 @@ class TopicPattern:
 
     Attributes:
         text: The expression.
-        cost_us: How long compiling it took at most.
+        cost_us: The highest cost of compiling it.
     """
 
     text: str

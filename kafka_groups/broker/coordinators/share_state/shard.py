@@ -53,7 +53,7 @@ class StateWrite:
     Attributes:
         state_epoch: Epoch of the state that it belongs to.
         leader_epoch: Epoch of the leader.
-        start_offset: Where delivery starts, or -1 if that has not changed.
+        start_offset: Offset at which delivery starts, or -1 if that has not changed.
         delivery_complete_count: Offsets from there on that are done, or -1 if unknown.
         batches: The new states.
     """

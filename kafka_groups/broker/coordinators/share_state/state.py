@@ -22,10 +22,10 @@ class SharePartitionState:
         state_epoch: Changes when an administrator resets the state.
         leader_epoch: Epoch of the last leader that read the state.
         fence_epoch: The highest leader epoch of all. Leaders with a lower one are refused.
-        start_offset: Where delivery starts, or `UNINITIALIZED_OFFSET`.
+        start_offset: Offset at which delivery starts, or `UNINITIALIZED_OFFSET`.
         delivery_complete_count: Offsets from `start_offset` on that are done (KIP-1226), or -1 if unknown.
-        create_timestamp_ms: When the state was created.
-        write_timestamp_ms: When its last snapshot was written.
+        create_timestamp_ms: Time when the state was created.
+        write_timestamp_ms: Time when its last snapshot was written.
     """
 
     def __init__(self) -> None:

@@ -58,7 +58,7 @@ def by_topic(member: SubscribedMember, partitions: Iterable[Partition]) -> dict[
 
     Args:
         member: The member with its previous assignment.
-        partitions: What it keeps, in the order of `previous_partitions`, and then what it gets, as it gets it.
+        partitions: The kept partitions in the order of `previous_partitions`, then new ones as they are assigned.
     """
     kept: dict[UUID, list[int]] = {}
     new: dict[UUID, list[int]] = {}

@@ -35,8 +35,8 @@ class InitialRound:
     """The first round after a group was empty: it waits for members that start at the same time.
 
     Attributes:
-        delay_ms: How long the current wait takes.
-        remaining_ms: How much of the rebalance timeout is left after it.
+        delay_ms: The length of the current wait.
+        remaining_ms: The part of the rebalance timeout that is left after it.
         has_newcomers: Whether members have joined during the current wait.
     """
 
@@ -61,14 +61,14 @@ class ClassicGroup:
         stored: The hard state: the last record. None if there is no record, because consumers that do not join have
             committed offsets, or because the first record is on its way.
         state_timestamp_ms: Wall-clock time of the last change of the state. None: not known.
-        protocol_type: What the group is for, or None if no member ever joined.
+        protocol_type: The group's type, or None if no member ever joined.
         protocol: The protocol of the current generation.
         leader: Member id of the leader.
         members: The members by id.
         static_members: Member ids by instance id.
         pending_joins: Ids that were given to members which have to join again with them (KIP-394).
         pending_syncs: Ids of members that have not sent SyncGroup in this generation.
-        joins_waiting: How many members have a JoinGroup request that waits.
+        joins_waiting: The number of members with a waiting JoinGroup request.
         initial_round: Set while the first round after the group was empty waits for members.
     """
 

@@ -48,7 +48,7 @@ class ClassicGroups:
 
     Args:
         settings: The settings of the broker.
-        sources: What operations take from outside.
+        sources: The sources of ids, tokens and time.
     """
 
     def __init__(self, settings: ClassicGroupSettings, sources: ClassicSources) -> None:

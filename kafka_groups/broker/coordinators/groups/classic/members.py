@@ -27,7 +27,7 @@ class ClassicMember:
 
     Attributes:
         protocols: The protocols that it supports, the preferred one first. After loading, only the chosen one is known.
-        assignment: What the leader assigned to it, or no bytes.
+        assignment: The leader's assignment for it, or no bytes.
         is_new: It has not got the response to its first JoinGroup yet.
         parked_join: Its JoinGroup request that waits for the other members.
         parked_sync: The token of its SyncGroup request that waits for the leader.

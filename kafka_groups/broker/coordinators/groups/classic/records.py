@@ -16,10 +16,10 @@ class ClassicGroupMember:
 
     Attributes:
         group_instance_id: The instance id of a static member (KIP-345), or None.
-        rebalance_timeout_ms: How long a rebalance waits for the member.
-        session_timeout_ms: How long the member may be silent.
+        rebalance_timeout_ms: The longest time that a rebalance waits for the member.
+        session_timeout_ms: The longest time between the member's heartbeats.
         subscription: The member's metadata for the protocol that was chosen.
-        assignment: What the leader assigned to it.
+        assignment: The leader's assignment for it.
     """
 
     member_id: str
@@ -37,7 +37,7 @@ class ClassicGroupGeneration:
     """A generation of a group that all its members have agreed on, or an empty group.
 
     Attributes:
-        protocol_type: What the group is for ("consumer", "connect"), or "" if no member ever joined.
+        protocol_type: The group's type ("consumer", "connect"), or "" if no member ever joined.
         protocol: The protocol that was chosen: for consumers, the name of an assignor. None if the group is empty.
         leader: The member that assigns partitions. None if the group is empty.
         state_timestamp_ms: Wall-clock time of the last change of the group's state, or None in old records.

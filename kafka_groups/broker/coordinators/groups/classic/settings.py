@@ -17,7 +17,7 @@ class ClassicGroupSettings:
         min_session_timeout_ms: The shortest session timeout that members may have (`group.min.session.timeout.ms`).
         max_session_timeout_ms: The longest one (`group.max.session.timeout.ms`).
         max_size: Maximum number of members in a group (`group.max.size`).
-        new_member_join_timeout_ms: How long the first JoinGroup request of a member may wait. Its client may be gone.
+        new_member_join_timeout_ms: The longest wait of a member's first JoinGroup request. Its client may be gone.
     """
 
     initial_rebalance_delay_ms: int = 3_000

@@ -39,9 +39,9 @@ class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByT
 
     Attributes:
         regexes: The regular expressions whose topics are known.
-        subscribers: How many members subscribe to each topic name. This and the rest follows from the attributes above.
-        regex_subscribers: How many members subscribe to each regular expression.
-        assignor_votes: How many members prefer each assignor.
+        subscribers: The number of subscribers of each topic name. This and the rest follows from the attributes above.
+        regex_subscribers: The number of subscribers of each regular expression.
+        assignor_votes: The number of members that prefer each assignor.
         owners: The member that each partition is assigned to, or that has yet to revoke it.
     """
 

@@ -81,7 +81,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
     Args:
         topics: The current topics of the cluster.
         rules: The settings.
-        sources: What operations take from outside.
+        sources: The sources of ids and time.
     """
 
     def __init__(self, topics: TopicsImage, rules: ConsumerRules, sources: ConsumerSources) -> None:
@@ -157,7 +157,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
             draft: The group.
             member_id: The member.
             described: Its description before that.
-            owned: What it says that it owns.
+            owned: The partitions that it reports as owned.
             now_ms: The time.
         """
         before = draft.group.current.get(member_id)

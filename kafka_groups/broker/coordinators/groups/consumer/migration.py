@@ -44,7 +44,7 @@ class BecomesClassic(Effect):
 
     Attributes:
         group_id: The group.
-        generation: What the classic group starts with.
+        generation: The first generation of the classic group.
         rebalances: Whether it starts a round at once.
     """
 

@@ -42,7 +42,7 @@ def reconcile(
     Args:
         draft: The group.
         member_id: The member.
-        owned: What it says that it owns.
+        owned: The partitions that it reports as owned.
         topics: The existing topics.
         stored: The group before the operation, if it existed.
         has_other_topics: Whether it has just changed its subscription. It then has to revoke what it does not subscribe

@@ -70,7 +70,7 @@ class ConsumerMember:
         client_host: The host that they come from.
         subscribed_topic_names: The topics that it subscribes to by name, sorted and without duplicates.
         subscribed_topic_regex: The regular expression that it subscribes to, or "".
-        rebalance_timeout_ms: How long it may take to revoke partitions.
+        rebalance_timeout_ms: The time that it has to revoke partitions.
         instance_id: The id of a static member, or None.
         rack_id: Its rack, or None.
         server_assignor: The assignor that it prefers, or None.
@@ -95,7 +95,7 @@ class ConsumerAssignment:
     Attributes:
         member_epoch: The epoch that its next heartbeat should contain. -2: a static member is away.
         previous_member_epoch: Also accepted, because the response with the current epoch may have been lost.
-        state: How far it has come on the way to its target assignment.
+        state: Its progress towards its target assignment.
         assigned: The partitions that it may own.
         revoking: The partitions that it has to revoke. Nobody else gets them before it has.
     """

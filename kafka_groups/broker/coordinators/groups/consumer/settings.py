@@ -31,7 +31,7 @@ class ConsumerRules:
         config_of: Returns the effective configuration of a group id.
         max_size: Maximum number of members in a group (`group.consumer.max.size`).
         assignors: The names of the assignors, the default first (`group.consumer.assignors`).
-        migration_policy: Which groups with members may change their type (`group.consumer.migration.policy`).
+        migration_policy: The groups with members that may change their type (`group.consumer.migration.policy`).
         classic_max_size: Maximum number of members in a classic group (`group.max.size`).
     """
 

@@ -117,7 +117,7 @@ def check_room(group: _Group[object], member_id: str, max_size: int, name: str) 
         group: The group.
         member_id: The member.
         max_size: The largest number of members.
-        name: What the group is called in the error.
+        name: The name of the group in the error.
 
     Raises:
         GroupMaxSizeReachedError: The group is full.
@@ -154,7 +154,7 @@ def check_epoch(epoch: int, current: _Epochs, owns_at_most: Callable[[Any], bool
     must not own what it had to revoke.
 
     Args:
-        epoch: What the member says.
+        epoch: The epoch that the member reports.
         current: Its epochs.
         owns_at_most: Returns whether it owns nothing but what it is assigned; asked only for the previous epoch.
         kind: The type of group.

@@ -17,9 +17,9 @@ class CommittedOffset:
     Attributes:
         offset: The next offset that the group wants to read.
         leader_epoch: Leader epoch of the record before it, or -1.
-        metadata: What the client wants to be kept with it.
-        commit_timestamp_ms: When it was committed, in milliseconds since the epoch.
-        expire_timestamp_ms: When it expires, or -1 for `offsets.retention.minutes`. Only old clients set it.
+        metadata: The client's metadata, stored with the offset.
+        commit_timestamp_ms: Time of the commit, in milliseconds since the epoch.
+        expire_timestamp_ms: Time of expiry, or -1 for `offsets.retention.minutes`. Only old clients set it.
         topic_id: The topic, if it was known.
     """
 

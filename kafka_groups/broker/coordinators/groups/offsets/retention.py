@@ -38,7 +38,7 @@ class OffsetRetention:
 
     Args:
         offsets: The committed offsets.
-        policy: How long they are kept.
+        policy: The retention of offsets.
         base_of: From which time on.
     """
 

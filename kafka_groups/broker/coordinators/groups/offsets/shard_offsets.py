@@ -62,7 +62,7 @@ class ShardOffsets(NoTransactions):
 
     Args:
         topics: The current topics of the cluster.
-        policy: How long offsets are kept.
+        policy: The retention of offsets.
         owners: The groups of the shard.
 
     Attributes:

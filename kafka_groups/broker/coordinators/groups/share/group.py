@@ -52,7 +52,7 @@ class ShareGroup:
         current: Member epochs and current assignments by member.
         state_partitions: The share-partitions that have persistent state.
         exists: Whether the group was created and not deleted since.
-        subscribers: How many members subscribe to each topic name. It follows from `members`.
+        subscribers: The number of subscribers of each topic name. It follows from `members`.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ("members", "target", "current", "subscribers")

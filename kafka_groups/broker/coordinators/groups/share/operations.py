@@ -69,7 +69,7 @@ def heartbeat(
         request: The heartbeat. Its member id and epoch have been checked.
         client: Its origin.
         topics: The existing topics.
-        settled: What need not be worked out again.
+        settled: The facts that need not be computed again.
         may_compute_target: Whether the assignment interval has passed since the last target assignment (KIP-1263).
     """
     member_id = request.member_id

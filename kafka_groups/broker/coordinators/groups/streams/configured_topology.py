@@ -37,7 +37,7 @@ class ConfiguredSubtopology:
 
     Attributes:
         declared: The sub-topology. Its internal topics have the numbers that they have or need.
-        number_of_tasks: How many tasks it has, one for each partition of its largest source.
+        number_of_tasks: The number of tasks, one for each partition of its largest source.
     """
 
     declared: StreamsSubtopology

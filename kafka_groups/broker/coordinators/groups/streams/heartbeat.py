@@ -74,7 +74,7 @@ class StreamsHeartbeat:
 
     Attributes:
         request: The heartbeat.
-        client: Where it comes from.
+        client: The sender of the heartbeat.
         version: The version of its API.
         stored: The group, or None if it does not exist.
         soft: Its soft state.

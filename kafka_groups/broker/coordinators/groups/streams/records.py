@@ -72,12 +72,12 @@ class StreamsMember:
     Attributes:
         client_id: The client id of its requests.
         client_host: The host that they come from.
-        rebalance_timeout_ms: How long it may take to revoke tasks.
+        rebalance_timeout_ms: The time that it has to revoke tasks.
         topology_epoch: The epoch of its topology.
         process_id: The process that it is a part of. Tasks of one process share their state.
         instance_id: The id of a static member, or None.
         rack_id: Its rack, or None.
-        user_endpoint: Where its process answers interactive queries, or None.
+        user_endpoint: The address where its process answers interactive queries, or None.
         client_tags: Its tags.
     """
 
@@ -107,7 +107,7 @@ class StreamsAssignment:
     Attributes:
         member_epoch: The epoch that its next heartbeat should contain. -2: a static member is away.
         previous_member_epoch: Also accepted, because the response with the current epoch may have been lost.
-        state: How far it has come on the way to its target assignment.
+        state: Its progress towards its target assignment.
         active: The active tasks that it may own, with the epoch in which each was assigned (KAFKA-19779).
         standby: The standby tasks that it may own.
         revoking_active: The active tasks that it has to revoke. Nobody else gets them before it has.

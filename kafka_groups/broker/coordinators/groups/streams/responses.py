@@ -71,13 +71,13 @@ def statuses(
     delay: str | None,
     shutdown_member: str | None,
 ) -> Iterator[StreamsGroupHeartbeatStatus]:
-    """Return what keeps the group from working, or the member from having tasks.
+    """Yield the reasons that keep the group from working, or the member from having tasks.
 
     Args:
         group: The group.
         member: The member.
-        configured: What the topology becomes with the topics of the cluster.
-        delay: Why the tasks are assigned later, if they are.
+        configured: The topology resolved against the topics of the cluster.
+        delay: The reason why the tasks are assigned later, or None.
         shutdown_member: The member that asked all to shut down.
     """
     if group.topology is not None and member.topology_epoch < group.topology.epoch:

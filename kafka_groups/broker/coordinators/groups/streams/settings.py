@@ -24,8 +24,8 @@ class StreamsRules:
         assignors: The task assignors, the default first (`group.streams.assignors`).
         keeps_descriptions: Whether descriptions of topologies are kept (KIP-1331).
         is_4_4: Whether static members and offsets of tasks are supported, as from Kafka 4.4 on.
-        task_offset_interval_ms: How often members report offsets of tasks. Kafka 4.4 has no public config for it.
-        acceptable_recovery_lag: How far behind a warm-up task may be to become active; no config either.
+        task_offset_interval_ms: The interval between reports of task offsets. Kafka 4.4 has no public config for it.
+        acceptable_recovery_lag: The largest lag at which a warm-up task may become active; no config either.
     """
 
     config_of: Callable[[str], StreamsGroupConfig]

@@ -25,7 +25,7 @@ class StreamsSoftState:
     """Soft state of one group.
 
     Attributes:
-        configured: What the topology became with the topics of the cluster, when it was last looked at.
+        configured: The topology as last resolved against the topics of the cluster.
         endpoints_epoch: How often endpoints, or what can be asked there, have changed.
         shutdown_member: The member that asked all members to shut down, until the group is empty.
         reported: Offsets of tasks by member.

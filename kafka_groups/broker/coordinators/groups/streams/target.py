@@ -77,7 +77,7 @@ def metadata_hash(group: StreamsGroup, topics: TopicsImage, *, departed: int = 0
     Args:
         group: The group.
         topics: The topics of the cluster.
-        departed: How many members to count that are gone.
+        departed: The number of departed members to count.
     """
     names = () if group.topology is None else group.topology.required_topics
     found = [(each.name, each.topic_id.hex, each.num_partitions) for each in existing_topics(names, topics)]
