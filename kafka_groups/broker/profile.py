@@ -79,7 +79,7 @@ class Profile:
         return VersionRange(max(versions.low, LOWEST_VERSIONS_BUILT.get(key, 0)), versions.high)
 
     def served(self, key: ApiKey) -> VersionRange | None:
-        """Return the versions of an API that are served: those advertised, without old ones that nobody may use."""
+        """Return the versions of an API that are served: those advertised, without old ones that no client may use."""
         versions = self.advertised(key)
         return versions.common(APIS[key].versions) if versions is not None else None
 

@@ -37,7 +37,7 @@ class ManualClock:
 
 
 class VirtualClock:
-    """The clock of an event loop, whatever time that keeps: in a simulation, virtual time.
+    """The clock of an event loop; in a simulation, this is virtual time.
 
     Args:
         loop: The loop; the running one when it is not given.

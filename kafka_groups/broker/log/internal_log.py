@@ -37,7 +37,7 @@ _STEP_FOR_EACH = 4
 """And so many for each record that was appended. A pass reads every record twice, so the log cannot outgrow it."""
 
 _MOST_BYTES_OF_NUMBERS = 36
-"""Of a record in a batch: length, attributes, timestamp, offset, number of headers, and the lengths of its parts."""
+"""Bytes of a record besides its parts: their lengths, attributes, timestamp, offset and number of headers."""
 
 R = TypeVar("R", bound="_Record")
 
@@ -102,8 +102,8 @@ class _Unwritten(Generic[R]):
 class InternalLog(PartitionLog, Generic[R]):
     """A partition's log of records with types.
 
-    These logs are rarely read, but a coordinator writes to one with every acknowledgement. So records are encoded at the
-    first read, with the same offsets, timestamps and bytes as if they had been encoded at once.
+    These logs are rarely read, but a coordinator writes to one with every acknowledgement. So records are encoded at
+    the first read, with the same offsets, timestamps and bytes as if they had been encoded at once.
 
     Args:
         codec: Encodes and decodes the records.

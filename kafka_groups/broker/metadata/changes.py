@@ -69,7 +69,7 @@ def register_broker(edit: MetadataEdit, endpoint: BrokerEndpoint) -> None:
 
 
 def unregister_broker(edit: MetadataEdit, node_id: int) -> None:
-    """Remove a broker. The next running replica leads each of its partitions; if there is none, nobody does."""
+    """Remove a broker. The next running replica leads each of its partitions; without one, they have no leader."""
     edit.set_broker(node_id, None)
     running = edit.image.brokers.keys() - {node_id}
     for topic in edit.image.topics():

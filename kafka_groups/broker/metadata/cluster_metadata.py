@@ -111,7 +111,7 @@ class ClusterMetadata:
         self._authority.change(partial(changes.register_broker, endpoint=endpoint))
 
     def unregister_broker(self, node_id: int) -> None:
-        """Remove a broker. The next running replica leads each of its partitions; if there is none, nobody does."""
+        """Remove a broker. The next running replica leads each of its partitions; without one, they have no leader."""
         self._authority.change(partial(changes.unregister_broker, node_id=node_id))
 
     def create_topic(

@@ -48,12 +48,12 @@ class ListedPartition(Protocol):
 
     @property
     def partition_index(self) -> int:
-        """Its number."""
+        """The number of the partition."""
         ...
 
     @property
     def acknowledgement_batches(self) -> tuple[AcknowledgementBatch, ...]:
-        """Its acknowledgements."""
+        """The acknowledgements of the partition."""
         ...
 
 
@@ -62,12 +62,12 @@ class ListedTopic(Protocol):
 
     @property
     def topic_id(self) -> UUID | None:
-        """Its id."""
+        """The id of the topic."""
         ...
 
     @property
     def partitions(self) -> Sequence[ListedPartition]:
-        """Its partitions."""
+        """The partitions of the topic."""
         ...
 
 

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 _NO_TOPIC = UUID(int=0)
 _MOST_TOGETHER = 100
-"""So many share-partitions of one request are handled at the same time."""
+"""The number of share-partitions of one request that are handled at the same time."""
 
 
 def state_key(group_id: str, topic_id: UUID | None, partition: int) -> StateKey:

@@ -10,7 +10,7 @@ __all__ = ["BrokerRuntime", "Expiring"]
 
 _NEVER = float("inf")
 _MOST_UNMET = 100
-"""So many times in a row may expiring leave the same deadline."""
+"""The most times in a row that expiry may leave the same deadline."""
 
 
 class Expiring(Protocol):

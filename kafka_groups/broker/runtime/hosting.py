@@ -22,7 +22,7 @@ class HostedCoordinator(Protocol):
 
     @property
     def runtime(self) -> CoordinatorRuntime[Any]:
-        """Its shards on this broker, with their deadlines and the figures about them."""
+        """The coordinator's shards on this broker, with their deadlines and counters."""
         ...
 
     @property

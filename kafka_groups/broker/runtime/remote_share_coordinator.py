@@ -140,7 +140,7 @@ class RemoteShareCoordinator:
         self._ask(_WRITE, key, partition, _nothing, done)
 
     def delete(self, key: StateKey, done: Done[None]) -> None:
-        """Delete the state of a share-partition, if it has one. The state of a deleted topic goes by itself."""
+        """Delete a share-partition's state, if it has one. The state of a deleted topic is deleted without this."""
 
         def deleted(outcome: BrokerError | None) -> None:
             is_gone = isinstance(outcome, UnknownTopicOrPartitionError | UnknownTopicIdError)

@@ -12,12 +12,12 @@ class LogBatch(Protocol):
 
     @property
     def base_offset(self) -> int:
-        """Its first offset."""
+        """The first offset."""
         ...
 
     @property
     def last_offset(self) -> int:
-        """Its last offset."""
+        """The last offset."""
         ...
 
     @property
@@ -31,7 +31,7 @@ class LogRead(Protocol):
 
     @property
     def records(self) -> bytes:
-        """Their bytes."""
+        """The bytes of the batches."""
         ...
 
     @property
@@ -54,7 +54,7 @@ class ShareLog(Protocol):
 
     @property
     def log_start_offset(self) -> int:
-        """Its first offset."""
+        """The first offset."""
         ...
 
     @property

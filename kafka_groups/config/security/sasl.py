@@ -48,7 +48,7 @@ class TokenCallback:
 
 @frozen
 class UnsecuredToken:
-    """A token that the client makes itself and nobody signs; for tests, as in Java's default."""
+    """Settings of an unsigned token that the client creates itself; for tests, as in Java's default."""
 
     subject: str
     extensions: tuple[tuple[str, str], ...] = ()

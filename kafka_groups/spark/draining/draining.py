@@ -332,7 +332,7 @@ class Drain:
     # -------------------------------------------------------------------------------------- waiting
 
     def go_on(self) -> None:
-        """Say that the sink is mended: a drain that waits tries again at once. You can call this from any thread.
+        """Report that the sink works again: a waiting drain retries at once. You can call this from any thread.
 
         Touching `go_on_file` does the same from another process.
         """
@@ -377,7 +377,7 @@ class Drain:
         outage.go_on()
 
     def _wait_for_operator(self, delivery_count: int) -> None:
-        """Hold records on their last delivery until somebody says that the sink works; if not, a block loses them."""
+        """Hold records on their last delivery until an operator reports that the sink works; a failure loses them."""
         _LOG.error(
             "%r holds records on their last delivery (%d), and no block has succeeded yet that would show that the sink"
             " works. It waits, so that they are not lost: call go_on() or touch go_on_file if the sink works.",

@@ -1,4 +1,4 @@
-"""An operator says that the sink is mended: by a method, or by touching a file from another shell."""
+"""An operator's report that the sink works again: by a method, or by touching a file from another shell."""
 
 import threading
 from pathlib import Path
@@ -7,7 +7,7 @@ __all__ = ["GoOn"]
 
 
 class GoOn:
-    """Counts how often somebody asked to end the waits.
+    """Counts the requests to end the waits.
 
     Args:
         path: A file whose change means the same as `ask`; it need not exist. None for no file.

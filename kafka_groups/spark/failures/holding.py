@@ -140,7 +140,7 @@ class HoldingDesk:
             self._held.clear()
 
     def _answered(self, token: str, line: bytes) -> bytes:
-        """Note a report, and return the answer; nothing for somebody who does not know the secret."""
+        """Note a report and return the answer. A sender without the secret gets no answer."""
         report = _report_in(line)
         if not hmac.compare_digest(str(report.pop("token", "")).encode(), token.encode()):
             return b""

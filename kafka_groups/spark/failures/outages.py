@@ -99,7 +99,7 @@ class Outage:
         self.has_succeeded = True
 
     def go_on(self) -> None:
-        """End the wait: somebody says that the sink is mended. Only a success shows whether it is."""
+        """End the wait, because an operator reports that the sink works again. Only a success proves it."""
         self.next_try_ms = 0
 
     def remaining_ms(self, now_ms: int) -> int:

@@ -1,4 +1,4 @@
-"""End a Python process whose Spark has died: it would renew its locks and acquire records for nobody."""
+"""End a Python process whose Spark has died, because it would renew locks and acquire records for no purpose."""
 
 import logging
 import os

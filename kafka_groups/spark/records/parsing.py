@@ -25,7 +25,7 @@ Integers = Any
 """A numpy array of 64-bit integers."""
 
 _PADDING: Final = bytes(64)
-"""So far beyond the last record its numbers may seem to go on, before it is seen that it ends there."""
+"""Padding after the last record, because a truncated number may be read this far before its end is noticed."""
 _MAX_BLOCK_BYTES: Final = 1 << 30
 _LONGEST_VARINT: Final = 9
 _FEWEST_OF_A_SIZE: Final = 32

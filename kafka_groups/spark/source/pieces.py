@@ -38,7 +38,7 @@ class TablePiece:
 
     @cached_property
     def size_bytes(self) -> int:
-        """Their size in bytes in Arrow format."""
+        """The size of the records in Arrow format, in bytes."""
         return int(self.table.nbytes)
 
     @cached_property
@@ -48,7 +48,7 @@ class TablePiece:
 
     @property
     def partition(self) -> TopicIdPartition:
-        """Their partition."""
+        """The partition of the records."""
         return self.delivery.topic_partition
 
     @cached_property

@@ -130,7 +130,7 @@ class Sealing(Generic[P]):
 
     @property
     def held_bytes(self) -> int:
-        """Their size in Arrow's form."""
+        """The size of the held records in Arrow format."""
         return sum(piece.size_bytes for piece in self._held)
 
     @property

@@ -250,7 +250,7 @@ class PollHandler:
         return len(self._polls) < 2 or (held < _FEW_ROWS and len(self._polls) < _MOST_POLLS_HELD)
 
     def _is_out_of_time(self, now_ms: int) -> bool:
-        """Return whether records have to be given up: nobody wants to wait, or locks end that cannot be renewed."""
+        """Return whether to stop retrying: a lock that cannot be renewed has expired, or records need not be held."""
         if any(deadline_ms <= now_ms for deadline_ms in self._fixed_deadlines_ms()):
             return True
         portions = (*self._suspects, *self._waiting)

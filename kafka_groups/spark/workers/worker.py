@@ -171,7 +171,7 @@ class _Worker:
         return None
 
     def _is_wait_over(self, held: int, until_ms: int) -> bool:
-        """Report what is held, and return whether somebody wants the wait to end."""
+        """Report the held records, and return whether the wait should end."""
         if not held:
             return False
         before, self._answer = self._answer, self._line.tell(self._report(held, until_ms)) or self._answer

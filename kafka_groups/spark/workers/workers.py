@@ -133,7 +133,8 @@ class ShareWorkers:
             IllegalStateError: `stop_gracefully` was called, so no worker may start.
             UnknownTopicOrPartitionError: A topic does not exist.
             OperationTimeoutError: After `timeout`, records were still arriving or no partition was assigned.
-            ShareWorkersError: As from `run`.
+            ShareWorkersError: Records failed while others succeeded, with `on_error="release"`, or a consumer could not
+                continue.
         """
         count, drained_ms = checked_workers(workers), _milliseconds("drained_for", drained_for)
         clock, began_ms = SystemClock(), SystemClock().now_ms()
@@ -162,7 +163,7 @@ class ShareWorkers:
         self._switch.stop(query)
 
     def go_on(self) -> None:
-        """Say that the sink is mended: workers that wait because records fail try again at once.
+        """Report that the sink works again: workers that wait because records fail retry at once.
 
         Touching `go_on_file` does the same from another process. You can call this from any thread. With Spark Connect,
         micro-batches run on the server, where only the file is seen.

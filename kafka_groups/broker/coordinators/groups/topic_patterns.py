@@ -30,10 +30,10 @@ _MAX_REPETITIONS = 2_000
 """RE2 writes `a{1000}` out before it checks the size, so all numbers of a pattern together have a bound."""
 
 _MAX_MEMORY = 1 << 20
-"""It suffices for 2,000 names."""
+"""The memory limit of a pattern, in bytes. It suffices for 2,000 names."""
 
 _MAX_COST_US = 25_000
-"""So long it may take to compile a pattern, because the broker does nothing else then."""
+"""The longest time to compile a pattern. The broker is blocked meanwhile."""
 
 _COSTS_US = {
     "property": 200, "named": 200, "class": 40, "perl": 10, "quantifier": 10, "counts": 10, "simple": 2, "any": 2
@@ -44,7 +44,7 @@ _COST_OF_CASE = 4
 """The factor by which `(?i)` increases these costs."""
 
 _CHARACTERS_AT_ONCE = 6
-"""So many literals take a microsecond."""
+"""The number of literals that take one microsecond."""
 
 _STEPS_AT_ONCE = 300
 """A character of a name, times so many instructions of a compiled pattern, takes a microsecond at most."""

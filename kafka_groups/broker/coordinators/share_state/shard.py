@@ -33,7 +33,7 @@ __all__ = ["ShareStateShard", "StateWrite"]
 
 _FIRST_LEADER_EPOCH = 0
 _SPARE_RECORDS = 1_000
-"""So many records more than two for each state may stand in the log before a state gets a snapshot out of turn."""
+"""The number of records beyond two per state that the log may have before a state gets an early snapshot."""
 _PRUNED_AT_ONCE = 600
 """Records that are not needed any more are deleted when there are so many of them: more than follow one snapshot."""
 

@@ -81,7 +81,7 @@ class _Topic:
         return -Fraction(self.partition_count, len(self.owned)), len(self.owned), _as_compared_by_java(self.topic_id)
 
     def fill(self) -> None:
-        """Give the partitions that nobody has to the subscribers with the fewest partitions."""
+        """Give unassigned partitions to the subscribers with the fewest partitions."""
         taken = {number for numbers in self.owned.values() for number in numbers}
         free = [number for number in range(self.partition_count) if number not in taken]
         for number, receiver in zip(free, _receivers(self._by_load(), self.held), strict=False):

@@ -48,7 +48,7 @@ def rebalance(group: ClassicGroup, changes: ClassicChanges) -> None:
 
 
 def rebalance_or_complete(group: ClassicGroup, changes: ClassicChanges) -> None:
-    """Start a round, or end the current one if nobody else is missing."""
+    """Start a round, or end the current one if all members have joined."""
     if group.state is _PREPARING:
         complete_if_joined(group, changes)
     else:
@@ -109,7 +109,7 @@ def members_left(group: ClassicGroup, changes: ClassicChanges) -> None:
 
 
 def end_session(group: ClassicGroup, member_id: str, changes: ClassicChanges) -> None:
-    """Remove a member that has been silent for too long, or an id that nobody has joined with."""
+    """Remove a member whose session has expired, or a member id that was never used to join."""
     member = group.members.get(member_id)
     if member is not None and not member.may_be_silent:
         drop_member(group, member, changes)

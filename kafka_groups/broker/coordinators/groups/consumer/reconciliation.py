@@ -156,7 +156,7 @@ class _Step:
     def _free(
         self, kept: AssignedPartitions, wanted: Mapping[UUID, frozenset[int]]
     ) -> tuple[dict[UUID, list[int]], bool]:
-        """Return the wanted partitions that nobody else has, and whether others have some."""
+        """Return the wanted partitions that no other member has, and whether other members have some."""
         free: dict[UUID, list[int]] = {}
         has_waiting = False
         for topic, numbers in wanted.items():

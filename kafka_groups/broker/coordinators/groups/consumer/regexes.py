@@ -18,9 +18,9 @@ from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 __all__ = ["TopicSearch", "check_regex", "is_resolution_due", "write_found"]
 
 _SHORTEST_MS = 10_000
-"""As in Kafka, a group looks for topics at most this often."""
+"""The shortest interval between a group's searches for topics, as in Kafka."""
 _LONGEST_MS = 600_000
-"""As in Kafka, it looks at least this often, as long as members send heartbeats."""
+"""The longest interval between searches, as in Kafka, while members send heartbeats."""
 
 
 def check_regex(group: ConsumerGroup, member_id: str, regex: str | None) -> None:

@@ -22,11 +22,11 @@ class ConsumerMemberState(enum.IntEnum):
     """A member's progress towards its target assignment, with the numbers of Kafka's records."""
 
     STABLE = 0
-    """It may own all of its target assignment that was free."""
+    """The member may own all of its target assignment that was free."""
     UNREVOKED_PARTITIONS = 1
-    """It has to revoke partitions. Until then it keeps its epoch."""
+    """The member must revoke partitions. Until then it keeps its epoch."""
     UNRELEASED_PARTITIONS = 2
-    """It waits for partitions that other members have to revoke."""
+    """The member waits for partitions that other members must revoke."""
 
 
 class ConsumerGroupState(enum.StrEnum):

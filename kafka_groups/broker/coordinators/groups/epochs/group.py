@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 _FIRST_EPOCH = 1
-"""Of a group that has no record of its own, and of its target assignment, which is empty."""
+"""The epoch of a group without a record of its own, and of its empty target assignment."""
 
 
 class GroupMember(Protocol):

@@ -114,7 +114,7 @@ def finish_deletion(draft: Draft, topic_ids: Collection[UUID]) -> None:
 
 
 def drop_deleted_topics(draft: Draft, topics: TopicsImage) -> None:
-    """Forget topics that no longer exist. The share coordinator deletes their state by itself."""
+    """Forget topics that no longer exist. The share coordinator deletes their state itself."""
     known = draft.group.state_partitions
     gone = {topic_id for topic_id in known.topic_names if topics.topic_by_id(topic_id) is None}
     if gone:

@@ -66,7 +66,7 @@ class TopologyDescriptions:
     def ask_if_missing(
         self, response: StreamsGroupHeartbeatResponse, group: StreamsGroup, version: int, now_ms: int
     ) -> StreamsGroupHeartbeatResponse:
-        """Return the response to a heartbeat, with the request to describe the topology if nobody has yet.
+        """Return the response to a heartbeat, asking for a description of the topology if there is none yet.
 
         One member is asked at a time. If it does not answer, another one is asked later, after growing intervals.
 

@@ -135,7 +135,7 @@ class _MemberStep:
         )
 
     def _is_free_active(self, task: TaskId, current: StreamsAssignment) -> bool:
-        """Return whether nobody runs a task, and no other member of the process has it as a standby."""
+        """Return whether no member runs a task, and no other member of the process has it as a standby."""
         if task in self.group.active_owners:
             return False
         return task in current.standby or self._process not in self.group.standby_processes(task)

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _FIRST_WITH_CLIENT_TAGS = 1
-"""Version of the heartbeat from which a member is told that it lacks tags."""
+"""The first version of the heartbeat whose response reports missing tags to a member."""
 _NONE_REPORTED = ReportedOffsets()
 
 

@@ -23,11 +23,11 @@ class StreamsMemberState(enum.IntEnum):
     """A member's progress towards its target assignment, with the numbers of Kafka's records."""
 
     STABLE = 1
-    """It may own all of its target assignment that was free."""
+    """The member may own all of its target assignment that was free."""
     UNREVOKED_TASKS = 2
-    """It has to revoke tasks. Until then it keeps its epoch."""
+    """The member must revoke tasks. Until then it keeps its epoch."""
     UNRELEASED_TASKS = 3
-    """It waits for tasks that other members have to revoke."""
+    """The member waits for tasks that other members must revoke."""
     UNKNOWN = 127
     """Written by a release that has more states. The member has to join again without tasks."""
 

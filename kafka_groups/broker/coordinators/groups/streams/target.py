@@ -179,7 +179,7 @@ def _update_target(
     reported: Mapping[str, ReportedOffsets],
     wall_ms: int,
 ) -> None:
-    """Compute the target assignment for the group epoch. As long as the topology does not work, nobody has tasks."""
+    """Compute the target assignment for the group epoch. While the topology does not work, no member has tasks."""
     group, assignor = draft.group, assignor_for(config, rules.assignors)
     assigned: Mapping[str, MemberAssignment] = {}
     if configured.is_ready:
