@@ -54,11 +54,17 @@ EVENTS: Mapping[str, Sequence[Step]] = MappingProxyType({
     "produced": (Produce(place=PLACE, count=1),),
 })  # fmt: skip
 
+# In Kafka a fetch that releases records sometimes looks for records before their new state is written. Then it ends
+# empty, and its end makes the broker look at the other fetch again, which returns early with the same records.
+RACES = ("released by a fetch",)
+
 
 async def test_both_end_waits_for_the_same_reasons(pair: Pair) -> None:
     found = dict(zip(EVENTS, await asyncio.gather(*(_compare(pair, steps) for steps in EVENTS.values())), strict=True))
     embedded = {event: sides[0] for event, sides in found.items()}
     real = {event: sides[1] for event, sides in found.items()}
+    for event in RACES:
+        assert embedded.pop(event)[1] == real.pop(event)[1]
     assert embedded == real
     assert {event for event, (is_early, _acquired) in real.items() if is_early} == {
         "accepted from the start offset on, and released",
@@ -89,10 +95,9 @@ async def _compare(pair: Pair, steps: Sequence[Step], config: Mapping[str, str] 
 
 
 async def _waited(side: Side, steps: Sequence[Step], config: Mapping[str, str], *, breaks: bool = False) -> Waited:
-    """Whether a fetch that waited for records held by another member came back early, and what was acquired then.
+    """Return whether a fetch that waited for records held by another member ended early, and what was acquired then.
 
-    A fetch that releases records may get them itself: in Kafka that depends on whether their new state was written by
-    the time it looks. So what it got counts, too.
+    A fetch that releases records may get them itself, so what it got counts, too.
     """
     if config:
         await side.cluster.set_group_config(side.group_id(GROUP), config)
