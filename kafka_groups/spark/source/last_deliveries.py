@@ -9,10 +9,10 @@ from kafka_groups.config.clients.share import ShareConsumerConfig, share_consume
 from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.spark.failures.dead_letters import DeadLetters
-from kafka_groups.spark.source.caution import Caution
 from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.spark.source.progress import Counts
+from kafka_groups.spark.source.rules.caution import Caution
 
 __all__ = ["LastDeliveries", "dead_letters_of", "keys_of"]
 

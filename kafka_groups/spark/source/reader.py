@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.records.schema import RECORD_DDL, RECORD_SCHEMA
-from kafka_groups.spark.source.sealing import BatchLimits
+from kafka_groups.spark.source.rules.sealing import BatchLimits
 
 if TYPE_CHECKING:
     from kafka_groups.spark.source.source import ShareSource

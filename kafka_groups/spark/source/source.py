@@ -16,17 +16,17 @@ from kafka_groups.spark.groups.group_queries import TIMEOUT_MS
 from kafka_groups.spark.groups.polling import no_fetch_answered
 from kafka_groups.spark.groups.preflight import preflight
 from kafka_groups.spark.source.acquiring import Acquirer
-from kafka_groups.spark.source.caution import Caution
-from kafka_groups.spark.source.filling import JOIN_TIMEOUT_MS, Filling, Saturation
 from kafka_groups.spark.source.last_deliveries import LastDeliveries, dead_letters_of, keys_of
-from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.payload import payloads
 from kafka_groups.spark.source.peeking import PeekedPiece, peek
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.source.questions import GroupQuestions
-from kafka_groups.spark.source.sealing import BatchLimits, Sealing
+from kafka_groups.spark.source.rules.caution import Caution
+from kafka_groups.spark.source.rules.filling import JOIN_TIMEOUT_MS, Filling, Saturation
+from kafka_groups.spark.source.rules.offsets import SourceOffset
+from kafka_groups.spark.source.rules.sealing import BatchLimits, Sealing
 from kafka_groups.spark.source.sharing import SharedReading
 from kafka_groups.types import TopicPartition, member_id_of, random_uuid
 

@@ -24,8 +24,8 @@ from tests.unit.spark.draining import test_draining
 from tests.unit.spark.draining.test_draining import Topic
 from tests.unit.spark.draining.test_draining_outages import drain_of, until_empty
 from tests.unit.spark.source import sparks_calls
+from tests.unit.spark.source.rules.test_caution_crash_loops import Supervised
 from tests.unit.spark.source.sparks_calls import World
-from tests.unit.spark.source.test_caution_crash_loops import Supervised
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -15,7 +15,7 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import SourceOptions, source_options
-from kafka_groups.spark.source.sealing import BatchLimits
+from kafka_groups.spark.source.rules.sealing import BatchLimits
 from kafka_groups.spark.source.source import ShareSource
 
 SETTINGS: dict[str, object] = {

@@ -15,9 +15,9 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share.delivery.records import ShareRecord
 from kafka_groups.spark.source import source
-from kafka_groups.spark.source.offsets import SourceOffset
 from kafka_groups.spark.source.options import source_options
-from kafka_groups.spark.source.sealing import BatchLimits
+from kafka_groups.spark.source.rules.offsets import SourceOffset
+from kafka_groups.spark.source.rules.sealing import BatchLimits
 from kafka_groups.spark.source.source import ShareSource
 from tests.unit.spark.source.sparks_calls import SETTINGS, Query, World, numbers
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kafka_groups.spark.source.caution import Caution
-from kafka_groups.spark.source.filling import JOIN_TIMEOUT_MS, Filling, Saturation
-from kafka_groups.spark.source.offsets import SourceOffset
-from kafka_groups.spark.source.sealing import BatchLimits, Sealing
+from kafka_groups.spark.source.rules.caution import Caution
+from kafka_groups.spark.source.rules.filling import JOIN_TIMEOUT_MS, Filling, Saturation
+from kafka_groups.spark.source.rules.offsets import SourceOffset
+from kafka_groups.spark.source.rules.sealing import BatchLimits, Sealing
 from tests.unit.spark.source.numbered import NumberedPiece, numbers_of
 
 

@@ -13,8 +13,8 @@ from typing import Generic, Protocol, Self, TypeVar
 from attrs import define, field, frozen
 
 from kafka_groups.errors import IllegalStateError
-from kafka_groups.spark.source.caution import Caution
-from kafka_groups.spark.source.offsets import SourceOffset
+from kafka_groups.spark.source.rules.caution import Caution
+from kafka_groups.spark.source.rules.offsets import SourceOffset
 
 __all__ = ["BatchLimits", "Piece", "SealedBatch", "Sealing"]
 

@@ -7,9 +7,9 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_groups.spark.source.caution import Caution
-from kafka_groups.spark.source.offsets import SourceOffset
-from kafka_groups.spark.source.sealing import BatchLimits, SealedBatch, Sealing
+from kafka_groups.spark.source.rules.caution import Caution
+from kafka_groups.spark.source.rules.offsets import SourceOffset
+from kafka_groups.spark.source.rules.sealing import BatchLimits, SealedBatch, Sealing
 from tests.unit.spark.source.numbered import NumberedPiece, numbers_of
 
 LIMITS = BatchLimits(rows=50, size_bytes=10_000)

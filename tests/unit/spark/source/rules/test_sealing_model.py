@@ -7,9 +7,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kafka_groups.spark.source.caution import Caution
-from kafka_groups.spark.source.offsets import SourceOffset
-from kafka_groups.spark.source.sealing import BatchLimits, Sealing
+from kafka_groups.spark.source.rules.caution import Caution
+from kafka_groups.spark.source.rules.offsets import SourceOffset
+from kafka_groups.spark.source.rules.sealing import BatchLimits, Sealing
 from tests.unit.spark.source.numbered import NumberedPiece, numbers_of
 
 LIMITS = BatchLimits(rows=8, size_bytes=100)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.spark.source.offsets import SourceOffset
+from kafka_groups.spark.source.rules.offsets import SourceOffset
 from tests.unit.spark.source.sparks_calls import SETTINGS, Json, Query, World, numbers
 
 BACKOFF = {"backoffMs": 10}
