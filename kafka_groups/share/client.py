@@ -14,9 +14,9 @@ from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import BrokerError, ClientFailureError
 from kafka_groups.share.archiving import DELIVERY_LIMIT, ArchiveWatch
 from kafka_groups.share.delivery.counts import ConsumerCounts
-from kafka_groups.share.delivery.fetch import Collaborators, ShareFetchManager
+from kafka_groups.share.delivery.fetching.fetch import Collaborators, ShareFetchManager
+from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
 from kafka_groups.share.delivery.inbox import Inbox
-from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.share.membership.membership import MemberIdentity, ShareMembership
 from kafka_groups.share.membership.states import MemberState
 from kafka_groups.share.metrics import SHARE_METRICS, ShareSources

@@ -16,8 +16,8 @@ from kafka_groups.client.membership.metrics import (
     Metric,
     MetricSources,
 )
+from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
 from kafka_groups.share.delivery.inbox import Inbox
-from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.types import ConsumerState
 
 __all__ = ["SHARE_METRICS", "ShareSources"]

@@ -21,10 +21,10 @@ from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import ShareUpdateValue
 from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.share.delivery.fetch_size import FetchSize
+from kafka_groups.share.delivery.fetching.fetch_size import FetchSize
+from kafka_groups.share.delivery.fetching.renewal import Renewer
+from kafka_groups.share.delivery.fetching.settlement import Settlement
 from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
-from kafka_groups.share.delivery.renewal import Renewer
-from kafka_groups.share.delivery.settlement import Settlement
 from kafka_groups.share.intake import Intake
 from kafka_groups.types import AcknowledgeType
 

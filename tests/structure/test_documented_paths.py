@@ -62,9 +62,9 @@ def test_paths_that_lead_nowhere_are_found() -> None:
     assert missing_paths("Read `share/nowhere.py`, `nothing/`.") == ["share/nowhere.py", "nothing/"]
     assert missing_paths("| `share/consumer.py`, `aio.py` | `aio.py` |") == ["aio.py"]
     assert missing_paths("`broker/coordinators/groups/shard.py`, `share/group.py`, `shard.py`") == ["shard.py"]
-    assert missing_paths("In `share/delivery`: `fetch.py`.\n\nAnd `leader.py`.") == ["leader.py"]
+    assert missing_paths("In `share/delivery`: `inbox.py`.\n\nAnd `marks.py`.") == ["marks.py"]
 
 
 def test_paths_that_lead_somewhere() -> None:
-    paragraph = "`tests/structure` and `share/delivery/fetch.py`, `leader.py`:\n\n- `records.py`\n- `c*.py`"
+    paragraph = "`tests/structure` and `share/delivery/inbox.py`, `marks.py`:\n\n- `records.py`\n- `c*.py`"
     assert missing_paths(f"{paragraph}\n\n| `broker/cluster.py` | `README.md`, `and` so on |") == []

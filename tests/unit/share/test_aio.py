@@ -25,7 +25,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
-from kafka_groups.share.delivery.settlement import Settlement
+from kafka_groups.share.delivery.fetching.settlement import Settlement
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType

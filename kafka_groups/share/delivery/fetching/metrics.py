@@ -5,7 +5,7 @@ from attrs import define, field
 from kafka_groups.client.windows import Windows
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.counts import ConsumerCounts, count_types
-from kafka_groups.share.delivery.leader import InFlightRequest, Purpose
+from kafka_groups.share.delivery.fetching.leader import InFlightRequest, Purpose
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["ShareMetrics"]

@@ -24,9 +24,9 @@ from kafka_groups.protocol.messages.share_fetch import (
 )
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.share.delivery.fetch_size import FetchSize
+from kafka_groups.share.delivery.fetching.fetch_size import FetchSize
+from kafka_groups.share.delivery.fetching.session import SessionChange, ShareSessionHandler
 from kafka_groups.share.delivery.marks import NOT_ACQUIRED, encode_batches
-from kafka_groups.share.delivery.session import SessionChange, ShareSessionHandler
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["FetchLimits", "InFlightRequest", "Leader", "Purpose"]

@@ -9,8 +9,8 @@ from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.delivery import SessionId
-from kafka_groups.share.delivery.fetch_size import FetchSize
-from kafka_groups.share.delivery.leader import Leader
+from kafka_groups.share.delivery.fetching.fetch_size import FetchSize
+from kafka_groups.share.delivery.fetching.leader import Leader
 from kafka_groups.share.delivery.marks import encode_batches
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 

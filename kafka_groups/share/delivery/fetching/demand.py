@@ -3,10 +3,10 @@
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.config.readers import ADAPTIVE
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
-from kafka_groups.share.delivery.fetch_size import Situation
+from kafka_groups.share.delivery.fetching.fetch_size import Situation
+from kafka_groups.share.delivery.fetching.leader import FetchLimits, Leader
+from kafka_groups.share.delivery.fetching.settlement import Settlement
 from kafka_groups.share.delivery.inbox import Inbox
-from kafka_groups.share.delivery.leader import FetchLimits, Leader
-from kafka_groups.share.delivery.settlement import Settlement
 
 __all__ = ["Demand"]
 

@@ -12,8 +12,8 @@ from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.delivery import SessionId
-from kafka_groups.share.delivery.fetch_size import FetchSize
-from kafka_groups.share.delivery.leader import FetchLimits, Leader
+from kafka_groups.share.delivery.fetching.fetch_size import FetchSize
+from kafka_groups.share.delivery.fetching.leader import FetchLimits, Leader
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 from tests.recording.golden import golden
 from tests.unit.share.deliveries import types_of

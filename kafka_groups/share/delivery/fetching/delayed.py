@@ -9,7 +9,7 @@ from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.share.delivery.leader import Leader
+from kafka_groups.share.delivery.fetching.leader import Leader
 
 __all__ = ["DelayedRelease", "DelayedReleases"]
 

@@ -9,9 +9,9 @@ from kafka_groups.errors import KafkaGroupsError, RenewalUnsupportedError
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.fetching.leader import Leader
+from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
 from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
-from kafka_groups.share.delivery.leader import Leader
-from kafka_groups.share.delivery.metrics import ShareMetrics
 
 __all__ = ["NO_RENEWAL", "Renewer"]
 

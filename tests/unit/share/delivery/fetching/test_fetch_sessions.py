@@ -23,7 +23,7 @@ from kafka_groups.protocol.messages.share_fetch import (
     ShareFetchTopic,
 )
 from kafka_groups.share.delivery.commits import CommitTicket
-from kafka_groups.share.delivery.session import ShareSessionHandler
+from kafka_groups.share.delivery.fetching.session import ShareSessionHandler
 from kafka_groups.share.membership.states import MemberState
 from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
 from tests.unit.share.deliveries import TOPIC, batch

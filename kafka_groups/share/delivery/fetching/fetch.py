@@ -24,17 +24,17 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.share_fetch import ShareFetchResponse
-from kafka_groups.share.delivery.assigned import PartitionsByLeader
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
-from kafka_groups.share.delivery.delayed import DelayedRelease, DelayedReleases
-from kafka_groups.share.delivery.demand import Demand
-from kafka_groups.share.delivery.fetch_size import FetchSize
+from kafka_groups.share.delivery.fetching.assigned import PartitionsByLeader
+from kafka_groups.share.delivery.fetching.delayed import DelayedRelease, DelayedReleases
+from kafka_groups.share.delivery.fetching.demand import Demand
+from kafka_groups.share.delivery.fetching.fetch_size import FetchSize
+from kafka_groups.share.delivery.fetching.leader import InFlightRequest, Leader, Purpose
+from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
+from kafka_groups.share.delivery.fetching.renewal import Renewer
+from kafka_groups.share.delivery.fetching.settlement import Settlement
 from kafka_groups.share.delivery.inbox import Inbox
-from kafka_groups.share.delivery.leader import InFlightRequest, Leader, Purpose
-from kafka_groups.share.delivery.metrics import ShareMetrics
-from kafka_groups.share.delivery.renewal import Renewer
 from kafka_groups.share.delivery.returned import returned_unseen
-from kafka_groups.share.delivery.settlement import Settlement
 from kafka_groups.share.membership.membership import ShareMembership
 from kafka_groups.share.membership.states import MemberState
 from kafka_groups.types import TopicIdPartition

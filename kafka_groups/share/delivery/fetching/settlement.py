@@ -25,9 +25,9 @@ from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeRes
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData, ShareFetchResponse
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.fetching.leader import InFlightRequest, Leader, Purpose
+from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
 from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
-from kafka_groups.share.delivery.leader import InFlightRequest, Leader, Purpose
-from kafka_groups.share.delivery.metrics import ShareMetrics
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["GATHER_MS", "Settlement"]
