@@ -12,10 +12,10 @@ from kafka_groups.broker.metrics import BrokerFigures
 from kafka_groups.broker.requests.appending import append_batch
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.coordinators import Coordinators
-from kafka_groups.broker.runtime.expiry import BrokerRuntime, Expiring
 from kafka_groups.broker.runtime.parts import BrokerParts, ClusterParts
-from kafka_groups.broker.runtime.purgatory import Purgatory
-from kafka_groups.broker.runtime.timers import BrokerTimers
+from kafka_groups.broker.runtime.scheduling.expiry import BrokerRuntime, Expiring
+from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
+from kafka_groups.broker.runtime.scheduling.timers import BrokerTimers
 from kafka_groups.broker.server import BrokerServer
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey

@@ -12,7 +12,7 @@ from kafka_groups.broker.api.handlers import Handler
 from kafka_groups.broker.faults import Action, Delay, Drop, Respond
 from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import CHEAP, Turns
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
 from kafka_groups.broker.security import Authentication
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.net.network import FrameTransport, Listener, Network

@@ -12,7 +12,7 @@ from kafka_groups.broker.coordinators.share_state import shard
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.runs import Run
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
-from kafka_groups.broker.runtime.persister import SharePersister
+from kafka_groups.broker.runtime.share_state.persister import SharePersister
 from kafka_groups.broker.share_partitions import acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.record_state import RecordEvent, RecordState

@@ -13,7 +13,7 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
-from kafka_groups.broker.runtime.turns import CHEAP, Turns
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
 from kafka_groups.errors import BrokerError, InvalidGroupIdError, UnknownServerError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,

@@ -3,7 +3,7 @@
 from attrs import field, frozen
 
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import Turns
+from kafka_groups.broker.runtime.scheduling.turns import Turns
 from kafka_groups.broker.security import ANONYMOUS, Authentication
 from kafka_groups.protocol.codec import RequestHeader
 

@@ -13,7 +13,7 @@ from kafka_groups.broker.requests.assignments import checked_replicas
 from kafka_groups.broker.requests.batch_limits import check_added_partitions
 from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.broker.runtime.turns import CHEAP, COSTLY
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY
 from kafka_groups.errors import BrokerError, InvalidReplicaAssignmentError, InvalidRequestError, PolicyViolationError
 from kafka_groups.protocol.messages.create_partitions import (
     CreatePartitionsRequest,

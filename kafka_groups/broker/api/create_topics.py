@@ -24,7 +24,7 @@ from kafka_groups.broker.requests.assignments import checked_replicas
 from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_topics, check_records
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import CHEAP, COSTLY, USUAL
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY, USUAL
 from kafka_groups.config.cluster.topic import topic_config
 from kafka_groups.errors import (
     BrokerError,

@@ -11,7 +11,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.broker.runtime.turns import CHEAP, COSTLY
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY
 from kafka_groups.errors import BrokerError, InvalidRequestError, InvalidTopicError, TopicDeletionDisabledError
 from kafka_groups.protocol.messages.delete_topics import (
     DeletableTopicResult,

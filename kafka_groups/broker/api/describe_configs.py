@@ -21,7 +21,7 @@ from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import COSTLY
+from kafka_groups.broker.runtime.scheduling.turns import COSTLY
 from kafka_groups.errors import BrokerError, InvalidRequestError
 from kafka_groups.protocol.messages.config_resources import (
     BROKER_LOGGER_RESOURCE,

@@ -14,7 +14,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.metadata.topics import NO_LEADER, PartitionMetadata, TopicMetadata
 from kafka_groups.broker.requests.authorized_operations import TOPIC_OPERATIONS
-from kafka_groups.broker.runtime.turns import CHEAP, COSTLY
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY
 from kafka_groups.errors import InvalidTopicError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED

@@ -21,7 +21,7 @@ from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchTarget, targets
 from kafka_groups.broker.requests.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import CHEAP
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP
 from kafka_groups.errors import (
     BrokerError,
     FencedLeaderEpochError,

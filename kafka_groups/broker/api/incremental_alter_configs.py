@@ -23,7 +23,7 @@ from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import CHEAP, COSTLY
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY
 from kafka_groups.config.cluster.broker import broker_keys, validate_broker_config
 from kafka_groups.config.cluster.client_metrics import client_metrics_config
 from kafka_groups.config.cluster.groups import check_group_config, group_keys

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.image import MetadataImage
-from kafka_groups.broker.runtime.turns import CHEAP
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.config_resources import (
     BROKER_LOGGER_RESOURCE,

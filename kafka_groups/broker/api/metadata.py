@@ -21,7 +21,7 @@ from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_to
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import CHEAP, COSTLY, USUAL
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY, USUAL
 from kafka_groups.errors import BrokerError, InvalidRequestError, PolicyViolationError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED

@@ -28,7 +28,7 @@ from kafka_groups.broker.requests.share_sessions import (
     notify_changed,
     session_key,
 )
-from kafka_groups.broker.runtime.turns import CHEAP
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.share_acknowledge import (

@@ -40,7 +40,7 @@ from kafka_groups.broker.requests.share_sessions import (
     partition_of,
     session_key,
 )
-from kafka_groups.broker.runtime.turns import CHEAP, Turns, at_once
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns, at_once
 from kafka_groups.broker.share_partitions.fetching import (
     NOTHING_FETCHED,
     FetchedPartition,

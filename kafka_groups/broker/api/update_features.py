@@ -11,7 +11,7 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.features import FeatureRules, FeatureUpdate, UpdateKind, updated_levels
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import CHEAP
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP
 from kafka_groups.errors import InvalidUpdateVersionError
 from kafka_groups.protocol.messages.update_features import (
     UpdatableFeatureResult,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
-from kafka_groups.broker.runtime.turns import COSTLY, USUAL, Turns
+from kafka_groups.broker.runtime.scheduling.turns import COSTLY, USUAL, Turns
 
 __all__ = ["in_slices", "named_topic"]
 

@@ -8,7 +8,7 @@ from kafka_groups.broker.configs.effective import BrokerConfigs
 from kafka_groups.broker.requests.fetch_sessions import FetchSessions
 from kafka_groups.broker.runtime.coordinators import Coordinators
 from kafka_groups.broker.runtime.parts import BrokerParts, ClusterParts
-from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 
 __all__ = ["BrokerServices"]

@@ -8,7 +8,7 @@ from uuid import UUID
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.broker.requests.leadership import current_leader
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import CHEAP, Turns
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
 from kafka_groups.broker.share_partitions.leader import AcknowledgementsByPartition
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey

@@ -9,7 +9,7 @@ from uuid import UUID
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.turns import USUAL, Turns
+from kafka_groups.broker.runtime.scheduling.turns import USUAL, Turns
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequestError,

@@ -1,1 +1,1 @@
-"""Waiting in a broker: deadlines that expire, and requests that wait for a condition."""
+"""A broker at work: the shards of its coordinators, requests to other brokers, and everything that waits."""

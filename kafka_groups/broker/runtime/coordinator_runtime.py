@@ -20,9 +20,9 @@ from kafka_groups.broker.log.entries import Producer, TransactionEnd
 from kafka_groups.broker.log.internal_log import RecordCodec
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import partition_of_key
-from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
 from kafka_groups.broker.runtime.led_shard import Done, LedShard, ShardAddress, Unanswered
 from kafka_groups.broker.runtime.parts import BrokerParts
+from kafka_groups.broker.runtime.scheduling.full_collections import FULL_COLLECTIONS
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorLoadInProgressError,

@@ -3,12 +3,12 @@
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
 from kafka_groups.broker.metadata.image import MetadataImage
-from kafka_groups.broker.runtime.group_coordinator import GroupCoordinator
+from kafka_groups.broker.runtime.groups.group_coordinator import GroupCoordinator
 from kafka_groups.broker.runtime.hosting import HostedCoordinators
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.peers import Peers
-from kafka_groups.broker.runtime.persister import SharePersister
-from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator
+from kafka_groups.broker.runtime.share_state.persister import SharePersister
+from kafka_groups.broker.runtime.share_state.share_coordinator import ShareCoordinator
 
 __all__ = ["Coordinators"]
 

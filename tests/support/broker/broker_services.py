@@ -15,7 +15,7 @@ from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.parts import BrokerParts
-from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol import codec
 from kafka_groups.protocol.apis import api_of

@@ -9,7 +9,7 @@ from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.protocol.codec import RequestHeader
 from tests.support.broker.coordinators import Cluster

@@ -11,7 +11,7 @@ from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
 from kafka_groups.broker.runtime.outcome import PendingOutcome
-from kafka_groups.broker.runtime.share_coordinator import StateRead
+from kafka_groups.broker.runtime.share_state.share_coordinator import StateRead
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
 from kafka_groups.config.cluster.broker import BrokerSettings

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
+from kafka_groups.broker.runtime.scheduling.full_collections import FULL_COLLECTIONS
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC, partition_of_key
-from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.memory import MemoryNetwork

@@ -24,7 +24,7 @@ from kafka_groups.broker.faults import (
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.parts import BrokerParts
-from kafka_groups.broker.runtime.purgatory import Purgatory
+from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
 from kafka_groups.broker.security import BrokerSecurity
 from kafka_groups.broker.server import BrokerServer
 from kafka_groups.config.cluster.broker import broker_settings

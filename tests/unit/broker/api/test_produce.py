@@ -3,7 +3,7 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.runtime.turns import Turns
+from kafka_groups.broker.runtime.scheduling.turns import Turns
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest

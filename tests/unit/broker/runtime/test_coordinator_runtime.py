@@ -13,9 +13,9 @@ from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC
-from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
 from kafka_groups.broker.runtime.outcome import PendingOutcome
-from kafka_groups.broker.runtime.share_coordinator import share_state_topic
+from kafka_groups.broker.runtime.scheduling.full_collections import FULL_COLLECTIONS
+from kafka_groups.broker.runtime.share_state.share_coordinator import share_state_topic
 from kafka_groups.config.cluster.broker import broker_settings
 from kafka_groups.errors import (
     CoordinatorLoadInProgressError,

@@ -12,7 +12,7 @@ from kafka_groups.broker.faults import LOSE_RESPONSE
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, coordinator_of, share_state_key
 from kafka_groups.broker.runtime.coordinators import Coordinators
 from kafka_groups.broker.runtime.outcome import PendingOutcome, outcome_of
-from kafka_groups.broker.runtime.share_coordinator import StateRead
+from kafka_groups.broker.runtime.share_state.share_coordinator import StateRead
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.errors import (

@@ -24,13 +24,13 @@ from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, ShardKind
-from kafka_groups.broker.runtime.effects import ShareStateEffects
-from kafka_groups.broker.runtime.group_figures import GroupFigures
-from kafka_groups.broker.runtime.internal_topics import InternalTopicCreation
+from kafka_groups.broker.runtime.groups.effects import ShareStateEffects
+from kafka_groups.broker.runtime.groups.group_figures import GroupFigures
+from kafka_groups.broker.runtime.groups.internal_topics import InternalTopicCreation
 from kafka_groups.broker.runtime.led_shard import ShardAddress
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.broker.runtime.parts import BrokerParts
-from kafka_groups.broker.runtime.persister import SharePersister
+from kafka_groups.broker.runtime.share_state.persister import SharePersister
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import BrokerError, IllegalStateError
 from kafka_groups.protocol.apis import ApiKey

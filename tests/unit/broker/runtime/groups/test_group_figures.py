@@ -4,7 +4,7 @@ from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGro
 from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, ShareGroupMetadata
 from kafka_groups.broker.coordinators.result import Result
-from kafka_groups.broker.runtime.group_figures import GroupFigures
+from kafka_groups.broker.runtime.groups.group_figures import GroupFigures
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.topology_description import DescribedTopology
 

@@ -11,7 +11,7 @@ from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.runtime.led_shard import Done
 from kafka_groups.broker.runtime.peers import Peers
-from kafka_groups.broker.runtime.share_coordinator import StateRead
+from kafka_groups.broker.runtime.share_state.share_coordinator import StateRead
 from kafka_groups.errors import (
     BrokerError,
     UnknownServerError,

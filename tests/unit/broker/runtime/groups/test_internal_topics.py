@@ -8,7 +8,7 @@ import pytest
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
-from kafka_groups.broker.runtime.internal_topics import InternalTopicCreation
+from kafka_groups.broker.runtime.groups.internal_topics import InternalTopicCreation
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.protocol.messages.streams_group import StreamsTopicInfo
 from kafka_groups.testing.clock import ManualClock

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kafka_groups.broker.runtime.timers import BrokerTimers
+from kafka_groups.broker.runtime.scheduling.timers import BrokerTimers
 from kafka_groups.testing.simulation import Simulation, run_simulated
 
 

@@ -13,7 +13,7 @@ from kafka_groups.broker.coordinators.groups.share.effects import (
 from kafka_groups.broker.coordinators.groups.share.state_partitions import share_partitions
 from kafka_groups.broker.coordinators.result import Effect
 from kafka_groups.broker.runtime.led_shard import Done, ShardAddress
-from kafka_groups.broker.runtime.persister import SharePersister
+from kafka_groups.broker.runtime.share_state.persister import SharePersister
 from kafka_groups.errors import BrokerError
 
 __all__ = ["ShareStateEffects"]

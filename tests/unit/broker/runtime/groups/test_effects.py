@@ -13,7 +13,7 @@ from kafka_groups.broker.coordinators.groups.share.effects import (
 )
 from kafka_groups.broker.coordinators.result import Reply
 from kafka_groups.broker.coordinators.share_state.state import StateKey
-from kafka_groups.broker.runtime.effects import ShareStateEffects
+from kafka_groups.broker.runtime.groups.effects import ShareStateEffects
 from kafka_groups.broker.runtime.led_shard import ShardAddress
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError
 

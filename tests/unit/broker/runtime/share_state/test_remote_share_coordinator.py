@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from kafka_groups.broker.coordinators.share_state.shard import StateWrite
-from kafka_groups.broker.runtime.remote_share_coordinator import RemoteShareCoordinator
+from kafka_groups.broker.runtime.share_state.remote_share_coordinator import RemoteShareCoordinator
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRequestError, UnknownServerError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_state import ShareStatePartitionResult, ShareStateTopicResult

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from kafka_groups.broker.runtime.purgatory import Purgatory
-from kafka_groups.broker.runtime.turns import Turns
+from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
+from kafka_groups.broker.runtime.scheduling.turns import Turns
 from kafka_groups.testing.simulation import Simulation, run_simulated
 
 

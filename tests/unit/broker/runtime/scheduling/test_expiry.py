@@ -2,7 +2,7 @@
 
 import asyncio
 
-from kafka_groups.broker.runtime.expiry import BrokerRuntime
+from kafka_groups.broker.runtime.scheduling.expiry import BrokerRuntime
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.testing.simulation import Simulation, run_simulated
 

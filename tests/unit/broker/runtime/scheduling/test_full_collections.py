@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.runtime.full_collections import FullCollections
+from kafka_groups.broker.runtime.scheduling.full_collections import FullCollections
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.codec import RequestHeader, decode_request_header
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic

@@ -20,8 +20,8 @@ from kafka_groups.broker.runtime.led_shard import Done
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.peers import Peers
-from kafka_groups.broker.runtime.remote_share_coordinator import RemoteShareCoordinator
-from kafka_groups.broker.runtime.share_coordinator import ShareCoordinator, StateRead, state_partition
+from kafka_groups.broker.runtime.share_state.remote_share_coordinator import RemoteShareCoordinator
+from kafka_groups.broker.runtime.share_state.share_coordinator import ShareCoordinator, StateRead, state_partition
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.errors import (

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Generator, Iterable
 from typing import Generic, Self, TypeVar
 
-from kafka_groups.broker.runtime.full_collections import FULL_COLLECTIONS
+from kafka_groups.broker.runtime.scheduling.full_collections import FULL_COLLECTIONS
 
 __all__ = ["CHEAP", "COSTLY", "USUAL", "Turns", "at_once"]
 

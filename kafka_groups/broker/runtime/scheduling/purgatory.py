@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from functools import partial
 
-from kafka_groups.broker.runtime.turns import CHEAP, Turns
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
 from kafka_groups.net.clock import Clock
 
 __all__ = ["Purgatory"]
