@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
     from kafka_groups.testing.kafka_container import KafkaContainer
     from kafka_groups.testing.kafka_process import KafkaProcess
+    from kafka_groups.testing.simulation.faults.seeded_faults import SeededFaults
     from kafka_groups.testing.simulation.processes import SimulatedProcess
     from kafka_groups.testing.simulation.report import SimulationFailedError, SimulationReport
     from kafka_groups.testing.simulation.run import simulate
-    from kafka_groups.testing.simulation.seeded_faults import SeededFaults
     from kafka_groups.testing.simulation.world import SimulatedWorld
 
 __all__ = [
@@ -63,7 +63,7 @@ _MODULES = MappingProxyType({
     "ObservedGroup": ".broker.observed",
     "ProducedRecord": ".broker.produced",
     "RecordState": ".broker.share_partitions.record_state",
-    "SeededFaults": "simulation.seeded_faults",
+    "SeededFaults": "simulation.faults.seeded_faults",
     "ServerTls": ".net.tls",
     "SimulatedProcess": "simulation.processes",
     "SimulatedWorld": "simulation.world",

@@ -11,7 +11,7 @@ from kafka_groups.share.delivery.batch import ShareRecords, deliveries_of
 from kafka_groups.share.delivery.commits import Acknowledged
 from kafka_groups.share.delivery.records import ShareRecord, delivery_of
 from kafka_groups.testing.simulation import SimulatedWorld
-from kafka_groups.testing.simulation.ledger import GroupLedger
+from kafka_groups.testing.simulation.checks.ledger import GroupLedger
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 
 _KINDS = (AcknowledgeType.ACCEPT,) * 90 + (AcknowledgeType.RELEASE,) * 5 + (AcknowledgeType.REJECT,) * 3

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.testing import SeededFaults, SimulatedWorld, simulate
-from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from kafka_groups.types import AcknowledgeType
 
 pytestmark = pytest.mark.simulation

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.testing.simulation import SimulationReport
-from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from kafka_groups.testing.simulation.trace import Trace
 from tests.simulation.coincidences import COINCIDENCES
 from tests.simulation.elsewhere import is_caught, run_elsewhere

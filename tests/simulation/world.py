@@ -16,7 +16,7 @@ from kafka_groups.testing.simulation import (
     SimulationReport,
     simulate,
 )
-from kafka_groups.testing.simulation.ledger import GroupLedger, shown
+from kafka_groups.testing.simulation.checks.ledger import GroupLedger, shown
 from tests.simulation.coincidences import counted
 from tests.simulation.coordinated import Coordinated
 from tests.simulation.member import Member

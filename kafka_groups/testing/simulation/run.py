@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from kafka_groups.testing.simulation.faults.seeded_faults import SeededFaults
 from kafka_groups.testing.simulation.report import SimulationFailedError, SimulationReport
-from kafka_groups.testing.simulation.seeded_faults import SeededFaults
 from kafka_groups.testing.simulation.stage import Stage, StageOptions
 from kafka_groups.testing.simulation.virtual_time import Simulation, run_simulated
 from kafka_groups.testing.simulation.world import SimulatedWorld

@@ -13,17 +13,17 @@ from kafka_groups.broker.configs.groups import GroupConfigs
 from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.config.cluster.groups import share_group_config
 from kafka_groups.net.memory import MemoryNetwork
-from kafka_groups.testing.simulation.late_storage import LateStorage
-from kafka_groups.testing.simulation.mischief import Mischief
-from kafka_groups.testing.simulation.network_faults import NetworkFaults
+from kafka_groups.testing.simulation.checks.verdict import WireVerdict
+from kafka_groups.testing.simulation.checks.wire_tap import WireTap
+from kafka_groups.testing.simulation.checks.witness import Beginnings
+from kafka_groups.testing.simulation.faults.late_storage import LateStorage
+from kafka_groups.testing.simulation.faults.mischief import Mischief
+from kafka_groups.testing.simulation.faults.network_faults import NetworkFaults
+from kafka_groups.testing.simulation.faults.seeded_faults import FaultDraws, SeededFaults
 from kafka_groups.testing.simulation.processes import ProcessNetwork
-from kafka_groups.testing.simulation.seeded_faults import FaultDraws, SeededFaults
 from kafka_groups.testing.simulation.supervisor import ProcessSupervisor
 from kafka_groups.testing.simulation.trace import Trace, Traced
-from kafka_groups.testing.simulation.verdict import WireVerdict
 from kafka_groups.testing.simulation.virtual_time import Simulation
-from kafka_groups.testing.simulation.wire_tap import WireTap
-from kafka_groups.testing.simulation.witness import Beginnings
 
 __all__ = ["Stage", "StageOptions"]
 

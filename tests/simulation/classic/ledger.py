@@ -15,7 +15,7 @@ from kafka_groups.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.testing.simulation.ledger import SentRequest
+from kafka_groups.testing.simulation.checks.ledger import SentRequest
 from tests.simulation.classic.generations import Generations
 from tests.simulation.classic.member import owner_of
 from tests.simulation.groups.offsets import OffsetLedger

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from tests.simulation.classic.deployment import OWN_FAULTS
 from tests.simulation.classic.mutants import MUTANTS
 from tests.simulation.classic.world import run_classic_world

@@ -16,7 +16,7 @@ from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest
 from kafka_groups.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_groups.testing.simulation import SimulatedWorld
-from kafka_groups.testing.simulation.ledger import SentRequest
+from kafka_groups.testing.simulation.checks.ledger import SentRequest
 from tests.simulation.consumer.holdings import Holding
 from tests.simulation.consumer.membership import Partitions
 from tests.simulation.consumer.offset_requests import error_of_commit, name_of

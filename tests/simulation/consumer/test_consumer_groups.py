@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from tests.simulation.consumer.deployment import OWN_FAULTS
 from tests.simulation.consumer.mutants import MUTANTS
 from tests.simulation.consumer.world import run_consumer_world

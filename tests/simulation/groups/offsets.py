@@ -17,7 +17,7 @@ from kafka_groups.protocol.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from kafka_groups.testing.simulation.ledger import SentRequest
+from kafka_groups.testing.simulation.checks.ledger import SentRequest
 
 __all__ = ["OffsetLedger", "Partition"]
 

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import define
 
 from kafka_groups.testing.simulation import SimulatedWorld
-from kafka_groups.testing.simulation.late_storage import LateStorage
+from kafka_groups.testing.simulation.faults.late_storage import LateStorage
 from tests.simulation.groups.coordination import within
 
 __all__ = ["Refusal"]

@@ -15,7 +15,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
 )
 from kafka_groups.testing.simulation import SimulatedWorld
-from kafka_groups.testing.simulation.ledger import SentRequest
+from kafka_groups.testing.simulation.checks.ledger import SentRequest
 from kafka_groups.types import TaskId
 from tests.simulation.groups.offsets import OffsetLedger
 from tests.simulation.streams.commits import error_of_commit

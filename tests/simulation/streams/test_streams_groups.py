@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from tests.simulation.elsewhere import is_caught, run_elsewhere
 from tests.simulation.streams.deployment import OWN_FAULTS
 from tests.simulation.streams.mutants import MUTANTS

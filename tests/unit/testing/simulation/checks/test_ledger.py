@@ -19,7 +19,7 @@ from kafka_groups.protocol.messages.share_fetch import (
     ShareFetchTopic,
 )
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.testing.simulation.ledger import GroupLedger, SentRequest
+from kafka_groups.testing.simulation.checks.ledger import GroupLedger, SentRequest
 from kafka_groups.testing.simulation.virtual_time import VirtualTimeLoop
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 

@@ -10,7 +10,7 @@ from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.log.internal_log import InternalLog, RecordCodec
 from kafka_groups.broker.log.store import CoordinatorStorage
 from kafka_groups.errors import CoordinatorNotAvailableError, IllegalStateError
-from kafka_groups.testing.simulation.seeded_faults import FaultDraws
+from kafka_groups.testing.simulation.faults.seeded_faults import FaultDraws
 
 __all__ = ["LateLog", "LateStorage"]
 

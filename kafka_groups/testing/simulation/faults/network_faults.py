@@ -8,7 +8,7 @@ from kafka_groups.broker.faults import LOSE_RESPONSE, REPEAT, Action, Faults
 from kafka_groups.net.memory import DELIVERED, Link, Passage
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.testing.simulation.seeded_faults import FaultDraws
+from kafka_groups.testing.simulation.faults.seeded_faults import FaultDraws
 
 __all__ = ["NetworkFaults"]
 

@@ -11,11 +11,11 @@ from attrs import define, field
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC, partition_of_key, share_state_key
 from kafka_groups.broker.metadata.topics import TopicMetadata
-from kafka_groups.testing.simulation.ledger import GroupLedger
-from kafka_groups.testing.simulation.network_faults import NetworkFaults
+from kafka_groups.testing.simulation.checks.ledger import GroupLedger
+from kafka_groups.testing.simulation.checks.wire_tap import WireTap
+from kafka_groups.testing.simulation.faults.network_faults import NetworkFaults
+from kafka_groups.testing.simulation.faults.seeded_faults import FaultDraws
 from kafka_groups.testing.simulation.processes import SimulatedProcess
-from kafka_groups.testing.simulation.seeded_faults import FaultDraws
-from kafka_groups.testing.simulation.wire_tap import WireTap
 
 __all__ = ["Mischief"]
 

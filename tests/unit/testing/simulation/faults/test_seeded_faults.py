@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kafka_groups.testing.simulation.seeded_faults import FAULT_NAMES, FaultDraws, SeededFaults
+from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES, FaultDraws, SeededFaults
 
 
 def test_all_faults_strike_unless_they_are_turned_off() -> None:

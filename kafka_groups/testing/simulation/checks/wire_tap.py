@@ -16,7 +16,7 @@ from kafka_groups.protocol.codec import (
     decode_response,
 )
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.testing.simulation.ledger import GroupLedger, SentRequest
+from kafka_groups.testing.simulation.checks.ledger import GroupLedger, SentRequest
 
 __all__ = ["WireTap", "WireWatcher"]
 

@@ -7,9 +7,9 @@ from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metadata.topics import PartitionMetadata, TopicMetadata
-from kafka_groups.testing.simulation.ledger import shown
-from kafka_groups.testing.simulation.wire_tap import WireTap
-from kafka_groups.testing.simulation.witness import Witness
+from kafka_groups.testing.simulation.checks.ledger import shown
+from kafka_groups.testing.simulation.checks.wire_tap import WireTap
+from kafka_groups.testing.simulation.checks.witness import Witness
 from kafka_groups.types import RecordId
 
 __all__ = ["WireVerdict"]

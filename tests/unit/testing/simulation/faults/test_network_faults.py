@@ -10,8 +10,8 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.testing.simulation.network_faults import NetworkFaults
-from kafka_groups.testing.simulation.seeded_faults import FaultDraws, SeededFaults
+from kafka_groups.testing.simulation.faults.network_faults import NetworkFaults
+from kafka_groups.testing.simulation.faults.seeded_faults import FaultDraws, SeededFaults
 
 FULL = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=1, rebalance_timeout_ms=1000)
 BRIEF = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=1)
