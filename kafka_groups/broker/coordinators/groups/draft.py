@@ -6,7 +6,7 @@ Its tables are laid over those of the group, which stay as they are and are not 
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 __all__ = ["GroupDraft", "Overlay", "put"]
 
@@ -49,6 +49,7 @@ class GroupDraft(Generic[G, R]):
         self.records.append(record)
 
 
+@define(eq=False, repr=False)
 class Overlay(MutableMapping[K, V]):
     """A table with pending changes on top. Added entries come after those of the table.
 
@@ -56,16 +57,15 @@ class Overlay(MutableMapping[K, V]):
         table: The table, which must not change as long as this is used.
     """
 
-    def __init__(self, table: Mapping[K, V]) -> None:
-        self._table = table
-        self._changes: dict[K, V] = {}
-        self._count = len(table)
+    _table: Mapping[K, V]
+    _changes: dict[K, V] = field(factory=dict, init=False)
+    _growth: int = field(default=0, init=False)
 
     def __repr__(self) -> str:
         return f"<Overlay of {len(self._changes)} changes over {len(self._table)} entries>"
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._table) + self._growth
 
     def __iter__(self) -> Iterator[K]:
         yield from (key for key in self._table if self._changes.get(key) is not _REMOVED)
@@ -81,13 +81,13 @@ class Overlay(MutableMapping[K, V]):
         return value
 
     def __setitem__(self, key: K, value: V) -> None:
-        self._count += key not in self
+        self._growth += key not in self
         self._changes[key] = value
 
     def __delitem__(self, key: K) -> None:
         if key not in self:
             raise KeyError(key)
-        self._count -= 1
+        self._growth -= 1
         self._changes[key] = _REMOVED
 
 

@@ -23,6 +23,8 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState
 from kafka_groups.broker.coordinators.groups.draft import GroupDraft, put
 from kafka_groups.broker.coordinators.groups.epochs.group import (
+    FIRST_EPOCH,
+    NO_TARGET,
     EpochGroup,
     EpochGroupKind,
     MemberRecords,
@@ -32,10 +34,12 @@ from kafka_groups.protocol.messages.consumer_group_heartbeat import LEAVE_STATIC
 
 __all__ = ["ConsumerDraft", "ConsumerGroup", "partitions_of"]
 
+_NEW = ConsumerGroupEpoch(epoch=FIRST_EPOCH, metadata_hash=0)
+
 
 @define
 class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByTopic, ConsumerAssignment]):
-    """One consumer group. It has no `metadata` until something was subscribed to.
+    """One consumer group.
 
     Attributes:
         regexes: The regular expressions whose topics are known.
@@ -58,6 +62,7 @@ class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByT
     NOT_REACHED = ConsumerAssignment(member_epoch=0, previous_member_epoch=0)
     TABLES = (*EpochGroup.TABLES, "regexes", "subscribers", "regex_subscribers", "assignor_votes", "owners")
 
+    metadata: ConsumerGroupEpoch = _NEW
     regexes: MutableMapping[str, ResolvedRegex] = field(factory=dict)
     subscribers: MutableMapping[str, int] = field(factory=dict, eq=False)
     regex_subscribers: MutableMapping[str, int] = field(factory=dict, eq=False)
@@ -120,9 +125,9 @@ class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByT
                 name_instance(self.instances, member_id, self.members.get(member_id), member)
                 put(self.members, member_id, member)
             case ConsumerGroupMetadata(_, metadata):
-                self.metadata = metadata
+                self.metadata = metadata or _NEW
             case ConsumerGroupTargetAssignmentMetadata(_, target_epoch):
-                self.target_epoch = target_epoch
+                self.target_epoch = target_epoch or NO_TARGET
             case ConsumerGroupRegularExpression(_, regex, found):
                 put(self.regexes, regex, found)
             case ConsumerGroupPartitionMetadata():

@@ -90,7 +90,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
         self._rules = rules
         self._sources = sources
         self._searches: dict[str, TopicSearch] = {}
-        self._hashed: dict[str, tuple[int, ConsumerGroupEpoch | None]] = {}
+        self._hashed: dict[str, tuple[int, ConsumerGroupEpoch]] = {}
 
     # ---------------------------------------------------------------------------------------- hard state
 
@@ -194,11 +194,11 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
         group, wall_ms = draft.group, self._sources.wall_ms()
         if not group.needs_target:
             return
-        if group.may_compute_target(self._rules.config_of(group.group_id).assignment_interval_ms, wall_ms):
+        if group.target_epoch.may_be_followed(self._rules.config_of(group.group_id).assignment_interval_ms, wall_ms):
             assignor = assignor_for(group, member, self._rules.assignors)
             update_target(draft, self._groups.get(group.group_id), self._topics, assignor, wall_ms)
 
-    def _hash_facts(self, group: ConsumerGroup) -> tuple[int, ConsumerGroupEpoch | None]:
+    def _hash_facts(self, group: ConsumerGroup) -> tuple[int, ConsumerGroupEpoch]:
         return self._topics.version, group.metadata
 
     # ------------------------------------------------------------------------------------------- leaving

@@ -33,9 +33,8 @@ def metadata_hash(group: ConsumerGroup, topics: TopicsImage) -> int:
 def bump_group_epoch(draft: ConsumerDraft, topics: TopicsImage, *, has_changed: bool) -> None:
     """Increase the group epoch by one if members or subscriptions have changed, or else the topics' metadata."""
     group = draft.group
-    known = NO_TOPICS_HASH if group.metadata is None else group.metadata.metadata_hash
     current = metadata_hash(group, topics)
-    if has_changed or current != known:
+    if has_changed or current != group.metadata.metadata_hash:
         draft.write(ConsumerGroupMetadata(group.group_id, ConsumerGroupEpoch(group.epoch + 1, current)))
 
 

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from attrs import define, field, frozen
 
 __all__ = [
+    "FIRST_EPOCH",
+    "NO_TARGET",
     "EpochGroup",
     "EpochGroupKind",
     "GroupMember",
@@ -15,7 +17,7 @@ __all__ = [
     "name_instance",
 ]
 
-_FIRST_EPOCH = 1
+FIRST_EPOCH = 1
 """The epoch of a group without a record of its own, and of its empty target assignment."""
 
 
@@ -87,6 +89,10 @@ class TargetEpoch:
         return self.timestamp_ms == 0 or wall_ms >= self.timestamp_ms + interval_ms
 
 
+NO_TARGET = TargetEpoch(FIRST_EPOCH)
+"""The epoch of the target assignment of a group that has none."""
+
+
 @frozen
 class MemberRecords:
     """The classes of a type's records about one member. Each takes a group id, a member id and a value or None."""
@@ -126,8 +132,8 @@ class EpochGroup(Generic[E, M, T, C]):
     Only `replay` changes it. Two groups are equal if their hard states are equal.
 
     Attributes:
-        metadata: The group epoch and what it was increased for, or None before the first one.
-        target_epoch: The group epoch that the target assignment was computed for, or None until it was.
+        metadata: The group epoch and what it was increased for.
+        target_epoch: The group epoch that the target assignment was computed for.
         members: The members' descriptions of themselves.
         target: The target assignment by member.
         current: Member epochs and current assignments by member.
@@ -141,8 +147,8 @@ class EpochGroup(Generic[E, M, T, C]):
     """The attributes that are tables. Drafts lay their changes over them."""
 
     group_id: str
-    metadata: E | None = None
-    target_epoch: TargetEpoch | None = None
+    metadata: E
+    target_epoch: TargetEpoch = NO_TARGET
     members: MutableMapping[str, M] = field(factory=dict)
     target: MutableMapping[str, T] = field(factory=dict)
     current: MutableMapping[str, C] = field(factory=dict)
@@ -151,21 +157,17 @@ class EpochGroup(Generic[E, M, T, C]):
     @property
     def epoch(self) -> int:
         """The group epoch."""
-        return _FIRST_EPOCH if self.metadata is None else self.metadata.epoch
+        return self.metadata.epoch
 
     @property
     def assignment_epoch(self) -> int:
         """The group epoch that the target assignment was computed for."""
-        return _FIRST_EPOCH if self.target_epoch is None else self.target_epoch.epoch
+        return self.target_epoch.epoch
 
     @property
     def needs_target(self) -> bool:
         """True if the target assignment is older than the group epoch."""
-        return self.assignment_epoch < self.epoch
-
-    def may_compute_target(self, interval_ms: int, wall_ms: int) -> bool:
-        """Return whether the assignment interval has passed since the last target assignment (KIP-1263)."""
-        return self.target_epoch is None or self.target_epoch.may_be_followed(interval_ms, wall_ms)
+        return self.target_epoch.epoch < self.metadata.epoch
 
     def current_of(self, member_id: str) -> C:
         """Return the epoch and the assignment of a member. It has no epoch yet if its first record is there alone."""

@@ -49,14 +49,9 @@ class _Stored:
 
 
 class TopologyDescriptions:
-    """The descriptions of the topologies of one shard's groups, and who was asked for them.
+    """The descriptions of the topologies of one shard's groups, and who was asked for them."""
 
-    Args:
-        is_on: Whether descriptions are kept.
-    """
-
-    def __init__(self, *, is_on: bool) -> None:
-        self._is_on = is_on
+    def __init__(self) -> None:
         self._asked: dict[str, _Asked] = {}
         self._stored: dict[str, _Stored] = {}
 
@@ -76,11 +71,15 @@ class TopologyDescriptions:
             version: The version of the heartbeat.
             now_ms: The time.
         """
-        if not self._is_on or version < _FIRST_TO_DESCRIBE or group.topology is None:
+        if version < _FIRST_TO_DESCRIBE or group.topology is None:
             return response
         is_old = any(each.status_code == StreamsStatus.STALE_TOPOLOGY for each in response.status or ())
         epoch = group.topology.epoch
-        if is_old or epoch == _stored_epoch(group) or not self._may_ask(group.group_id, epoch, now_ms):
+        if (
+            is_old
+            or epoch == group.metadata.stored_description_epoch
+            or not self._may_ask(group.group_id, epoch, now_ms)
+        ):
             return response
         return evolve(response, topology_description_required=True)
 
@@ -116,10 +115,6 @@ class TopologyDescriptions:
             topology_description=stored.description,
             topology_description_status=TopologyDescriptionStatus.AVAILABLE,
         )
-
-
-def _stored_epoch(group: StreamsGroup) -> int | None:
-    return None if group.metadata is None else group.metadata.stored_description_epoch
 
 
 # ------------------------------------------------------------------------------------------------- checks

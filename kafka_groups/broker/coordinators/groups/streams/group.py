@@ -6,13 +6,14 @@ from attrs import define, field
 
 from kafka_groups.broker.coordinators.groups.draft import GroupDraft, put
 from kafka_groups.broker.coordinators.groups.epochs.group import (
+    FIRST_EPOCH,
+    NO_TARGET,
     EpochGroup,
     EpochGroupKind,
     MemberRecords,
     name_instance,
 )
 from kafka_groups.broker.coordinators.groups.streams.records import (
-    NOT_VALIDATED,
     StreamsAssignment,
     StreamsGroupCurrentMemberAssignment,
     StreamsGroupEpoch,
@@ -32,6 +33,7 @@ from kafka_groups.types import TaskId
 
 __all__ = ["StreamsDraft", "StreamsGroup"]
 
+_NEW = StreamsGroupEpoch(FIRST_EPOCH)
 _NOTHING = StreamsTarget()
 _NOBODY: frozenset[str] = frozenset()
 
@@ -59,6 +61,7 @@ class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, S
     NOT_REACHED = StreamsAssignment(member_epoch=0, previous_member_epoch=0)
     TABLES = (*EpochGroup.TABLES, "active_owners", "standby_owners")
 
+    metadata: StreamsGroupEpoch = _NEW
     topology: StreamsTopology | None = None
     active_owners: MutableMapping[TaskId, str] = field(factory=dict, eq=False)
     standby_owners: MutableMapping[TaskId, frozenset[str]] = field(factory=dict, eq=False)
@@ -68,7 +71,7 @@ class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, S
     @property
     def validated_topology_epoch(self) -> int:
         """The epoch of the topology that works with the existing topics, or -1."""
-        return NOT_VALIDATED if self.metadata is None else self.metadata.validated_topology_epoch
+        return self.metadata.validated_topology_epoch
 
     @property
     def state(self) -> StreamsGroupState:
@@ -117,9 +120,9 @@ class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, S
                 name_instance(self.instances, member_id, self.members.get(member_id), member)
                 put(self.members, member_id, member)
             case StreamsGroupMetadata(_, metadata):
-                self.metadata = metadata
+                self.metadata = metadata or _NEW
             case StreamsGroupTargetAssignmentMetadata(_, target_epoch):
-                self.target_epoch = target_epoch
+                self.target_epoch = target_epoch or NO_TARGET
             case StreamsGroupTopology(_, topology):
                 self.topology = topology
 

@@ -7,6 +7,7 @@ not depend on the group (`requests.py`).
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 
 from attrs import evolve
@@ -22,7 +23,6 @@ from kafka_groups.broker.coordinators.groups.streams.heartbeat import AnsweredHe
 from kafka_groups.broker.coordinators.groups.streams.offsets import check_commit, check_fetch
 from kafka_groups.broker.coordinators.groups.streams.records import (
     IS_STORING,
-    StreamsGroupEpoch,
     StreamsGroupMemberMetadata,
     StreamsGroupMetadata,
     StreamsGroupRecord,
@@ -73,8 +73,8 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         super().__init__()
         self._topics = topics
         self._rules = rules
-        self._soft: dict[str, StreamsSoftState] = {}
-        self._descriptions = TopologyDescriptions(is_on=rules.keeps_descriptions)
+        self._soft: defaultdict[str, StreamsSoftState] = defaultdict(StreamsSoftState)
+        self._descriptions = TopologyDescriptions()
 
     # ---------------------------------------------------------------------------------------- hard state
 
@@ -117,7 +117,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         if stored is None and request.member_epoch != JOIN_GROUP_EPOCH:
             raise GroupIdNotFoundError(f"Streams group {request.group_id} not found.")
         # As in Kafka, the soft state of the heartbeat that makes a group is lost.
-        soft = StreamsSoftState() if stored is None else self._soft_of(request.group_id)
+        soft = StreamsSoftState() if stored is None else self._soft[request.group_id]
         config, delay = self._rules.config_of(request.group_id), Deadline(request.group_id, "", _DELAY)
         begins_delay = (stored is None or not stored.members) and config.initial_rebalance_delay_ms > 0
         is_delayed = begins_delay or delay in self._timers
@@ -128,11 +128,10 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         if begins_delay and delay not in self._timers:
             self._timers.set(delay, now_ms + config.initial_rebalance_delay_ms)
         self._follow_deadlines(answered, request.member_id, now_ms)
-        response = self._descriptions.ask_if_missing(answered.response, answered.draft.group, version, now_ms)
+        response = answered.response
+        if self._rules.keeps_descriptions:
+            response = self._descriptions.ask_if_missing(response, answered.draft.group, version, now_ms)
         return Result(response, tuple(answered.draft.records), self._effects(answered, config))
-
-    def _soft_of(self, group_id: str) -> StreamsSoftState:
-        return self._soft.setdefault(group_id, StreamsSoftState())
 
     def _follow_deadlines(self, answered: AnsweredHeartbeat, member_id: str, now_ms: int) -> None:
         group = answered.draft.group
@@ -154,7 +153,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         self, request: StreamsGroupHeartbeatRequest
     ) -> Result[StreamsGroupHeartbeatResponse, StreamsGroupRecord]:
         draft = StreamsDraft(self.group(request.group_id))
-        soft = self._soft_of(request.group_id)
+        soft = self._soft[request.group_id]
         if request.shutdown_application and soft.shutdown_member is None:
             soft.shutdown_member = request.member_id  # as in Kafka, even if this is not a member any more
         known_member(draft.group, request.member_id, request.instance_id)
@@ -193,7 +192,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         As in Kafka, this is left to the next heartbeat if there was only one, which made the group: what its topology
         becomes is then not known.
         """
-        soft, config = self._soft_of(draft.group.group_id), self._rules.config_of(draft.group.group_id)
+        soft, config = self._soft[draft.group.group_id], self._rules.config_of(draft.group.group_id)
         if not draft.group.members or soft.configured is None:
             return
         try:
@@ -259,7 +258,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
                 f"The description is of the topology with epoch {request.topology_epoch}, and the group's is {epoch}."
             )
         description = checked_description(request.topology_description)
-        known = group.metadata or StreamsGroupEpoch(group.epoch)
+        known = group.metadata
         is_storing = evolve(known, stored_description_epoch=IS_STORING)
         if known != is_storing:
             draft.write(StreamsGroupMetadata(request.group_id, is_storing))
@@ -273,7 +272,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         Raises:
             GroupIdNotFoundError: The group does not exist.
         """
-        group, soft = self.group(group_id), self._soft_of(group_id)
+        group, soft = self.group(group_id), self._soft[group_id]
         assignor = assignor_for(self._rules.config_of(group_id), self._rules.assignors)
         described = described_group(group, soft.configured, soft.reported, assignor.name)
         return self._descriptions.attach(described, group) if with_description else described

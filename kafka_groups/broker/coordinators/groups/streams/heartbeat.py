@@ -18,7 +18,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsMember,
     StreamsTarget,
 )
-from kafka_groups.broker.coordinators.groups.streams.requests import check_owned, owned_tasks, reported_offsets
+from kafka_groups.broker.coordinators.groups.streams.requests import check_owned, reported_offsets
 from kafka_groups.broker.coordinators.groups.streams.responses import (
     missing_tags,
     partitions_by_endpoint,
@@ -28,7 +28,7 @@ from kafka_groups.broker.coordinators.groups.streams.responses import (
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
 from kafka_groups.broker.coordinators.groups.streams.target import assign_if_due, increase_if_due
-from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks
+from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, owned_tasks
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology, topology_of
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredSubtopology
-from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, TaskOffsets, task_set
+from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, TaskOffsets, owned_tasks
 from kafka_groups.broker.coordinators.groups.streams.topology import check_topic_names, check_topology
 from kafka_groups.errors import InvalidRequestError
 from kafka_groups.protocol.messages.streams_group import TaskOffset
@@ -14,7 +14,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
 )
 from kafka_groups.types import TaskId
 
-__all__ = ["check_owned", "owned_tasks", "reported_offsets", "validate"]
+__all__ = ["check_owned", "reported_offsets", "validate"]
 
 _NOT_SET = -1
 
@@ -46,20 +46,6 @@ def validate(request: StreamsGroupHeartbeatRequest, *, is_4_4: bool = True) -> N
     if request.topology is not None:
         check_topology(request.topology)
     owned_tasks(request)
-
-
-def owned_tasks(request: StreamsGroupHeartbeatRequest) -> OwnedTasks | None:
-    """Return what the member says that it owns, or None if it does not say.
-
-    Raises:
-        InvalidRequestError: Some of the lists are missing.
-    """
-    active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
-    if active is None and standby is None and warmup is None:
-        return None
-    if active is None or standby is None or warmup is None:
-        raise InvalidRequestError("ActiveTasks, StandbyTasks and WarmupTasks must be given together.")
-    return OwnedTasks(task_set(active), task_set(standby), task_set(warmup))
 
 
 def check_owned(owned: OwnedTasks | None, subtopologies: Mapping[str, ConfiguredSubtopology]) -> None:

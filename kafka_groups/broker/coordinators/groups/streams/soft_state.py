@@ -37,7 +37,7 @@ class StreamsSoftState:
     endpoints_epoch: int = 0
     shutdown_member: str | None = None
     reported: dict[str, ReportedOffsets] = field(factory=dict)
-    looked_at: tuple[int, StreamsGroupEpoch | None, StreamsGroupConfig] | None = None
+    looked_at: tuple[int, StreamsGroupEpoch, StreamsGroupConfig] | None = None
     _seen: tuple[int, StreamsTopology] | None = None
 
     def configure(self, topology: StreamsTopology, topics: TopicsImage) -> ConfiguredTopology:

@@ -11,6 +11,7 @@ from kafka_groups.assignment import (
     GroupAssignment,
     GroupTaskAssignor,
     MemberAssignment,
+    OffsetsBySubtopology,
     StreamsGroupSpec,
     StreamsMemberSpec,
     TaskAssignors,
@@ -29,7 +30,6 @@ from kafka_groups.broker.coordinators.groups.streams.configured_topology import 
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import (
     NOT_VALIDATED,
-    StreamsGroupEpoch,
     StreamsGroupMetadata,
     StreamsGroupTargetAssignmentMember,
     StreamsGroupTargetAssignmentMetadata,
@@ -37,7 +37,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
 )
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets, Tasks, by_subtopology
+from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets, Tasks
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import UnknownServerError
@@ -102,12 +102,12 @@ def increase_if_due(
     """
     if not has_changed and soft.looked_at == (topics.version, draft.group.metadata, config):
         return
-    known = draft.group.metadata or StreamsGroupEpoch(draft.group.epoch)
+    known = draft.group.metadata
     configured = soft.configured
     validated = NOT_VALIDATED if configured is None or not configured.is_ready else configured.epoch
     facts = (metadata_hash(draft.group, topics), validated, assignment_configs(config))
     if has_changed or facts != (known.metadata_hash, known.validated_topology_epoch, known.assignment_configs):
-        _increase(draft, known, *facts)
+        _increase(draft, *facts)
     soft.looked_at = (topics.version, draft.group.metadata, config)
 
 
@@ -116,25 +116,18 @@ def follow_departure(draft: StreamsDraft, topics: TopicsImage) -> None:
 
     As in Kafka, changes of topics are left to the next heartbeat.
     """
-    group = draft.group
-    known = group.metadata or StreamsGroupEpoch(group.epoch)
+    group, known = draft.group, draft.group.metadata
     has_same_topics = metadata_hash(group, topics, departed=1) == known.metadata_hash
     hashed = metadata_hash(group, topics) if has_same_topics else known.metadata_hash
-    facts = (hashed, known.validated_topology_epoch, known.assignment_configs)
-    _increase(draft, known, *facts)
+    _increase(draft, hashed, known.validated_topology_epoch, known.assignment_configs)
     settle_empty_group(draft)
 
 
-def _increase(
-    draft: StreamsDraft,
-    known: StreamsGroupEpoch,
-    hashed: int,
-    validated_topology_epoch: int,
-    configs: Mapping[str, str],
-) -> None:
+def _increase(draft: StreamsDraft, hashed: int, validated_topology_epoch: int, configs: Mapping[str, str]) -> None:
+    known = draft.group.metadata
     epoch = evolve(
         known,
-        epoch=draft.group.epoch + 1,
+        epoch=known.epoch + 1,
         metadata_hash=hashed,
         validated_topology_epoch=validated_topology_epoch,
         assignment_configs=configs,
@@ -165,7 +158,7 @@ def assign_if_due(
     if not draft.group.needs_target:
         return False
     wall_ms = rules.wall_ms()
-    if not draft.group.may_compute_target(config.assignment_interval_ms, wall_ms):
+    if not draft.group.target_epoch.may_be_followed(config.assignment_interval_ms, wall_ms):
         return True
     _update_target(draft, configured, config, rules, reported, wall_ms)
     return False
@@ -243,11 +236,14 @@ def _tasks(tasks: TasksBySubtopology) -> Tasks:
 
 
 def _sets(tasks: Iterable[TaskId]) -> TasksBySubtopology:
-    return {subtopology_id: frozenset(partitions) for subtopology_id, partitions in by_subtopology(tasks).items()}
+    sets: dict[str, set[int]] = {}
+    for subtopology_id, partition in sorted(tasks):
+        sets.setdefault(subtopology_id, set()).add(partition)
+    return sets
 
 
-def _offsets(offsets: TaskOffsets) -> Mapping[str, Mapping[int, int]]:
-    return {
-        subtopology_id: {partition: offsets[TaskId(subtopology_id, partition)] for partition in partitions}
-        for subtopology_id, partitions in by_subtopology(offsets).items()
-    }
+def _offsets(offsets: TaskOffsets) -> OffsetsBySubtopology:
+    nested: dict[str, dict[int, int]] = {}
+    for (subtopology_id, partition), offset in sorted(offsets.items()):
+        nested.setdefault(subtopology_id, {})[partition] = offset
+    return nested

@@ -6,7 +6,9 @@ from operator import itemgetter
 
 from attrs import frozen
 
+from kafka_groups.errors import InvalidRequestError
 from kafka_groups.protocol.messages.streams_group import TaskIds, TaskOffset
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kafka_groups.types import TaskId
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "by_subtopology",
     "listed_offsets",
     "listed_tasks",
+    "owned_tasks",
     "task_set",
 ]
 
@@ -30,6 +33,20 @@ class OwnedTasks:
     active: Tasks = frozenset()
     standby: Tasks = frozenset()
     warmup: Tasks = frozenset()
+
+
+def owned_tasks(request: StreamsGroupHeartbeatRequest) -> OwnedTasks | None:
+    """Return the tasks that a heartbeat reports as owned, or None if it reports none of the lists.
+
+    Raises:
+        InvalidRequestError: Some of the lists are missing.
+    """
+    active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
+    if active is None and standby is None and warmup is None:
+        return None
+    if active is None or standby is None or warmup is None:
+        raise InvalidRequestError("ActiveTasks, StandbyTasks and WarmupTasks must be given together.")
+    return OwnedTasks(task_set(active), task_set(standby), task_set(warmup))
 
 
 def task_set(listed: Iterable[TaskIds]) -> Tasks:
