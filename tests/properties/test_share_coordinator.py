@@ -8,15 +8,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.config.cluster.broker import broker_settings
 from kafka_groups.errors import FencedLeaderEpochError, FencedStateEpochError, InvalidRequestError
 from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from tests.support.broker.share_state import ShareStates as SharedStates
-from tests.support.broker.share_state import cluster_of
+from tests.support.broker.share_state import change_of, cluster_of
 
 TOPIC = UUID(int=7)
 OFFSETS = 12
@@ -55,12 +55,12 @@ class Model:
         self.count = -1 if start == -1 else 0
         self.offsets: dict[int, tuple[int, int]] = {}
 
-    def write(self, change: StateWrite) -> None:
+    def write(self, change: WriteShareStatePartition) -> None:
         if change.start_offset > self.start:
             self.start, self.count = change.start_offset, change.delivery_complete_count
         elif change.start_offset == self.start:
             self.count = max(self.count, change.delivery_complete_count)
-        for batch in change.batches:
+        for batch in change.state_batches:
             for offset in range(batch.first_offset, batch.last_offset + 1):
                 new = (batch.delivery_count, batch.delivery_state)
                 self.offsets[offset] = max(self.offsets.get(offset, new), new)
@@ -103,9 +103,9 @@ class ShareStates(RuleBasedStateMachine):
 
     @rule(
         key=keys,
-        change=st.builds(StateWrite, epochs, epochs, offsets, st.integers(-1, OFFSETS), batches()),
+        change=st.builds(change_of, epochs, epochs, offsets, st.integers(-1, OFFSETS), batches()),
     )
-    def writes(self, key: StateKey, change: StateWrite) -> None:
+    def writes(self, key: StateKey, change: WriteShareStatePartition) -> None:
         known = self.models.get(key)
         if known is None:
             with pytest.raises(InvalidRequestError):

@@ -16,12 +16,12 @@ from kafka_groups.broker.runs import OffsetRange
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.partition import SharePartition
-from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordState
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
+from kafka_groups.protocol.messages.share_state import StateBatch
 from tests.support.broker.share_state import persister
 from tests.unit.broker.share_partitions.scenes import KEY, Batch
 
@@ -116,7 +116,7 @@ class SharePartitionMachine(RuleBasedStateMachine):
         persisted = self.store.read(KEY.group_id, KEY.partition.topic_id, KEY.partition.partition, self.leader_epoch)
         self.partition = SharePartition(KEY, persisted, self.leader_epoch)
 
-    def commit(self, batches: tuple[PersisterStateBatch, ...]) -> None:
+    def commit(self, batches: tuple[StateBatch, ...]) -> None:
         if batches:
             update = self.partition.update((), batches)
             self.store.write(KEY.group_id, KEY.partition.topic_id, KEY.partition.partition, update)

@@ -7,7 +7,6 @@ FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH.
 from functools import partial
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.requests.share_state import check_share_coordinator, each_settled
 from kafka_groups.broker.runtime.outcome import outcome_of
@@ -26,16 +25,6 @@ async def handle(request: WriteShareGroupStateRequest, context: RequestContext) 
 
     async def write(key: StateKey, partition: WriteShareStatePartition) -> None:
         check_share_coordinator(services, key)
-        await outcome_of(partial(services.coordinators.share.write, key, _change(partition)))
+        await outcome_of(partial(services.coordinators.share.write, key, partition))
 
     return WriteShareGroupStateResponse(results=await each_settled(request, write, context.turns))
-
-
-def _change(partition: WriteShareStatePartition) -> StateWrite:
-    return StateWrite(
-        partition.state_epoch,
-        partition.leader_epoch,
-        partition.start_offset,
-        partition.delivery_complete_count,
-        partition.state_batches,
-    )

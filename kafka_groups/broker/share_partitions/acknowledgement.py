@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kafka_groups.broker.runs import OffsetRange, Run
 from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
 from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightState
-from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.record_state import RecordEvent, RecordState, next_state
 from kafka_groups.errors import InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_state import StateBatch
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["Acknowledgement", "AcknowledgementPlan", "check_batches", "merged", "plan_acknowledgement", "released"]
@@ -57,7 +57,7 @@ class AcknowledgementPlan:
         renewals: Records whose locks are extended by a full lock duration.
     """
 
-    changes: tuple[PersisterStateBatch, ...]
+    changes: tuple[StateBatch, ...]
     renewals: tuple[OffsetRange, ...]
 
 
@@ -109,7 +109,7 @@ def plan_acknowledgement(
         InvalidRecordStateError: A record is not acquired, or another member acquired it, its lock has expired, or no
             record at all is in flight.
     """
-    changes: list[PersisterStateBatch] = []
+    changes: list[StateBatch] = []
     renewals: list[OffsetRange] = []
     changed_up_to = -1
     for batch in _once(acknowledgement.batches, in_flight.start_offset):
@@ -128,19 +128,19 @@ def plan_acknowledgement(
     return AcknowledgementPlan(merged(changes), tuple(renewals))
 
 
-def released(runs: Sequence[Run[InFlightState]], limits: DeliveryLimits) -> tuple[PersisterStateBatch, ...]:
+def released(runs: Sequence[Run[InFlightState]], limits: DeliveryLimits) -> tuple[StateBatch, ...]:
     """Return the new state of acquired records that are released without an acknowledgement."""
     return merged([_change(run, RecordEvent.RELEASE, limits) for run in runs])
 
 
-def merged(batches: list[PersisterStateBatch]) -> tuple[PersisterStateBatch, ...]:
+def merged(batches: list[StateBatch]) -> tuple[StateBatch, ...]:
     """Merge states into the smallest number of batches."""
     merged_batches = batches[:1]
     for batch in batches[1:]:
         last = merged_batches[-1]
         state = (batch.delivery_state, batch.delivery_count)
         if batch.first_offset == last.last_offset + 1 and state == (last.delivery_state, last.delivery_count):
-            merged_batches[-1] = PersisterStateBatch(last.first_offset, batch.last_offset, *state)
+            merged_batches[-1] = evolve(last, last_offset=batch.last_offset)
         else:
             merged_batches.append(batch)
     return tuple(merged_batches)
@@ -204,7 +204,12 @@ def _not_acquired(offset: int) -> InvalidRecordStateError:
     return InvalidRecordStateError(f"The offset cannot be acknowledged. The offset {offset} is not acquired.")
 
 
-def _change(run: Run[InFlightState], event: RecordEvent, limits: DeliveryLimits) -> PersisterStateBatch:
+def _change(run: Run[InFlightState], event: RecordEvent, limits: DeliveryLimits) -> StateBatch:
     if event is RecordEvent.RELEASE and limits.is_exhausted(run.value.delivery_count):
         event = RecordEvent.EXHAUST
-    return PersisterStateBatch(run.first, run.last, next_state(run.value.state, event), run.value.delivery_count)
+    return StateBatch(
+        first_offset=run.first,
+        last_offset=run.last,
+        delivery_state=next_state(run.value.state, event),
+        delivery_count=run.value.delivery_count,
+    )

@@ -6,9 +6,9 @@ from itertools import groupby
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_state import StateBatch
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 __all__ = ["DeliveryHistory", "DeliveryOutcome", "Ended"]
@@ -69,7 +69,7 @@ class DeliveryHistory:
         self,
         group_id: str,
         partition: TopicIdPartition,
-        batches: Iterable[PersisterStateBatch],
+        batches: Iterable[StateBatch],
         acknowledged: Iterable[AcknowledgementBatch] = (),
     ) -> None:
         """Record new states.
@@ -105,15 +105,13 @@ def _types(acknowledged: Iterable[AcknowledgementBatch]) -> Callable[[int], int 
     return type_of
 
 
-def _ended(
-    partition: TopicIdPartition, batch: PersisterStateBatch, type_of: Callable[[int], int | None]
-) -> Iterator[Ended]:
+def _ended(partition: TopicIdPartition, batch: StateBatch, type_of: Callable[[int], int | None]) -> Iterator[Ended]:
     first, last, count = batch.first_offset, batch.last_offset, batch.delivery_count
-    if batch.delivery_state is RecordState.ACKNOWLEDGED:
+    if batch.delivery_state == RecordState.ACKNOWLEDGED:
         yield Ended(DeliveryOutcome.ACCEPTED, partition, first, last, count)
-    elif batch.delivery_state is RecordState.AVAILABLE:
+    elif batch.delivery_state == RecordState.AVAILABLE:
         yield Ended(DeliveryOutcome.RELEASED, partition, first, last, count)
-    elif batch.delivery_state is RecordState.ARCHIVED:
+    elif batch.delivery_state == RecordState.ARCHIVED:
         for rejected, offsets in groupby(range(first, last + 1), lambda at: type_of(at) == AcknowledgeType.REJECT):
             outcome = DeliveryOutcome.REJECTED if rejected else DeliveryOutcome.ARCHIVED
             run = list(offsets)

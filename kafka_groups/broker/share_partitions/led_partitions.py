@@ -11,7 +11,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.share_partitions.logs import Logs, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.broker.share_partitions.persister import Persister
 from kafka_groups.broker.share_partitions.writing import StateChange, StateWriter
 from kafka_groups.config.cluster.broker import ShareGroupConfig
@@ -28,7 +28,7 @@ from kafka_groups.errors import (
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
-from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, StateBatch
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["LedSharePartitions", "ShareConfigLookup"]
@@ -246,7 +246,7 @@ class LedSharePartitions:
             change.end(None)
             self.reschedule(change.share_partition)
 
-    def apply(self, share_partition: SharePartition, batches: tuple[PersisterStateBatch, ...]) -> None:
+    def apply(self, share_partition: SharePartition, batches: tuple[StateBatch, ...]) -> None:
         """Let a change take effect, and write it.
 
         Raises:
@@ -294,7 +294,7 @@ class LedSharePartitions:
 
     def _begin_loading(self, key: SharePartitionKey, wall_ms: int, now_ms: int) -> _Loading | None:
         loading = self._loading[key] = _Loading(self.led_epoch(key.partition), wall_ms, now_ms)
-        self._state.read(key.group_id, *_parts(key), loading.leader_epoch, partial(self._read, key, loading))
+        self._state.read(_state_key(key), loading.leader_epoch, partial(self._read, key, loading))
         if loading.error is not None:
             del self._loading[key]
             raise loading.error
@@ -333,7 +333,7 @@ class LedSharePartitions:
 
     def _send(self, writer: StateWriter) -> None:
         key = writer.share_partition.key
-        self._state.write(key.group_id, *_parts(key), writer.begin(), partial(self._written, writer))
+        self._state.write(_state_key(key), writer.begin(), partial(self._written, writer))
 
     def _writer_of(self, share_partition: SharePartition) -> StateWriter:
         writer = self._writers.get(share_partition.key)
@@ -376,8 +376,8 @@ class LedSharePartitions:
         return PersistedState(persisted.state_epoch, persisted.leader_epoch, start_offset, 0, ())
 
 
-def _parts(key: SharePartitionKey) -> tuple[UUID, int]:
-    return key.partition.topic_id, key.partition.partition
+def _state_key(key: SharePartitionKey) -> tuple[str, UUID, int]:
+    return key.group_id, key.partition.topic_id, key.partition.partition
 
 
 def _reset_offset(log: ShareLog, config: ShareGroupConfig, wall_ms: int) -> int:

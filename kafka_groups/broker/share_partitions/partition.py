@@ -22,10 +22,12 @@ from kafka_groups.broker.share_partitions.acquisition import Acquisition, Acquis
 from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
 from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightState
 from kafka_groups.broker.share_partitions.logs import LogBatch
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordEvent, RecordState, next_state
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
+from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["SharePartition", "SharePartitionKey"]
@@ -133,7 +135,7 @@ class SharePartition:
 
     def begin_acknowledge(
         self, acknowledgement: Acknowledgement, config: ShareGroupConfig, now_ms: int
-    ) -> tuple[PersisterStateBatch, ...]:
+    ) -> tuple[StateBatch, ...]:
         """Validate a member's acknowledgements, all of them or none, renew locks, and return the changes to persist.
 
         Raises:
@@ -147,16 +149,16 @@ class SharePartition:
             self._renew(renewal, now_ms + config.record_lock_duration_ms)
         return plan.changes
 
-    def release(self, member_id: str, config: ShareGroupConfig) -> tuple[PersisterStateBatch, ...]:
+    def release(self, member_id: str, config: ShareGroupConfig) -> tuple[StateBatch, ...]:
         """Release all records that a member has acquired. Their delivery counts stay (KAFKA-19972)."""
         return self._given_back(self.in_flight.held_by(member_id), config)
 
-    def expire(self, config: ShareGroupConfig, now_ms: int) -> tuple[PersisterStateBatch, ...]:
+    def expire(self, config: ShareGroupConfig, now_ms: int) -> tuple[StateBatch, ...]:
         """Release the records whose locks have expired."""
         expired = self.in_flight.locked_until(now_ms)
         return self._given_back(expired, config) if expired else ()
 
-    def discard(self, ranges: Iterable[OffsetRange]) -> tuple[PersisterStateBatch, ...]:
+    def discard(self, ranges: Iterable[OffsetRange]) -> tuple[StateBatch, ...]:
         """Archive available offsets without records to deliver (compaction, aborted transactions)."""
         return merged([batch for gone in ranges for batch in self._discarded(gone)])
 
@@ -171,27 +173,32 @@ class SharePartition:
         self.in_flight.advance_start()
         return moved
 
-    def update(self, applied: Sequence[PersisterStateBatch], others: Sequence[PersisterStateBatch] = ()) -> StateUpdate:
-        """Return changes as they are written: those that have taken effect, and others that have not."""
+    def update(self, applied: Sequence[StateBatch], others: Sequence[StateBatch] = ()) -> WriteShareStatePartition:
+        """Return changes as they are written: those that have taken effect, and others that have not.
+
+        The written start offset is the one before the others. Replaying the record moves it past terminal records.
+        Kafka does the same, so a described start offset may be one write behind.
+        """
         completed = sum(
             batch.last_offset - batch.first_offset + 1 for batch in others if batch.delivery_state in TERMINAL
         )
-        return StateUpdate(
-            self.state_epoch,
-            self.leader_epoch,
-            self.in_flight.start_offset,
-            self.in_flight.terminal_count + completed,
-            (*applied, *others),
+        return WriteShareStatePartition(
+            partition=self.key.partition.partition,
+            state_epoch=self.state_epoch,
+            leader_epoch=self.leader_epoch,
+            start_offset=self.in_flight.start_offset,
+            delivery_complete_count=self.in_flight.terminal_count + completed,
+            state_batches=(*applied, *others),
         )
 
-    def apply(self, batches: Iterable[PersisterStateBatch]) -> None:
+    def apply(self, batches: Iterable[StateBatch]) -> None:
         """Let a change take effect."""
         for batch in batches:
             for run in self._runs_of(batch.first_offset, batch.last_offset):
                 self.in_flight.set(run.first, run.last, _delivery(run, batch))
         self.in_flight.advance_start()
 
-    def hold(self, batches: Iterable[PersisterStateBatch]) -> tuple[Run[InFlightState], ...]:
+    def hold(self, batches: Iterable[StateBatch]) -> tuple[Run[InFlightState], ...]:
         """Keep records from everyone while their change is being written, and return their runs."""
         held: list[Run[InFlightState]] = []
         for batch in batches:
@@ -235,22 +242,25 @@ class SharePartition:
             if run.value is not None:
                 self.in_flight.set(run.first, run.last, attrs.evolve(run.value, lock_deadline_ms=deadline_ms))
 
-    def _given_back(
-        self, runs: Sequence[Run[InFlightState]], config: ShareGroupConfig
-    ) -> tuple[PersisterStateBatch, ...]:
+    def _given_back(self, runs: Sequence[Run[InFlightState]], config: ShareGroupConfig) -> tuple[StateBatch, ...]:
         return released(runs, DeliveryLimits(config.delivery_count_limit))
 
-    def _discarded(self, gone: OffsetRange) -> Iterable[PersisterStateBatch]:
+    def _discarded(self, gone: OffsetRange) -> Iterable[StateBatch]:
         for run in self._runs_of(gone.first, gone.last):
             delivery = run.value or InFlightState(RecordState.AVAILABLE)
             if delivery.state is RecordState.AVAILABLE:
                 state = next_state(delivery.state, RecordEvent.DISCARD)
-                yield PersisterStateBatch(run.first, run.last, state, delivery.delivery_count)
+                yield StateBatch(
+                    first_offset=run.first,
+                    last_offset=run.last,
+                    delivery_state=state,
+                    delivery_count=delivery.delivery_count,
+                )
 
 
-def _delivery(run: Run[InFlightState | None], batch: PersisterStateBatch) -> InFlightState:
+def _delivery(run: Run[InFlightState | None], batch: StateBatch) -> InFlightState:
     if batch.delivery_state in TERMINAL:
-        return InFlightState(batch.delivery_state, batch.delivery_count)
+        return InFlightState(RecordState(batch.delivery_state), batch.delivery_count)
     known = None if run.value is None else run.value.batch
     in_flight_with = known or OffsetRange(batch.first_offset, batch.last_offset)
-    return InFlightState(batch.delivery_state, batch.delivery_count, in_flight_with)
+    return InFlightState(RecordState(batch.delivery_state), batch.delivery_count, in_flight_with)

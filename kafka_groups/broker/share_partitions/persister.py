@@ -5,8 +5,9 @@ from typing import Protocol
 from uuid import UUID
 
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 
 __all__ = ["Persister"]
 
@@ -14,7 +15,8 @@ __all__ = ["Persister"]
 class Persister(Protocol):
     """Keeps the state of share-partitions (KIP-932, "Share-group persister"). `SharePersister` implements this.
 
-    Each operation takes a function for its outcome, which may be called at once or later.
+    Each operation takes a group id, topic id and partition, and a function for its outcome, which may be called at once
+    or later.
     """
 
     @property
@@ -23,12 +25,7 @@ class Persister(Protocol):
         ...
 
     def read(
-        self,
-        group_id: str,
-        topic_id: UUID,
-        partition: int,
-        leader_epoch: int,
-        done: Callable[[PersistedState | BrokerError], None],
+        self, key: tuple[str, UUID, int], leader_epoch: int, done: Callable[[PersistedState | BrokerError], None]
     ) -> None:
         """Read the state for a leader with the given epoch. Fences leaders with older epochs.
 
@@ -37,12 +34,7 @@ class Persister(Protocol):
         ...
 
     def write(
-        self,
-        group_id: str,
-        topic_id: UUID,
-        partition: int,
-        update: StateUpdate,
-        done: Callable[[BrokerError | None], None],
+        self, key: tuple[str, UUID, int], change: WriteShareStatePartition, done: Callable[[BrokerError | None], None]
     ) -> None:
         """Persist a change.
 

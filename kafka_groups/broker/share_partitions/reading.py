@@ -8,13 +8,13 @@ from kafka_groups.broker.runs import OffsetRange
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.logs import LogBatch, LogRead, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition
-from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
+from kafka_groups.protocol.messages.share_state import StateBatch
 
 __all__ = ["NOTHING", "AcquireFor", "Acquired", "MostBytes", "acquire_from_log", "available_bytes", "is_behind"]
 
-Discard = Callable[[SharePartition, tuple[PersisterStateBatch, ...]], None]
+Discard = Callable[[SharePartition, tuple[StateBatch, ...]], None]
 
 
 @frozen

@@ -12,9 +12,10 @@ from attrs import define, field
 from kafka_groups.broker.runs import Run
 from kafka_groups.broker.share_partitions.in_flight import InFlightState
 from kafka_groups.broker.share_partitions.partition import SharePartition
-from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch, StateUpdate
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 
 __all__ = ["StateChange", "StateWriter"]
 
@@ -47,7 +48,7 @@ class StateChange:
     """
 
     share_partition: SharePartition
-    batches: tuple[PersisterStateBatch, ...]
+    batches: tuple[StateBatch, ...]
     acknowledged: tuple[AcknowledgementBatch, ...] = ()
     is_applied: bool = False
     held: tuple[Run[InFlightState], ...] = field(default=(), init=False)
@@ -97,7 +98,7 @@ class StateWriter:
             self.share_partition.apply(change.batches)
         self._waiting.append(change)
 
-    def begin(self) -> StateUpdate:
+    def begin(self) -> WriteShareStatePartition:
         """Begin a write of all changes that wait, and return it."""
         self._under_way, self._waiting = tuple(self._waiting), []
         applied = [batch for change in self._under_way if change.is_applied for batch in change.batches]

@@ -5,17 +5,36 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
 from kafka_groups.broker.runtime.outcome import PendingOutcome
-from kafka_groups.broker.runtime.share_state.share_coordinator import StateRead
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.config.cluster.broker import BrokerSettings
+from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from tests.support.broker.coordinators import Cluster
+
+
+def batch_of(first: int, last: int, state: int, count: int) -> StateBatch:
+    """The state of some offsets."""
+    return StateBatch(first_offset=first, last_offset=last, delivery_state=state, delivery_count=count)
+
+
+def change_of(
+    state_epoch: int, leader_epoch: int, start: int, complete: int, batches: tuple[StateBatch, ...] = ()
+) -> WriteShareStatePartition:
+    """A change of the state of partition 0."""
+    return WriteShareStatePartition(
+        partition=0,
+        state_epoch=state_epoch,
+        leader_epoch=leader_epoch,
+        start_offset=start,
+        delivery_complete_count=complete,
+        state_batches=batches,
+    )
 
 
 class AllTopics(ClusterMetadata):
@@ -66,12 +85,12 @@ class ShareStates:
         """Create a state, or begin it afresh."""
         self._now(lambda done: self.coordinators.share.initialize(key, state_epoch, start_offset, done))
 
-    def read(self, key: StateKey, leader_epoch: int) -> StateRead:
+    def read(self, key: StateKey, leader_epoch: int) -> PersistedState:
         """Read a state."""
-        found: StateRead = self._now(lambda done: self.coordinators.share.read(key, leader_epoch, done))
+        found: PersistedState = self._now(lambda done: self.coordinators.share.read(key, leader_epoch, done))
         return found
 
-    def write(self, key: StateKey, change: StateWrite) -> None:
+    def write(self, key: StateKey, change: WriteShareStatePartition) -> None:
         """Change a state."""
         self._now(lambda done: self.coordinators.share.write(key, change, done))
 
@@ -114,13 +133,13 @@ class Persisted:
     def read(self, group_id: str, topic_id: UUID, partition: int, leader_epoch: int) -> PersistedState:
         """Read a state."""
         found: PersistedState = self.states._now(
-            lambda done: self._persister.read(group_id, topic_id, partition, leader_epoch, done)
+            lambda done: self._persister.read((group_id, topic_id, partition), leader_epoch, done)
         )
         return found
 
-    def write(self, group_id: str, topic_id: UUID, partition: int, update: StateUpdate) -> None:
+    def write(self, group_id: str, topic_id: UUID, partition: int, change: WriteShareStatePartition) -> None:
         """Change a state."""
-        self.states._now(lambda done: self._persister.write(group_id, topic_id, partition, update, done))
+        self.states._now(lambda done: self._persister.write((group_id, topic_id, partition), change, done))
 
     def summary(self, group_id: str, topic_id: UUID, partition: int) -> tuple[int, int, int, int] | None:
         """Epochs, start offset and count of a state, or None."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 from uuid import UUID
 
-from attrs import frozen
-
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.shard import LogUpkeep, NoTransactions
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
@@ -27,9 +25,10 @@ from kafka_groups.protocol.coordinator_records.share_group_state import (
     ShareUpdateKey,
     ShareUpdateValue,
 )
-from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT, StateBatch
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 
-__all__ = ["ShareStateShard", "StateWrite"]
+__all__ = ["ShareStateShard"]
 
 _FIRST_LEADER_EPOCH = 0
 _SPARE_RECORDS = 1_000
@@ -44,25 +43,6 @@ class ExistingTopics(Protocol):
     def topic_by_id(self, topic_id: UUID) -> object | None:
         """Return the topic with that id."""
         ...
-
-
-@frozen
-class StateWrite:
-    """A change that the leader of a share-partition writes.
-
-    Attributes:
-        state_epoch: Epoch of the state that it belongs to.
-        leader_epoch: Epoch of the leader.
-        start_offset: Offset at which delivery starts, or -1 if that has not changed.
-        delivery_complete_count: Offsets from there on that are done, or -1 if unknown.
-        batches: The new states.
-    """
-
-    state_epoch: int
-    leader_epoch: int
-    start_offset: int
-    delivery_complete_count: int
-    batches: tuple[StateBatch, ...]
 
 
 class ShareStateShard(NoTransactions):
@@ -172,10 +152,16 @@ class ShareStateShard(NoTransactions):
         _check_leader(state, leader_epoch)
         if leader_epoch <= state.leader_epoch:
             return Result(state)
-        change = StateWrite(state.state_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, ())
-        return Result(state, (self._record_of(key, state, change, leader_epoch, wall_ms),))
+        no_change = WriteShareStatePartition(
+            partition=key[2],
+            state_epoch=state.state_epoch,
+            leader_epoch=leader_epoch,
+            start_offset=state.start_offset,
+            delivery_complete_count=state.delivery_complete_count,
+        )
+        return Result(state, (self._record_of(key, state, no_change, leader_epoch, wall_ms),))
 
-    def write(self, key: StateKey, change: StateWrite, wall_ms: int) -> Result[None, CoordinatorRecord]:
+    def write(self, key: StateKey, change: WriteShareStatePartition, wall_ms: int) -> Result[None, CoordinatorRecord]:
         """Change a state. After some updates the record is a snapshot of all of it.
 
         As in Kafka, a leader epoch or state epoch that is newer than the known one changes neither.
@@ -224,7 +210,12 @@ class ShareStateShard(NoTransactions):
         return state
 
     def _record_of(
-        self, key: StateKey, state: SharePartitionState, change: StateWrite, leader_epoch: int, wall_ms: int
+        self,
+        key: StateKey,
+        state: SharePartitionState,
+        change: WriteShareStatePartition,
+        leader_epoch: int,
+        wall_ms: int,
     ) -> CoordinatorRecord:
         start_offset, count = state.moved(change.start_offset, change.delivery_complete_count)
         update = ShareUpdateValue(
@@ -232,7 +223,7 @@ class ShareStateShard(NoTransactions):
             leader_epoch=leader_epoch,
             start_offset=start_offset,
             delivery_complete_count=count,
-            state_batches=change.batches,
+            state_batches=change.state_batches,
         )
         if self._updates.get(key, 0) < self._updates_per_snapshot:
             return CoordinatorRecord(ShareUpdateKey(group_id=key[0], topic_id=key[1], partition=key[2]), update)

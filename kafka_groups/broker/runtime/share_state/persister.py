@@ -8,11 +8,9 @@ the delivery count that was last persisted. The group coordinator has states cre
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import NO_LEADER
@@ -21,16 +19,15 @@ from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.peers import Peers
 from kafka_groups.broker.runtime.share_state.remote_share_coordinator import RemoteShareCoordinator
-from kafka_groups.broker.runtime.share_state.share_coordinator import ShareCoordinator, StateRead, state_partition
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
-from kafka_groups.broker.share_partitions.record_state import RecordState
+from kafka_groups.broker.runtime.share_state.share_coordinator import ShareCoordinator, state_partition
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
     NotCoordinatorError,
 )
-from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 
 __all__ = ["SharePersister"]
 
@@ -112,34 +109,26 @@ class SharePersister:
         """Delete the state of a share-partition, if it has one."""
         self._ask(_Question(key, lambda coordinator, end: coordinator.delete(key, end), done))
 
-    async def summarize(self, key: StateKey) -> StateRead | None:
+    async def summarize(self, key: StateKey) -> PersistedState | None:
         """Return the state of a share-partition without its batches, or None if there is none.
 
         Raises:
             BrokerError: The coordinator does not answer.
         """
 
-        def begin(done: Done[StateRead | None]) -> None:
+        def begin(done: Done[PersistedState | None]) -> None:
             self._ask(_Question(key, lambda coordinator, end: coordinator.summarize(key, end), done))
 
         return await outcome_of(begin)
 
     # ------------------------------------------------------------------------- for share-partition leaders
 
-    def read(
-        self, group_id: str, topic_id: UUID, partition: int, leader_epoch: int, done: Done[PersistedState]
-    ) -> None:
+    def read(self, key: StateKey, leader_epoch: int, done: Done[PersistedState]) -> None:
         """Read the state for a leader with the given epoch. Fences leaders with older epochs."""
+        self._ask(_Question(key, lambda coordinator, end: coordinator.read(key, leader_epoch, end), done))
 
-        def answered(outcome: StateRead | BrokerError) -> None:
-            done(outcome if isinstance(outcome, BrokerError) else _persisted(outcome, leader_epoch))
-
-        key = (group_id, topic_id, partition)
-        self._ask(_Question(key, lambda coordinator, end: coordinator.read(key, leader_epoch, end), answered))
-
-    def write(self, group_id: str, topic_id: UUID, partition: int, update: StateUpdate, done: Done[None]) -> None:
+    def write(self, key: StateKey, change: WriteShareStatePartition, done: Done[None]) -> None:
         """Persist a change."""
-        key, change = (group_id, topic_id, partition), _change(update)
         self._ask(_Question(key, lambda coordinator, end: coordinator.write(key, change, end), done))
 
     # -------------------------------------------------------------------------------------------- insides
@@ -171,28 +160,3 @@ class SharePersister:
         if remote is None:
             remote = self._remote[led.leader_id] = RemoteShareCoordinator(self._peers, led.leader_id)
         return remote
-
-
-def _persisted(state: StateRead, leader_epoch: int) -> PersistedState:
-    batches = (
-        PersisterStateBatch(each.first_offset, each.last_offset, RecordState(each.delivery_state), each.delivery_count)
-        for each in state.batches
-    )
-    return PersistedState(
-        state.state_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, tuple(batches)
-    )
-
-
-def _change(update: StateUpdate) -> StateWrite:
-    batches = tuple(
-        StateBatch(
-            first_offset=each.first_offset,
-            last_offset=each.last_offset,
-            delivery_state=each.delivery_state,
-            delivery_count=each.delivery_count,
-        )
-        for each in update.batches
-    )
-    return StateWrite(
-        update.state_epoch, update.leader_epoch, update.start_offset, update.delivery_complete_count, batches
-    )

@@ -7,11 +7,10 @@ from uuid import UUID
 
 from attrs import define, field, frozen
 
-from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.runtime.led_shard import Done
 from kafka_groups.broker.runtime.peers import Peers
-from kafka_groups.broker.runtime.share_state.share_coordinator import StateRead
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.errors import (
     BrokerError,
     UnknownServerError,
@@ -122,22 +121,14 @@ class RemoteShareCoordinator:
         partition = InitializeShareStatePartition(partition=key[2], state_epoch=state_epoch, start_offset=start_offset)
         self._ask(_CREATE, key, partition, _nothing, done)
 
-    def read(self, key: StateKey, leader_epoch: int, done: Done[StateRead]) -> None:
+    def read(self, key: StateKey, leader_epoch: int, done: Done[PersistedState]) -> None:
         """Return the state of a share-partition for a leader with the given epoch. It has no count."""
         partition = ReadShareStatePartition(partition=key[2], leader_epoch=leader_epoch)
         self._ask(_READ, key, partition, partial(_state, leader_epoch), done)
 
-    def write(self, key: StateKey, change: StateWrite, done: Done[None]) -> None:
+    def write(self, key: StateKey, change: WriteShareStatePartition, done: Done[None]) -> None:
         """Change the state of a share-partition."""
-        partition = WriteShareStatePartition(
-            partition=key[2],
-            state_epoch=change.state_epoch,
-            leader_epoch=change.leader_epoch,
-            start_offset=change.start_offset,
-            delivery_complete_count=change.delivery_complete_count,
-            state_batches=change.batches,
-        )
-        self._ask(_WRITE, key, partition, _nothing, done)
+        self._ask(_WRITE, key, change, _nothing, done)
 
     def delete(self, key: StateKey, done: Done[None]) -> None:
         """Delete a share-partition's state, if it has one. The state of a deleted topic is deleted without this."""
@@ -148,7 +139,7 @@ class RemoteShareCoordinator:
 
         self._ask(_DELETE, key, DeleteShareStatePartition(partition=key[2]), _nothing, deleted)
 
-    def summarize(self, key: StateKey, done: Done[StateRead | None]) -> None:
+    def summarize(self, key: StateKey, done: Done[PersistedState | None]) -> None:
         """Return the state of a share-partition without its batches, or None if it has none or was never used."""
         partition = ReadShareStateSummaryPartition(partition=key[2], leader_epoch=_UNKNOWN_EPOCH)
         self._ask(_SUMMARIZE, key, partition, _summary, done)
@@ -201,11 +192,11 @@ def _nothing(_result: object) -> None:
     return None
 
 
-def _state(leader_epoch: int, result: Any) -> StateRead:
-    return StateRead(result.state_epoch, leader_epoch, result.start_offset, UNKNOWN_COUNT, result.state_batches)
+def _state(leader_epoch: int, result: Any) -> PersistedState:
+    return PersistedState(result.state_epoch, leader_epoch, result.start_offset, UNKNOWN_COUNT, result.state_batches)
 
 
-def _summary(result: Any) -> StateRead | None:
+def _summary(result: Any) -> PersistedState | None:
     if result.start_offset == UNINITIALIZED_OFFSET:
         return None
-    return StateRead(result.state_epoch, result.leader_epoch, result.start_offset, result.delivery_complete_count)
+    return PersistedState(result.state_epoch, result.leader_epoch, result.start_offset, result.delivery_complete_count)

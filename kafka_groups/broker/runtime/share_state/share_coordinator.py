@@ -4,49 +4,29 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
-from attrs import frozen
-
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.result import Effect, Result
-from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
+from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, partition_of_key, share_state_key
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, ShardKind
 from kafka_groups.broker.runtime.led_shard import Done, ShardAddress
 from kafka_groups.broker.runtime.parts import BrokerParts
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
-from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 
-__all__ = ["ShareCoordinator", "StateRead", "share_state_topic", "state_partition"]
+__all__ = ["ShareCoordinator", "share_state_topic", "state_partition"]
 
 T = TypeVar("T")
 
 _MOST_KNOWN_KEYS = 10_000
 
 Operation = Callable[[ShareStateShard], Result[T, CoordinatorRecord]]
-
-
-@frozen
-class StateRead:
-    """A state as a leader reads it.
-
-    Attributes:
-        state_epoch: Changes when an administrator resets the state.
-        leader_epoch: Epoch of the last leader that read the state.
-        start_offset: Offset at which delivery starts, or `UNINITIALIZED_OFFSET`.
-        delivery_complete_count: Offsets from there on that are done, or -1 if unknown.
-        batches: The states of offsets. Others are available. Empty in a summary.
-    """
-
-    state_epoch: int
-    leader_epoch: int
-    start_offset: int
-    delivery_complete_count: int
-    batches: tuple[StateBatch, ...] = ()
 
 
 @lru_cache(_MOST_KNOWN_KEYS)
@@ -126,17 +106,17 @@ class ShareCoordinator:
 
         self._run(key, create, done)
 
-    def read(self, key: StateKey, leader_epoch: int, done: Done[StateRead]) -> None:
+    def read(self, key: StateKey, leader_epoch: int, done: Done[PersistedState]) -> None:
         """Return the state of a share-partition for a leader with the given epoch."""
         wall_ms = self._clock.wall_ms()
 
-        def read(shard: ShareStateShard) -> Result[StateRead, CoordinatorRecord]:
+        def read(shard: ShareStateShard) -> Result[PersistedState, CoordinatorRecord]:
             result = shard.read(key, leader_epoch, wall_ms)
             return Result(_read(result.response, with_batches=True), result.records)
 
         self._run(key, read, done)
 
-    def write(self, key: StateKey, change: StateWrite, done: Done[None]) -> None:
+    def write(self, key: StateKey, change: WriteShareStatePartition, done: Done[None]) -> None:
         """Change the state of a share-partition."""
         wall_ms = self._clock.wall_ms()
         self.writes += 1
@@ -146,10 +126,10 @@ class ShareCoordinator:
         """Delete the state of a share-partition, if it has one."""
         self._run(key, lambda shard: shard.delete(key), done)
 
-    def summarize(self, key: StateKey, done: Done[StateRead | None]) -> None:
+    def summarize(self, key: StateKey, done: Done[PersistedState | None]) -> None:
         """Return the state of a share-partition without its batches, or None if there is none."""
 
-        def summarize(shard: ShareStateShard) -> Result[StateRead | None, CoordinatorRecord]:
+        def summarize(shard: ShareStateShard) -> Result[PersistedState | None, CoordinatorRecord]:
             state = shard.state(key)
             return Result(None if state is None else _read(state, with_batches=False))
 
@@ -168,8 +148,8 @@ class ShareCoordinator:
         return state_partition(key, partitions) if partitions else -1
 
 
-def _read(state: SharePartitionState, *, with_batches: bool) -> StateRead:
-    return StateRead(
+def _read(state: SharePartitionState, *, with_batches: bool) -> PersistedState:
+    return PersistedState(
         state.state_epoch,
         state.leader_epoch,
         state.start_offset,

@@ -7,7 +7,6 @@ import pytest
 from kafka_groups.broker.api import describe_share_group_offsets
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.share_partitions.persisted_state import StateUpdate
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -18,6 +17,7 @@ from kafka_groups.protocol.messages.describe_share_group_offsets import (
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from tests.support.broker.group_services import elsewhere, group_context
+from tests.support.broker.share_state import change_of
 
 Asked = dict[str, tuple[int, ...]]
 
@@ -84,9 +84,9 @@ async def test_lag(context: RequestContext, start_offset: int, complete: int, la
     topic_id = orders_id(context)
     context.services.cluster.logs.get(topic_id, 0).append(build_batch([NewRecord(b"x")] * 10), 0, 0)
     outcomes: list[object] = []
-    context.services.coordinators.persister.read("group", topic_id, 0, 3, outcomes.append)
-    change = StateUpdate(9, 3, start_offset, complete, ())
-    context.services.coordinators.persister.write("group", topic_id, 0, change, outcomes.append)
+    context.services.coordinators.persister.read(("group", topic_id, 0), 3, outcomes.append)
+    change = change_of(9, 3, start_offset, complete)
+    context.services.coordinators.persister.write(("group", topic_id, 0), change, outcomes.append)
     assert len(outcomes) == 2
     assert await offsets(context, {"orders": (0,)}) == {"orders": [(0, start_offset, 3, lag)]}
 

@@ -8,7 +8,6 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.broker.coordinators.result import Reply, Result
-from kafka_groups.broker.coordinators.share_state.shard import StateWrite
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
@@ -25,8 +24,9 @@ from kafka_groups.errors import (
     NotCoordinatorError,
 )
 from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from kafka_groups.types import random_uuid
-from tests.support.broker.share_state import ShareStates, cluster_of
+from tests.support.broker.share_state import ShareStates, change_of, cluster_of
 from tests.unit.broker.runtime.scenes import (
     TOPIC,
     Brokers,
@@ -300,9 +300,9 @@ def key(partition: int) -> StateKey:
     return ("g", STATE_TOPIC_ID, partition)
 
 
-def accepted(first: int, last: int) -> StateWrite:
+def accepted(first: int, last: int) -> WriteShareStatePartition:
     batch = StateBatch(first_offset=first, last_offset=last, delivery_state=2, delivery_count=1)
-    return StateWrite(0, 0, 0, last + 1, (batch,))
+    return change_of(0, 0, 0, last + 1, (batch,))
 
 
 @pytest.mark.parametrize(("brokers", "replicas"), [(1, 1), (2, 2), (5, 3)])

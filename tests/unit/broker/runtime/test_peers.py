@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
+from attrs import evolve
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.coordinators.share_state.state import StateKey
@@ -12,8 +13,7 @@ from kafka_groups.broker.faults import LOSE_RESPONSE
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, coordinator_of, share_state_key
 from kafka_groups.broker.runtime.coordinators import Coordinators
 from kafka_groups.broker.runtime.outcome import PendingOutcome, outcome_of
-from kafka_groups.broker.runtime.share_state.share_coordinator import StateRead
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.errors import (
     CoordinatorNotAvailableError,
@@ -23,10 +23,11 @@ from kafka_groups.errors import (
 )
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.messages.write_share_group_state import WriteShareGroupStateRequest
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareGroupStateRequest, WriteShareStatePartition
 from kafka_groups.testing.simulation import Simulation, run_simulated
+from tests.support.broker.share_state import batch_of, change_of
 
-ACCEPTED = StateUpdate(2, 4, 0, 10, (PersisterStateBatch(0, 9, RecordState.ACKNOWLEDGED, 1),))
+ACCEPTED = change_of(2, 4, 0, 10, (batch_of(0, 9, RecordState.ACKNOWLEDGED, 1),))
 
 
 class Bench:
@@ -58,12 +59,12 @@ class Bench:
 
     async def read(self, epoch: int) -> PersistedState:
         outcome: PendingOutcome[PersistedState] = PendingOutcome()
-        self.persister.read(*self.key, epoch, outcome)
+        self.persister.read(self.key, epoch, outcome)
         return await outcome.wait()
 
-    async def write(self, update: StateUpdate = ACCEPTED) -> None:
+    async def write(self, change: WriteShareStatePartition = ACCEPTED) -> None:
         outcome: PendingOutcome[None] = PendingOutcome()
-        self.persister.write(*self.key, update, outcome)
+        self.persister.write(self.key, evolve(change, partition=self.key[2]), outcome)
         await outcome.wait()
 
     async def delete(self) -> None:
@@ -71,7 +72,7 @@ class Bench:
         self.persister.delete(self.key, outcome)
         await outcome.wait()
 
-    async def summary(self) -> StateRead | None:
+    async def summary(self) -> PersistedState | None:
         return await self.persister.summarize(self.key)
 
 
@@ -91,8 +92,8 @@ def test_each_operation_reaches_the_other_broker() -> None:
         assert (await bench.read(4)).batches == ()
         await bench.write()
         state = await bench.read(4)
-        assert (state.state_epoch, state.leader_epoch, state.batches) == (2, 4, ACCEPTED.batches)
-        assert await bench.summary() == StateRead(2, 4, 0, 10)
+        assert (state.state_epoch, state.leader_epoch, state.batches) == (2, 4, ACCEPTED.state_batches)
+        assert await bench.summary() == PersistedState(2, 4, 0, 10)
         assert bench.coordinators(2).share.state_now(bench.key) is not None
         assert bench.coordinators(1).share.state_now(bench.key) is None
         await bench.delete()
@@ -125,7 +126,7 @@ def test_a_write_whose_answer_is_lost_is_repeated() -> None:
         rule = bench.cluster.faults.on(ApiKey.WRITE_SHARE_GROUP_STATE, LOSE_RESPONSE, times=1)
         await bench.write()
         assert rule.hits == 1
-        assert (await bench.read(4)).batches == ACCEPTED.batches
+        assert (await bench.read(4)).batches == ACCEPTED.state_batches
 
     run(program)
 
@@ -142,7 +143,7 @@ def test_writes_that_gather_are_one_request_and_all_are_repeated_if_its_answer_i
             return sizes[-1] > 1
 
         rule = bench.cluster.faults.on(ApiKey.WRITE_SHARE_GROUP_STATE, LOSE_RESPONSE, times=1, when=is_large)
-        writes = [partial(bench.persister.write, *key, ACCEPTED) for key in keys]
+        writes = [partial(bench.persister.write, key, evolve(ACCEPTED, partition=key[2])) for key in keys]
         await asyncio.gather(*(outcome_of(write) for write in writes))
         assert sizes == [1, 7]
         assert rule.hits == 1
@@ -165,8 +166,8 @@ def test_a_coordinator_that_moves_is_found_again() -> None:
     async def program(bench: Bench) -> None:
         await bench.create()
         await bench.cluster.stop_broker_async(2)
-        await bench.write(StateUpdate(2, 0, 0, 10, ACCEPTED.batches))
-        assert (await bench.read(0)).batches == ACCEPTED.batches
+        await bench.write(change_of(2, 0, 0, 10, ACCEPTED.state_batches))
+        assert (await bench.read(0)).batches == ACCEPTED.state_batches
 
     run(program)
 

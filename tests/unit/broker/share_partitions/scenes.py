@@ -7,11 +7,13 @@ from attrs import define, field, frozen
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
+from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from kafka_groups.types import TopicIdPartition
 
 KEY = SharePartitionKey("g", TopicIdPartition(UUID(int=1), 0, "orders"))
@@ -46,14 +48,14 @@ class Scene:
     batches: list[Batch]
     config: ShareGroupConfig = field(factory=ShareGroupConfig)
     start: int = 0
-    written: list[StateUpdate] = field(factory=list)
+    written: list[WriteShareStatePartition] = field(factory=list)
     now_ms: int = 1_000
     partition: SharePartition = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.partition = SharePartition(KEY, PersistedState(0, 3, self.start, 0, ()), leader_epoch=3)
 
-    def commit(self, batches: tuple[PersisterStateBatch, ...]) -> None:
+    def commit(self, batches: tuple[StateBatch, ...]) -> None:
         if batches:
             self.written.append(self.partition.update((), batches))
             self.partition.apply(batches)

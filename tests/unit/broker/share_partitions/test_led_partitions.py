@@ -2,11 +2,11 @@
 
 import random
 from collections.abc import Callable
-from uuid import UUID
 
 import pytest
 from attrs import define, field
 
+from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
@@ -15,7 +15,7 @@ from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitions
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
@@ -26,6 +26,7 @@ from kafka_groups.errors import (
     NotLeaderOrFollowerError,
     UnknownServerError,
 )
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from kafka_groups.types import TopicIdPartition, TopicPartition
 from tests.unit.broker.share_partitions.scenes import acked, batches_of
 
@@ -39,31 +40,19 @@ class LatePersister:
 
     history: DeliveryHistory = field(factory=DeliveryHistory)
     reads: list[Callable[[PersistedState | BrokerError], None]] = field(factory=list)
-    writes: list[tuple[StateUpdate, Callable[[BrokerError | None], None]]] = field(factory=list)
+    writes: list[tuple[WriteShareStatePartition, Callable[[BrokerError | None], None]]] = field(factory=list)
     refuses_with: BrokerError | None = None
 
-    def read(
-        self,
-        group_id: str,
-        topic_id: UUID,
-        partition: int,
-        leader_epoch: int,
-        done: Callable[[PersistedState | BrokerError], None],
-    ) -> None:
+    def read(self, key: StateKey, leader_epoch: int, done: Callable[[PersistedState | BrokerError], None]) -> None:
         self.reads.append(done)
 
     def write(
-        self,
-        group_id: str,
-        topic_id: UUID,
-        partition: int,
-        update: StateUpdate,
-        done: Callable[[BrokerError | None], None],
+        self, key: StateKey, change: WriteShareStatePartition, done: Callable[[BrokerError | None], None]
     ) -> None:
         if self.refuses_with is not None:
             done(self.refuses_with)
         else:
-            self.writes.append((update, done))
+            self.writes.append((change, done))
 
 
 class Bench:

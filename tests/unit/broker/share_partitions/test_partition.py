@@ -5,11 +5,12 @@ import pytest
 from kafka_groups.broker.runs import OffsetRange
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
-from kafka_groups.broker.share_partitions.persisted_state import PersistedState, PersisterStateBatch, StateUpdate
+from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import InvalidRecordStateError, InvalidRequestError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
+from tests.support.broker.share_state import batch_of, change_of
 from tests.unit.broker.share_partitions.scenes import KEY, Batch, Scene, acked, batches_of
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
@@ -33,7 +34,7 @@ def test_what_each_type_makes_of_a_record(kind: int, state: RecordState) -> None
     scene = fetched()
     scene.ack(acked(5, 5, kind))
     assert (5, 5, state, 1) in scene.states()
-    assert scene.written == [StateUpdate(0, 3, 0, int(state is not AVAILABLE), (PersisterStateBatch(5, 5, state, 1),))]
+    assert scene.written == [change_of(0, 3, 0, int(state is not AVAILABLE), (batch_of(5, 5, state, 1),))]
 
 
 def test_one_type_per_offset() -> None:
@@ -273,7 +274,7 @@ def test_discarded_offsets_are_archived_unless_somebody_holds_them() -> None:
 def test_a_new_leader_finds_what_was_persisted_and_acquired_records_available() -> None:
     old = fetched(20)
     old.ack(acked(0, 1, ACCEPT), acked(5, 6, ACCEPT), acked(7, 8, RELEASE), acked(9, 9, REJECT))
-    batches = old.written[0].batches
+    batches = old.written[0].state_batches
     new = Scene(old.batches)
     new.partition = SharePartition(KEY, PersistedState(0, 4, 0, 5, batches), leader_epoch=4)
     assert new.partition.start_offset == 2

@@ -4,10 +4,11 @@ import pytest
 from attrs import define, field
 
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
-from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.broker.share_partitions.writing import StateChange, StateWriter
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRecordStateError
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
+from tests.support.broker.share_state import batch_of
 from tests.unit.broker.share_partitions.scenes import Scene, acked, batches_of
 
 ACCEPT, RELEASE = 1, 2
@@ -33,7 +34,7 @@ class Bench:
     """A share-partition whose writes end when a test says so."""
 
     scene: Scene = field(factory=lambda: Scene(batches_of(10, 10)))
-    sent: list[StateUpdate] = field(factory=list)
+    sent: list[WriteShareStatePartition] = field(factory=list)
     changes: list[StateChange] = field(factory=list)
     writer: StateWriter = field(init=False)
 
@@ -138,7 +139,7 @@ def test_one_write_is_under_way_and_the_changes_after_it_are_one_write(bench: Be
     bench.end()
     [update] = bench.sent
     assert update.start_offset == 2
-    assert update.batches == (PersisterStateBatch(2, 2, AVAILABLE, 1), PersisterStateBatch(4, 5, ACKED, 1))
+    assert update.state_batches == (batch_of(2, 2, AVAILABLE, 1), batch_of(4, 5, ACKED, 1))
     assert update.delivery_complete_count == 2
     bench.end()
     assert bench.outcomes == [None, None, None]
@@ -154,7 +155,7 @@ def test_what_nobody_asked_for_takes_effect_before_it_is_written(bench: Bench) -
     bench.acknowledge(1, 3, member="bob")
     bench.end()
     [update] = bench.sent
-    assert update.batches == (PersisterStateBatch(1, 9, AVAILABLE, 1), PersisterStateBatch(1, 3, ACKED, 2))
+    assert update.state_batches == (batch_of(1, 9, AVAILABLE, 1), batch_of(1, 3, ACKED, 2))
     assert (update.start_offset, update.delivery_complete_count) == (1, 3)
     bench.end()
     assert bench.scene.partition.start_offset == 4

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.broker.coordinators.shard import LogUpkeep
-from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard, StateWrite
+from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
 from kafka_groups.broker.coordinators.share_state.state import StateKey
 from kafka_groups.errors import InvalidRequestError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
@@ -19,7 +19,7 @@ from kafka_groups.protocol.coordinator_records.share_group_state import (
 )
 from kafka_groups.protocol.messages.share_state import StateBatch
 from tests.recording.golden_records import GROUP, NEWER_LEADER_EPOCH, TOPIC_A, load_records
-from tests.support.broker.share_state import AllTopics, cluster_of_one
+from tests.support.broker.share_state import AllTopics, change_of, cluster_of_one
 
 TOPIC = UUID(int=7)
 SPARE = 1_000
@@ -46,7 +46,7 @@ class Log:
 
     def write(self, first: int = 0, *, partition: int = 0) -> None:
         batch = StateBatch(first_offset=first, last_offset=first, delivery_state=2, delivery_count=1)
-        self.take(self.shard.write(key(partition), StateWrite(0, 0, 0, 1, (batch,)), 20).records)
+        self.take(self.shard.write(key(partition), change_of(0, 0, 0, 1, (batch,)), 20).records)
         self.take(self.shard.tidy(cast(LogUpkeep, self), 30))
 
     log_start_offset = 0
@@ -162,4 +162,4 @@ def test_the_state_of_a_topic_that_is_gone_cannot_be_used() -> None:
     with pytest.raises(UnknownTopicOrPartitionError):
         shard.read(key(), 0, 20)
     with pytest.raises(UnknownTopicOrPartitionError):
-        shard.write(key(), StateWrite(0, 0, 0, 0, ()), 20)
+        shard.write(key(), change_of(0, 0, 0, 0, ()), 20)

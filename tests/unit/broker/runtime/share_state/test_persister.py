@@ -4,7 +4,6 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.share_partitions.persisted_state import PersisterStateBatch, StateUpdate
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.errors import (
     CoordinatorNotAvailableError,
@@ -12,17 +11,18 @@ from kafka_groups.errors import (
     FencedStateEpochError,
     InvalidRequestError,
 )
-from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
-from tests.support.broker.share_state import Persisted, ShareStates, persister
+from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
+from tests.support.broker.share_state import Persisted, ShareStates, batch_of, change_of, persister
 
 GROUP, TOPIC, PARTITION = "g", UUID(int=7), 0
 ACKED, AVAILABLE, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.AVAILABLE, RecordState.ARCHIVED
 
 
 def update(
-    *batches: PersisterStateBatch, start: int = 0, complete: int = 0, leader_epoch: int = 0, state_epoch: int = 0
-) -> StateUpdate:
-    return StateUpdate(state_epoch, leader_epoch, start, complete, batches)
+    *batches: StateBatch, start: int = 0, complete: int = 0, leader_epoch: int = 0, state_epoch: int = 0
+) -> WriteShareStatePartition:
+    return change_of(state_epoch, leader_epoch, start, complete, batches)
 
 
 def initialized(start_offset: int = 0) -> Persisted:
@@ -55,7 +55,7 @@ def test_a_newer_state_epoch_starts_anew_and_fences_the_old_one() -> None:
     coordinator = ShareStates()
     states = Persisted(coordinator)
     states.initialize(GROUP, TOPIC, PARTITION, 0)
-    states.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(0, 9, ACKED, 1), complete=10))
+    states.write(GROUP, TOPIC, PARTITION, update(batch_of(0, 9, ACKED, 1), complete=10))
     coordinator.initialize((GROUP, TOPIC, PARTITION), 2, 3)
     assert states.read(GROUP, TOPIC, PARTITION, 0).batches == ()
     with pytest.raises(FencedStateEpochError):
@@ -66,22 +66,22 @@ def test_a_newer_state_epoch_starts_anew_and_fences_the_old_one() -> None:
 
 def test_batches_are_merged_and_cut_at_the_start_offset() -> None:
     states = initialized()
-    states.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(0, 9, AVAILABLE, 1)))
-    states.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(4, 5, ACKED, 2), complete=2))
-    states.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(6, 9, ACKED, 2), start=2, complete=6))
+    states.write(GROUP, TOPIC, PARTITION, update(batch_of(0, 9, AVAILABLE, 1)))
+    states.write(GROUP, TOPIC, PARTITION, update(batch_of(4, 5, ACKED, 2), complete=2))
+    states.write(GROUP, TOPIC, PARTITION, update(batch_of(6, 9, ACKED, 2), start=2, complete=6))
     state = states.read(GROUP, TOPIC, PARTITION, 0)
-    assert state.batches == (PersisterStateBatch(2, 3, AVAILABLE, 1), PersisterStateBatch(4, 9, ACKED, 2))
+    assert state.batches == (batch_of(2, 3, AVAILABLE, 1), batch_of(4, 9, ACKED, 2))
     assert (state.start_offset, state.delivery_complete_count) == (2, 6)
 
 
 def test_a_write_that_is_repeated_late_undoes_nothing() -> None:
     states = initialized()
-    released = update(PersisterStateBatch(0, 9, AVAILABLE, 1))
+    released = update(batch_of(0, 9, AVAILABLE, 1))
     states.write(GROUP, TOPIC, PARTITION, released)
-    states.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(0, 9, ACKED, 2), complete=10))
+    states.write(GROUP, TOPIC, PARTITION, update(batch_of(0, 9, ACKED, 2), complete=10))
     states.write(GROUP, TOPIC, PARTITION, released)
     state = states.read(GROUP, TOPIC, PARTITION, 0)
-    assert state.batches == (PersisterStateBatch(0, 9, ACKED, 2),)
+    assert state.batches == (batch_of(0, 9, ACKED, 2),)
     assert state.delivery_complete_count == 10
 
 
@@ -89,7 +89,7 @@ def test_an_older_leader_is_fenced_once_a_newer_one_has_read_and_changes_nothing
     states = initialized()
     states.read(GROUP, TOPIC, PARTITION, 3)
     with pytest.raises(FencedLeaderEpochError):
-        states.write(GROUP, TOPIC, PARTITION, update(PersisterStateBatch(0, 1, ARCHIVED, 1), leader_epoch=2))
+        states.write(GROUP, TOPIC, PARTITION, update(batch_of(0, 1, ARCHIVED, 1), leader_epoch=2))
     with pytest.raises(FencedLeaderEpochError):
         states.read(GROUP, TOPIC, PARTITION, 2)
     states.write(GROUP, TOPIC, PARTITION, update(leader_epoch=3, complete=1))

@@ -3,7 +3,8 @@
 from typing import Any
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.share_state.shard import StateWrite
+from attrs import evolve
+
 from kafka_groups.broker.runtime.share_state.remote_share_coordinator import RemoteShareCoordinator
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRequestError, UnknownServerError
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -12,9 +13,10 @@ from kafka_groups.protocol.messages.write_share_group_state import (
     WriteShareGroupStateRequest,
     WriteShareGroupStateResponse,
 )
+from tests.support.broker.share_state import change_of
 
 ONE, TWO = UUID(int=1), UUID(int=2)
-CHANGE = StateWrite(0, 0, 0, 0, ())
+CHANGE = change_of(0, 0, 0, 0)
 
 
 class Peers:
@@ -62,7 +64,7 @@ class Scene:
         def done(outcome: BrokerError | None) -> None:
             self.outcomes.append((topic_id.int, partition, None if outcome is None else type(outcome)))
 
-        self.remote.write((group_id, topic_id, partition), CHANGE, done)
+        self.remote.write((group_id, topic_id, partition), evolve(CHANGE, partition=partition), done)
 
 
 def test_what_comes_while_a_request_is_under_way_becomes_one_request() -> None:
