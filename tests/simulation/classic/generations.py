@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from attrs import define, field
 
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponseMember
-from tests.simulation.classic.member import SESSION_S, instance_of, owner_of
+from tests.simulation.classic.member import instance_of, owner_of
+from tests.simulation.groups.timing import SESSION_S
 
 __all__ = ["Generations"]
 

@@ -17,11 +17,7 @@ from kafka_groups.protocol.messages.join_group import (
     JoinGroupResponseMember,
 )
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRequestMember
-from kafka_groups.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
+from kafka_groups.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_groups.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -31,14 +27,14 @@ from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGrou
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.groups.coordination import link_to
 from tests.simulation.groups.coordinator_link import CoordinatorLink, check
+from tests.simulation.groups.offset_requests import committed_topic
+from tests.simulation.groups.timing import REBALANCE_S, SESSION_S
 from tests.support.members.classic_member import subscription
 
 __all__ = [
     "GROUP",
     "INSTANCES",
     "PARTITIONS",
-    "REBALANCE_S",
-    "SESSION_S",
     "TOPIC",
     "Member",
     "Phase",
@@ -49,7 +45,6 @@ __all__ = [
 
 GROUP, TOPIC, PARTITIONS = "readers", "jobs", 6
 INSTANCES = ("one", "two", "three", "four")
-SESSION_S, REBALANCE_S = 15, 15
 LONGEST_ROUND_S = 60.0
 """A client waits longer than that for no response."""
 _HEARTBEAT_S = (1.5, 2.5)
@@ -261,12 +256,13 @@ class Member:
         self._commits += 1
         for partition in self._positions:
             self._positions[partition] += self.rng.randrange(1, 10)
+        mark = f"{self.member_id} {self._commits}"
         request = OffsetCommitRequest(
             group_id=GROUP,
             generation_id_or_member_epoch=self.generation,
             member_id=self.member_id,
             group_instance_id=self.seat.instance,
-            topics=(OffsetCommitRequestTopic(name=TOPIC, partitions=self._committed()),),
+            topics=(committed_topic(TOPIC, None, self._positions, mark),),
         )
         response = await self._link.ask(request, 9)
         error = response.topics[0].partitions[0].error_code
@@ -274,13 +270,6 @@ class Member:
             return False
         check(error)
         return True
-
-    def _committed(self) -> tuple[OffsetCommitRequestPartition, ...]:
-        mark = f"{self.member_id} {self._commits}"
-        return tuple(
-            OffsetCommitRequestPartition(partition_index=each, committed_offset=offset, committed_metadata=mark)
-            for each, offset in self._positions.items()
-        )
 
     async def _leave(self) -> None:
         """Leave the group, if the member is dynamic. Static ones are expected back."""

@@ -14,7 +14,7 @@ from kafka_groups.testing.simulation import (
 )
 from tests.simulation.classic.deployment import Deployment
 from tests.simulation.classic.ledger import OBSERVED, ClassicLedger
-from tests.simulation.classic.member import GROUP, PARTITIONS, SESSION_S, TOPIC, Member, Phase
+from tests.simulation.classic.member import GROUP, PARTITIONS, TOPIC, Member, Phase
 from tests.simulation.groups.coordination import (
     is_coordinated,
     is_steady,
@@ -23,6 +23,7 @@ from tests.simulation.groups.coordination import (
     told_of_losses,
     within,
 )
+from tests.simulation.groups.timing import SESSION_S
 
 __all__ = ["FAULTS", "run_classic_world"]
 

@@ -9,12 +9,13 @@ from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGro
 from kafka_groups.protocol.messages.consumer_group_heartbeat import FIRST_WITH_REGEX
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import member_id_of, random_uuid
-from tests.simulation.consumer.member import SESSION_S, Member
+from tests.simulation.consumer.member import Member
 from tests.simulation.consumer.membership import GROUP, Membership, Partitions, Seat
 from tests.simulation.consumer.topics import common_assignor, disturb_topics, partitions_of, subscription
 from tests.simulation.groups.coordination import remove_instance
 from tests.simulation.groups.crew import Crew, Running
 from tests.simulation.groups.refusal import Refusal
+from tests.simulation.groups.timing import SESSION_S
 
 __all__ = ["OWN_FAULTS", "Deployment"]
 

@@ -16,10 +16,9 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.testing.simulation import SimulatedWorld
-from tests.simulation.consumer.membership import GROUP, NOTHING, REBALANCE_S, Membership, Partitions, Place, Seat
+from tests.simulation.consumer.membership import GROUP, NOTHING, Membership, Partitions, Place, Seat
 from tests.simulation.consumer.offset_requests import (
     committing,
-    error_of_commit,
     error_of_fetch,
     fetching,
     positions_in,
@@ -27,10 +26,11 @@ from tests.simulation.consumer.offset_requests import (
 from tests.simulation.consumer.topics import changed_subscription
 from tests.simulation.groups.coordination import link_to
 from tests.simulation.groups.coordinator_link import CoordinatorLink, check
+from tests.simulation.groups.offset_requests import error_of_commit
+from tests.simulation.groups.timing import REBALANCE_S, SESSION_S
 
-__all__ = ["SESSION_S", "Member"]
+__all__ = ["Member"]
 
-SESSION_S = 15
 _HEARTBEAT_S = (1.5, 2.5)
 _BACKOFF_S = (0.1, 1.0)
 _DAWDLE_S, _AWAY_S = 2.0, (1.0, 9.0)

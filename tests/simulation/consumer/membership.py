@@ -13,11 +13,11 @@ from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupHeartbeatTopicPartitions,
 )
+from tests.simulation.groups.timing import REBALANCE_S
 
-__all__ = ["GROUP", "NOTHING", "REBALANCE_S", "Membership", "Partitions", "Place", "Seat", "Subscription", "places_in"]
+__all__ = ["GROUP", "NOTHING", "Membership", "Partitions", "Place", "Seat", "Subscription", "places_in"]
 
 GROUP = "readers"
-REBALANCE_S = 15
 Place = tuple[UUID, int]
 """A partition: the id of its topic, and its number."""
 Partitions = frozenset[Place]

@@ -5,12 +5,7 @@ from uuid import UUID
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-)
+from kafka_groups.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_groups.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -18,8 +13,9 @@ from kafka_groups.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
 )
 from tests.simulation.consumer.membership import GROUP, Membership, Partitions, Place
+from tests.simulation.groups.offset_requests import committed_topic
 
-__all__ = ["committing", "error_of_commit", "error_of_fetch", "fetching", "name_of", "positions_in"]
+__all__ = ["committing", "error_of_fetch", "fetching", "name_of", "positions_in"]
 
 
 def name_of(metadata: ClusterMetadata, topic_id: UUID) -> str:
@@ -34,14 +30,11 @@ def committing(
 ) -> OffsetCommitRequest:
     """A commit of a member in one of its epochs. The mark becomes part of what is stored."""
     topics = (
-        OffsetCommitRequestTopic(
-            name=name_of(metadata, topic_id),
-            topic_id=topic_id,
-            partitions=tuple(
-                OffsetCommitRequestPartition(partition_index=number, committed_offset=offset, committed_metadata=mark)
-                for (owner, number), offset in positions.items()
-                if owner == topic_id
-            ),
+        committed_topic(
+            name_of(metadata, topic_id),
+            topic_id,
+            {number: offset for (owner, number), offset in positions.items() if owner == topic_id},
+            mark,
         )
         for topic_id in sorted({topic_id for topic_id, _ in positions})
     )
@@ -52,12 +45,6 @@ def committing(
         group_instance_id=member.instance,
         topics=tuple(topics),
     )
-
-
-def error_of_commit(response: OffsetCommitResponse) -> ErrorCode:
-    """The first error of a commit."""
-    errors = [each.error_code for topic in response.topics for each in topic.partitions]
-    return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
 
 
 def fetching(metadata: ClusterMetadata, member: Membership, partitions: Partitions) -> OffsetFetchRequest:

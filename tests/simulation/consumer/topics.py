@@ -4,11 +4,9 @@ import random
 from collections.abc import Collection
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.consumer.membership import GROUP, NOTHING, Partitions, Subscription
-from tests.simulation.groups.coordination import link_to
+from tests.simulation.groups.topics import add_partition
 
 __all__ = [
     "LATE_TOPIC",
@@ -16,7 +14,6 @@ __all__ = [
     "changed_subscription",
     "common_assignor",
     "disturb_topics",
-    "grow",
     "partitions_of",
     "subscription",
 ]
@@ -24,7 +21,6 @@ __all__ = [
 TOPICS = {"jobs": 5, "news": 2}
 LATE_TOPIC = "mail"
 _MOST = 8
-_CREATE_PARTITIONS = 3
 _NAMES = (("jobs",), ("jobs",), ("jobs", "news"), ("jobs", "news"), ("news",), ("jobs", "mail"))
 _REGEXES = (("jobs|news", ("jobs", "news")), ("m.*l|jobs", ("jobs", "mail")))
 _ASSIGNORS = (None, "uniform", "range")
@@ -59,27 +55,7 @@ async def disturb_topics(world: SimulatedWorld) -> None:
         world.cluster.create_topic(name, 2)
         world.struck["topic_created"] += 1
     elif topic.num_partitions < _MOST:
-        await grow(world, name)
-
-
-async def grow(world: SimulatedWorld, name: str) -> None:
-    """Let a topic have another partition."""
-    topic = world.cluster.metadata.topic(name)
-    assert topic is not None
-    wanted = CreatePartitionsTopic(name=name, count=topic.num_partitions + 1, assignments=None)
-    await _send(world, CreatePartitionsRequest(topics=(wanted,), timeout_ms=5_000, validate_only=False))
-
-
-async def _send(world: SimulatedWorld, request: CreatePartitionsRequest) -> None:
-    link = link_to(world, GROUP, "admin")
-    try:
-        await link.find(world.rng.randrange(3))
-        await link.ask(request, _CREATE_PARTITIONS)
-        world.struck["topic_grown"] += 1
-    except KafkaGroupsError as error:
-        world.note("admin met", type(error).__name__)
-    finally:
-        link.close()
+        await add_partition(world, GROUP, name)
 
 
 def partitions_of(metadata: ClusterMetadata, names: Collection[str]) -> Partitions:

@@ -15,10 +15,10 @@ from kafka_groups.testing.simulation import (
 )
 from tests.simulation.coincidences import counted
 from tests.simulation.consumer.deployment import Deployment
-from tests.simulation.consumer.ledger import OBSERVED, ConsumerLedger
-from tests.simulation.consumer.member import SESSION_S, Member
+from tests.simulation.consumer.ledger import ConsumerLedger, consumer_ledger
+from tests.simulation.consumer.member import Member
 from tests.simulation.consumer.membership import GROUP
-from tests.simulation.consumer.topics import TOPICS, grow
+from tests.simulation.consumer.topics import TOPICS
 from tests.simulation.groups.coordination import (
     is_steady,
     link_to,
@@ -26,6 +26,8 @@ from tests.simulation.groups.coordination import (
     read_offsets,
     within,
 )
+from tests.simulation.groups.timing import SESSION_S
+from tests.simulation.groups.topics import add_partition
 
 __all__ = ["FAULTS", "run_consumer_world"]
 
@@ -75,9 +77,9 @@ def run_consumer_world(seed: int, write_event: Callable[[str], object] = lambda 
 async def _run(world: SimulatedWorld) -> None:
     for name, partitions in TOPICS.items():
         world.cluster.create_topic(name, partitions)
-    ledger = ConsumerLedger(world)
+    ledger = consumer_ledger(world)
     run = _Run(world, ledger, Deployment(world))
-    world.tap.watch(OBSERVED, ledger)
+    ledger.watch()
     run.deployment.refusal.install()
     run.deployment.crew.start_all()
     supervising = asyncio.create_task(run.deployment.crew.supervise())
@@ -130,7 +132,7 @@ async def _restart_one(run: _Run, before: Member) -> None:
 
 async def _grow_quietly(run: _Run) -> None:
     """Let a topic grow. The new partition gets an owner."""
-    await grow(run.world, next(iter(TOPICS)))
+    await add_partition(run.world, GROUP, next(iter(TOPICS)))
     if not await within(TAKE_OVER_S, lambda: run.deployment.is_calm):
         run.complain(f"the new partition has no owner: {run.deployment.crew.members()}")
 

@@ -1,1 +1,1 @@
-"""What the simulations of classic groups and of consumer groups share."""
+"""What the simulations of classic, consumer and streams groups share."""

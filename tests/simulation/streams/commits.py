@@ -8,16 +8,15 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-    OffsetCommitResponse,
 )
 from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.groups.coordinator_link import CoordinatorLink
+from tests.simulation.groups.offset_requests import committed_topic, error_of_commit
 from tests.simulation.streams.topics import GROUP, Tasks, partition_of
 
-__all__ = ["Commits", "error_of_commit"]
+__all__ = ["Commits"]
 
 _BY_NAME, _BY_ID = 9, 10
 _STALE = (
@@ -97,19 +96,4 @@ class Commits:
         topic = self.world.cluster.metadata.topic(name)
         if topic is None:
             return None
-        return OffsetCommitRequestTopic(
-            name=name,
-            topic_id=topic.topic_id,
-            partitions=tuple(
-                OffsetCommitRequestPartition(
-                    partition_index=number, committed_offset=self.rng.randrange(1000), committed_metadata=mark
-                )
-                for number in numbers
-            ),
-        )
-
-
-def error_of_commit(response: OffsetCommitResponse) -> ErrorCode:
-    """The first error of a commit."""
-    errors = [each.error_code for topic in response.topics for each in topic.partitions]
-    return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
+        return committed_topic(name, topic.topic_id, {number: self.rng.randrange(1000) for number in numbers}, mark)

@@ -10,7 +10,8 @@ from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroup
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.groups.crew import Crew, Running
 from tests.simulation.groups.refusal import Refusal
-from tests.simulation.streams.member import SESSION_S, Member, Seat
+from tests.simulation.groups.timing import SESSION_S
+from tests.simulation.streams.member import Member, Seat
 from tests.simulation.streams.topics import CHANGELOG, GROUP, STATEFUL, disturb_topics, tasks_of
 
 __all__ = ["OWN_FAULTS", "Deployment"]

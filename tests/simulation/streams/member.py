@@ -22,13 +22,13 @@ from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import member_id_of, random_uuid
 from tests.simulation.groups.coordination import link_to
 from tests.simulation.groups.coordinator_link import CoordinatorLink
+from tests.simulation.groups.timing import REBALANCE_S, SESSION_S
 from tests.simulation.streams.commits import Commits
 from tests.simulation.streams.topics import GROUP, TOPOLOGY, Tasks
 from tests.support.members.old_session import old_session
 
-__all__ = ["REBALANCE_S", "SESSION_S", "Member", "Seat"]
+__all__ = ["Member", "Seat"]
 
-SESSION_S, REBALANCE_S = 15, 15
 _TURN_S = (0.1, 0.5)
 _LOOK_S = (0.1, 1.0)
 _CLOSE_S = (0.0, 0.4)

@@ -13,9 +13,10 @@ from tests.simulation.groups.coordination import (
     read_offsets,
     within,
 )
+from tests.simulation.groups.timing import SESSION_S
 from tests.simulation.streams.deployment import Deployment
 from tests.simulation.streams.ledger import StreamsLedger
-from tests.simulation.streams.member import SESSION_S, Member, Seat
+from tests.simulation.streams.member import Member, Seat
 from tests.simulation.streams.topics import GROUP, Tasks, grow
 
 __all__ = ["HEARTBEAT_S", "Settled"]

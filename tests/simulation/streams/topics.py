@@ -1,13 +1,11 @@
 """The application of a run: its topology, its topics, its tasks, and what administrators change."""
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kafka_groups.streams.member.rules.topology import ChangelogTopic, RepartitionTopic
 from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import TaskId
-from tests.simulation.groups.coordination import link_to
+from tests.simulation.groups.topics import add_partition
 
 __all__ = [
     "CHANGELOG",
@@ -40,7 +38,6 @@ TOPOLOGY = (
 Tasks = frozenset[TaskId]
 _READ = {"0": "lines", STATEFUL: REPARTITION, "2": GROWING}
 _MOST = 6
-_CREATE_PARTITIONS = 3
 
 
 def tasks_of(metadata: ClusterMetadata) -> Tasks:
@@ -70,16 +67,4 @@ async def disturb_topics(world: SimulatedWorld) -> None:
 
 async def grow(world: SimulatedWorld) -> None:
     """Let a topic have another partition."""
-    topic = world.cluster.metadata.topic(GROWING)
-    assert topic is not None
-    wanted = CreatePartitionsTopic(name=GROWING, count=topic.num_partitions + 1, assignments=None)
-    request = CreatePartitionsRequest(topics=(wanted,), timeout_ms=5_000, validate_only=False)
-    link = link_to(world, GROUP, "admin")
-    try:
-        await link.find(world.rng.randrange(3))
-        await link.ask(request, _CREATE_PARTITIONS)
-        world.struck["topic_grown"] += 1
-    except KafkaGroupsError as error:
-        world.note("admin met", type(error).__name__)
-    finally:
-        link.close()
+    await add_partition(world, GROUP, GROWING)

@@ -11,9 +11,9 @@ from kafka_groups.testing.simulation import (
     simulate,
 )
 from tests.simulation.coincidences import counted
+from tests.simulation.groups.timing import SESSION_S
 from tests.simulation.streams.deployment import Deployment
-from tests.simulation.streams.ledger import OBSERVED, StreamsLedger
-from tests.simulation.streams.member import SESSION_S
+from tests.simulation.streams.ledger import streams_ledger
 from tests.simulation.streams.settled import HEARTBEAT_S, Settled
 from tests.simulation.streams.topics import SOURCES
 
@@ -53,8 +53,8 @@ def run_streams_world(seed: int, write_event: Callable[[str], object] = lambda _
 async def _run(world: SimulatedWorld) -> None:
     for name, partitions in SOURCES.items():
         world.cluster.create_topic(name, partitions)
-    ledger, deployment = StreamsLedger(world), Deployment(world)
-    world.tap.watch(OBSERVED, ledger)
+    ledger, deployment = streams_ledger(world), Deployment(world)
+    ledger.watch()
     deployment.refusal.install()
     deployment.crew.start_all()
     supervising = asyncio.create_task(deployment.crew.supervise())
