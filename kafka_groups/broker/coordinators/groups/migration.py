@@ -16,14 +16,15 @@ from kafka_groups.broker.coordinators.groups.classic.replies import join_refused
 from kafka_groups.broker.coordinators.groups.consumer.classic_members import ClassicConsumers
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
+from kafka_groups.broker.coordinators.groups.consumer.members import stored_protocols
 from kafka_groups.broker.coordinators.groups.consumer.migration import BecomesClassic, from_classic
-from kafka_groups.broker.coordinators.groups.consumer.records import ClassicConsumer
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.errors import BrokerError, GroupIdNotFoundError
+from kafka_groups.protocol.coordinator_records.consumer_group import ClassicMemberMetadata
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -84,9 +85,8 @@ class GroupMigration:
         if len(group.members) > self.rules.max_size:
             raise _refusal(group, "the group size exceeds the consumer group maximum size")
         protocols = {
-            member.member_id: ClassicConsumer(
-                session_timeout_ms=member.session_timeout_ms,
-                protocols=tuple((each.name, each.metadata) for each in member.protocols),
+            member.member_id: ClassicMemberMetadata(
+                session_timeout_ms=member.session_timeout_ms, supported_protocols=stored_protocols(member.protocols)
             )
             for member in group.members.values()
         }

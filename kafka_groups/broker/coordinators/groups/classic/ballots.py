@@ -33,17 +33,15 @@ class Ballots:
         return any(self._supporters[protocol.name] == members for protocol in protocols)
 
 
-def elected(preferences: Sequence[Sequence[JoinGroupRequestProtocol]]) -> str:
-    """Return the protocol that the members choose.
+def elected(preferences: Sequence[Sequence[str]]) -> str:
+    """Return the protocol that the members choose, from the names that each supports, the preferred one first.
 
     Candidates are the protocols that every member supports. Each member votes for the candidate that it prefers. The
     candidate with the most votes wins.
     """
-    supporters = Counter(protocol.name for protocols in preferences for protocol in protocols)
+    supporters = Counter(name for names in preferences for name in names)
     candidates = {name for name, count in supporters.items() if count == len(preferences)}
-    votes = Counter(
-        next(protocol.name for protocol in protocols if protocol.name in candidates) for protocols in preferences
-    )
+    votes = Counter(next(name for name in names if name in candidates) for names in preferences)
     return min(votes, key=lambda name: (-votes[name], _java_bucket(name)))
 
 

@@ -215,7 +215,7 @@ class ClassicGroup:
     def elected_protocol(self, *, old: ClassicMember | None = None, new: ClassicMember | None = None) -> str:
         """Return the protocol that the members choose. If given, one member is replaced with another."""
         members = (member if member is not old else new for member in self.members.values())
-        return elected([member.protocols for member in members if member is not None])
+        return elected([[each.name for each in member.protocols] for member in members if member is not None])
 
     # -------------------------------------------------------------------------------------------- states
 

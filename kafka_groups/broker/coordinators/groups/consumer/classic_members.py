@@ -18,13 +18,14 @@ from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
 )
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
-from kafka_groups.broker.coordinators.groups.consumer.members import store_member
-from kafka_groups.broker.coordinators.groups.consumer.migration import may_become_classic
-from kafka_groups.broker.coordinators.groups.consumer.records import (
-    ClassicConsumer,
-    ConsumerGroupRecord,
-    ConsumerMember,
+from kafka_groups.broker.coordinators.groups.consumer.members import (
+    classic_of,
+    new_member,
+    store_member,
+    stored_protocols,
 )
+from kafka_groups.broker.coordinators.groups.consumer.migration import may_become_classic
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
 from kafka_groups.broker.coordinators.groups.epochs.members import check_room, known_member, take_over
@@ -37,6 +38,10 @@ from kafka_groups.errors import (
     IllegalGenerationError,
     UnknownMemberIdError,
     error_for,
+)
+from kafka_groups.protocol.coordinator_records.consumer_group import (
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataValue,
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatTopicPartitions
@@ -106,8 +111,8 @@ class ClassicConsumers:
         group = self.groups.group(request.group_id)
         try:
             member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
-            protocol, metadata = _classic(member).protocols[0]
-            if request.protocol_type not in (None, _CONSUMER) or request.protocol_name not in (None, protocol):
+            protocol = classic_of(member).supported_protocols[0]
+            if request.protocol_type not in (None, _CONSUMER) or request.protocol_name not in (None, protocol.name):
                 raise error_for(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "The member has joined with another protocol.")
             current = group.current_of(request.member_id)
             if current.member_epoch < group.assignment_epoch and current.state is not _UNREVOKED:
@@ -116,8 +121,8 @@ class ClassicConsumers:
         except BrokerError as error:
             return Result(SyncGroupResponse(error_code=ErrorCode(error.code)))
         self.groups.expect_nothing_more(group, request.member_id, now_ms)
-        assignment = written_assignment(self._named(current.assigned), subscription_version(metadata))
-        return Result(SyncGroupResponse(protocol_type=_CONSUMER, protocol_name=protocol, assignment=assignment))
+        assignment = written_assignment(self._named(current.assigned), subscription_version(protocol.metadata))
+        return Result(SyncGroupResponse(protocol_type=_CONSUMER, protocol_name=protocol.name, assignment=assignment))
 
     def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Result[HeartbeatResponse, ConsumerGroupRecord]:
         """Extend the session of a member. REBALANCE_IN_PROGRESS tells it to join again. Errors are in the response."""
@@ -184,8 +189,8 @@ def _check_protocols(group: ConsumerGroup, request: JoinGroupRequest) -> None:
     """Check that all members have one of the protocols in common. One that joins again counts as it was before."""
     offered = {each.name for each in request.protocols}
     for member in group.members.values():
-        if member.classic is not None:
-            offered &= {name for name, _ in member.classic.protocols}
+        if member.classic_member_metadata is not None:
+            offered &= {each.name for each in member.classic_member_metadata.supported_protocols}
     if request.protocol_type != _CONSUMER or not offered:
         raise _inconsistent()
 
@@ -202,14 +207,17 @@ def _inconsistent() -> BrokerError:
 
 
 def _described(
-    known: ConsumerMember | None, request: JoinGroupRequest, subscription: ClassicSubscription, client: MemberClient
-) -> ConsumerMember:
+    known: ConsumerGroupMemberMetadataValue | None,
+    request: JoinGroupRequest,
+    subscription: ClassicSubscription,
+    client: MemberClient,
+) -> ConsumerGroupMemberMetadataValue:
     timeout_ms = request.rebalance_timeout_ms
-    classic = ClassicConsumer(
+    classic = ClassicMemberMetadata(
         session_timeout_ms=request.session_timeout_ms,
-        protocols=tuple((each.name, each.metadata) for each in request.protocols),
+        supported_protocols=stored_protocols(request.protocols),
     )
-    said = ConsumerMember(client_id=client.client_id, client_host=client.client_host) if known is None else known
+    said = known or new_member(client)
     return evolve(
         said,
         client_id=client.client_id,
@@ -218,22 +226,18 @@ def _described(
         rack_id=said.rack_id if subscription.rack is None else subscription.rack,
         subscribed_topic_names=tuple(sorted(set(subscription.topics))),
         rebalance_timeout_ms=request.session_timeout_ms if timeout_ms == _NOT_SET else timeout_ms,
-        classic=classic,
+        classic_member_metadata=classic,
     )
 
 
-def _known(group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int) -> ConsumerMember:
+def _known(
+    group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int
+) -> ConsumerGroupMemberMetadataValue:
     member = known_member(group, member_id, instance_id)
-    _classic(member)
+    classic_of(member)
     if generation != group.current_of(member_id).member_epoch:
         raise IllegalGenerationError(f"Member {member_id} is in another generation.")
     return member
-
-
-def _classic(member: ConsumerMember) -> ClassicConsumer:
-    if member.classic is None:
-        raise UnknownMemberIdError("The member does not speak the classic protocol.")
-    return member.classic
 
 
 def _must_join(group: ConsumerGroup, member_id: str) -> bool:

@@ -9,7 +9,6 @@ from kafka_groups.broker.coordinators.groups.assignors.group_spec import Partiti
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerAssignment,
     ConsumerGroupCurrentMemberAssignment,
-    ConsumerGroupEpoch,
     ConsumerGroupMemberMetadata,
     ConsumerGroupMetadata,
     ConsumerGroupPartitionMetadata,
@@ -17,7 +16,6 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupRegularExpression,
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
-    ConsumerMember,
     ResolvedRegex,
 )
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState
@@ -30,15 +28,21 @@ from kafka_groups.broker.coordinators.groups.epochs.group import (
     MemberRecords,
     name_instance,
 )
+from kafka_groups.protocol.coordinator_records.consumer_group import (
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataValue,
+)
 from kafka_groups.protocol.messages.consumer_group_heartbeat import LEAVE_STATIC_EPOCH
 
-__all__ = ["ConsumerDraft", "ConsumerGroup", "partitions_of"]
+__all__ = ["ConsumerDraft", "ConsumerGroup", "partitions_of", "regex_of"]
 
-_NEW = ConsumerGroupEpoch(epoch=FIRST_EPOCH, metadata_hash=0)
+_NEW = ConsumerGroupMetadataValue(epoch=FIRST_EPOCH, metadata_hash=0)
 
 
 @define
-class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByTopic, ConsumerAssignment]):
+class ConsumerGroup(
+    EpochGroup[ConsumerGroupMetadataValue, ConsumerGroupMemberMetadataValue, PartitionsByTopic, ConsumerAssignment]
+):
     """One consumer group.
 
     Attributes:
@@ -62,7 +66,7 @@ class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByT
     NOT_REACHED = ConsumerAssignment(member_epoch=0, previous_member_epoch=0)
     TABLES = (*EpochGroup.TABLES, "regexes", "subscribers", "regex_subscribers", "assignor_votes", "owners")
 
-    metadata: ConsumerGroupEpoch = _NEW
+    metadata: ConsumerGroupMetadataValue = _NEW
     regexes: MutableMapping[str, ResolvedRegex] = field(factory=dict)
     subscribers: MutableMapping[str, int] = field(factory=dict, eq=False)
     regex_subscribers: MutableMapping[str, int] = field(factory=dict, eq=False)
@@ -84,15 +88,15 @@ class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByT
     def may_be_replaced(self, member_id: str) -> bool:
         """Return whether a static member is away, or speaks the classic protocol."""
         is_away = self.current_of(member_id).member_epoch == LEAVE_STATIC_EPOCH
-        return is_away or self.members[member_id].classic is not None
+        return is_away or self.members[member_id].classic_member_metadata is not None
 
     def is_awaited(self, member_id: str) -> bool:
         """Return whether a member must revoke partitions within its rebalance timeout. Classic ones join instead."""
-        return self.members[member_id].classic is None and self.current_of(member_id).must_revoke
+        return self.members[member_id].classic_member_metadata is None and self.current_of(member_id).must_revoke
 
-    def topics_of(self, member: ConsumerMember) -> frozenset[str]:
+    def topics_of(self, member: ConsumerGroupMemberMetadataValue) -> frozenset[str]:
         """Return the names of the topics that a member subscribes to, whether or not they exist."""
-        found = self.regexes.get(member.subscribed_topic_regex)
+        found = self.regexes.get(regex_of(member))
         names = frozenset(member.subscribed_topic_names)
         return names if found is None else names | found.topics
 
@@ -141,20 +145,27 @@ class ConsumerGroup(EpochGroup[ConsumerGroupEpoch, ConsumerMember, PartitionsByT
         for partition in partitions_of(current):
             self.owners[partition] = member_id
 
-    def _subscribe(self, before: ConsumerMember | None, after: ConsumerMember | None) -> None:
+    def _subscribe(
+        self, before: ConsumerGroupMemberMetadataValue | None, after: ConsumerGroupMemberMetadataValue | None
+    ) -> None:
         for member, sign in ((before, -1), (after, +1)):
             if member is None:
                 continue
             for name in member.subscribed_topic_names:
                 _count(self.subscribers, name, sign)
-            if member.subscribed_topic_regex:
-                _count(self.regex_subscribers, member.subscribed_topic_regex, sign)
+            if regex := regex_of(member):
+                _count(self.regex_subscribers, regex, sign)
             if member.server_assignor is not None:
                 _count(self.assignor_votes, member.server_assignor, sign)
 
 
 ConsumerDraft = GroupDraft[ConsumerGroup, ConsumerGroupRecord]
 """A consumer group with the records of an operation applied."""
+
+
+def regex_of(member: ConsumerGroupMemberMetadataValue) -> str:
+    """Return the regular expression that a member subscribes to, or an empty string."""
+    return member.subscribed_topic_regex or ""
 
 
 def partitions_of(current: ConsumerAssignment | None) -> Iterator[tuple[UUID, int]]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup, regex_of
 from kafka_groups.broker.coordinators.groups.consumer.leaving import leave
 from kafka_groups.broker.coordinators.groups.consumer.members import (
     forget_unused_regex,
@@ -27,12 +27,10 @@ from kafka_groups.broker.coordinators.groups.consumer.offsets import check_commi
 from kafka_groups.broker.coordinators.groups.consumer.reconciliation import Owned, has_other_partitions, reconcile
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerAssignment,
-    ConsumerGroupEpoch,
     ConsumerGroupMetadata,
     ConsumerGroupPartitionMetadata,
     ConsumerGroupRecord,
     ConsumerGroupTargetAssignmentMetadata,
-    ConsumerMember,
 )
 from kafka_groups.broker.coordinators.groups.consumer.regexes import (
     TopicSearch,
@@ -58,6 +56,10 @@ from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.errors import GroupIdNotFoundError
+from kafka_groups.protocol.coordinator_records.consumer_group import (
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataValue,
+)
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     JOIN_GROUP_EPOCH,
@@ -90,7 +92,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
         self._rules = rules
         self._sources = sources
         self._searches: dict[str, TopicSearch] = {}
-        self._hashed: dict[str, tuple[int, ConsumerGroupEpoch]] = {}
+        self._hashed: dict[str, tuple[int, ConsumerGroupMetadataValue]] = {}
 
     # ---------------------------------------------------------------------------------------- hard state
 
@@ -149,7 +151,12 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
         return Result(response, tuple(draft.records))
 
     def advance(
-        self, draft: ConsumerDraft, member_id: str, described: ConsumerMember | None, owned: Owned, now_ms: int
+        self,
+        draft: ConsumerDraft,
+        member_id: str,
+        described: ConsumerGroupMemberMetadataValue | None,
+        owned: Owned,
+        now_ms: int,
     ) -> ConsumerAssignment:
         """Bring a member closer to its target assignment, after its description was stored.
 
@@ -170,11 +177,13 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
             self._watch_rebalance(draft.group, member_id, now_ms)
         return reached
 
-    def _follow_subscriptions(self, draft: ConsumerDraft, member_id: str, described: ConsumerMember | None) -> bool:
+    def _follow_subscriptions(
+        self, draft: ConsumerDraft, member_id: str, described: ConsumerGroupMemberMetadataValue | None
+    ) -> bool:
         """Increase the group epoch if that is due, and return whether the member has other topics than before."""
         group = draft.group
         member = group.members[member_id]
-        has_changed = has_other_subscription(group, described, member)
+        has_changed = member is not described and has_other_subscription(group, described, member)
         has_changed |= has_other_assignor(group, described, member, self._rules.assignors)
         # Without an epoch, the member is there because not all records of an earlier operation were stored.
         is_unfinished = described is not None and member_id not in group.current
@@ -184,12 +193,12 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
             self._hashed[group.group_id] = self._hash_facts(group)
         if described is None or member is described:
             return False
-        if described.subscribed_topic_regex != member.subscribed_topic_regex:
-            forget_unused_regex(draft, described.subscribed_topic_regex)
+        if regex_of(described) != regex_of(member):
+            forget_unused_regex(draft, regex_of(described))
             return True
         return described.subscribed_topic_names != member.subscribed_topic_names
 
-    def _follow_group(self, draft: ConsumerDraft, member: ConsumerMember) -> None:
+    def _follow_group(self, draft: ConsumerDraft, member: ConsumerGroupMemberMetadataValue) -> None:
         """Compute the target assignment if it is older than the group epoch and the assignment interval has passed."""
         group, wall_ms = draft.group, self._sources.wall_ms()
         if not group.needs_target:
@@ -198,7 +207,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
             assignor = assignor_for(group, member, self._rules.assignors)
             update_target(draft, self._groups.get(group.group_id), self._topics, assignor, wall_ms)
 
-    def _hash_facts(self, group: ConsumerGroup) -> tuple[int, ConsumerGroupEpoch]:
+    def _hash_facts(self, group: ConsumerGroup) -> tuple[int, ConsumerGroupMetadataValue]:
         return self._topics.version, group.metadata
 
     # ------------------------------------------------------------------------------------------- leaving
@@ -283,7 +292,8 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
         return left_us
 
     def _session_timeout_ms(self, group: ConsumerGroup, member_id: str) -> int:
-        return (group.members[member_id].classic or self._rules.config_of(group.group_id)).session_timeout_ms
+        classic = group.members[member_id].classic_member_metadata
+        return (classic or self._rules.config_of(group.group_id)).session_timeout_ms
 
     def expect_classic(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
         """Expect JoinGroup or SyncGroup of a member within its rebalance timeout, unless it is expected already."""

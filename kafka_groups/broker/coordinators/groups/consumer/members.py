@@ -1,24 +1,40 @@
 """Members of a consumer group: what they say about themselves and what they own. `epochs` has who may enter."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, regex_of
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerAssignment,
     ConsumerGroupMemberMetadata,
     ConsumerGroupRegularExpression,
-    ConsumerMember,
 )
 from kafka_groups.broker.coordinators.groups.epochs.members import remove
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.errors import UnknownMemberIdError
+from kafka_groups.protocol.coordinator_records.consumer_group import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
+    ConsumerGroupMemberMetadataValue,
+)
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatTopicPartitions,
 )
+from kafka_groups.protocol.messages.join_group import JoinGroupRequestProtocol
 
-__all__ = ["forget_unused_regex", "owns_at_most", "remove_member", "store_member", "update_member"]
+__all__ = [
+    "classic_of",
+    "forget_unused_regex",
+    "new_member",
+    "owns_at_most",
+    "remove_member",
+    "store_member",
+    "stored_protocols",
+    "update_member",
+]
 
 _NOT_SET = -1
 _NOTHING = (None, None, None, None)
@@ -36,30 +52,61 @@ def _is_assigned(topic: ConsumerGroupHeartbeatTopicPartitions, current: Consumer
     return all(number in assigned for number in topic.partitions)
 
 
+def new_member(client: MemberClient) -> ConsumerGroupMemberMetadataValue:
+    """Return a member that has not described itself yet."""
+    return ConsumerGroupMemberMetadataValue(
+        client_id=client.client_id,
+        client_host=client.client_host,
+        subscribed_topic_regex="",
+        rebalance_timeout_ms=_NOT_SET,
+    )
+
+
+def classic_of(member: ConsumerGroupMemberMetadataValue) -> ClassicMemberMetadata:
+    """Return the JoinGroup request of a member that speaks the classic protocol, as records have it.
+
+    Raises:
+        UnknownMemberIdError: The member does not speak it.
+    """
+    if member.classic_member_metadata is None:
+        raise UnknownMemberIdError("The member does not speak the classic protocol.")
+    return member.classic_member_metadata
+
+
+def stored_protocols(protocols: Iterable[JoinGroupRequestProtocol]) -> tuple[ClassicProtocol, ...]:
+    """Return the protocols of a JoinGroup request as records have them."""
+    return tuple(ClassicProtocol(name=each.name, metadata=each.metadata) for each in protocols)
+
+
 def update_member(
     draft: ConsumerDraft, member_id: str, request: ConsumerGroupHeartbeatRequest, client: MemberClient
-) -> ConsumerMember | None:
+) -> ConsumerGroupMemberMetadataValue | None:
     """Store the member's description if it changed, and return what it was before. None: the member is new."""
     known = draft.group.members.get(member_id)
     store_member(draft, member_id, known, _described(known, request, client))
     return known
 
 
-def store_member(draft: ConsumerDraft, member_id: str, known: ConsumerMember | None, said: ConsumerMember) -> None:
+def store_member(
+    draft: ConsumerDraft,
+    member_id: str,
+    known: ConsumerGroupMemberMetadataValue | None,
+    said: ConsumerGroupMemberMetadataValue,
+) -> None:
     """Store a member's description if it changed."""
     if said != known:
         draft.write(ConsumerGroupMemberMetadata(draft.group.group_id, member_id, said))
 
 
 def _described(
-    known: ConsumerMember | None, request: ConsumerGroupHeartbeatRequest, client: MemberClient
-) -> ConsumerMember:
+    known: ConsumerGroupMemberMetadataValue | None, request: ConsumerGroupHeartbeatRequest, client: MemberClient
+) -> ConsumerGroupMemberMetadataValue:
     """Return the member's description after a request. Fields that the request leaves out do not change."""
     is_same_client = known is not None and (known.client_id, known.client_host) == (
         client.client_id,
         client.client_host,
     )
-    if known is not None and known.classic is None and is_same_client and _says_nothing(request):
+    if known is not None and known.classic_member_metadata is None and is_same_client and _says_nothing(request):
         return known
     changes: dict[str, Any] = {
         "client_id": client.client_id,
@@ -74,9 +121,7 @@ def _described(
     if request.rebalance_timeout_ms != _NOT_SET:
         changes["rebalance_timeout_ms"] = request.rebalance_timeout_ms
     said = {name: value for name, value in changes.items() if value is not None}
-    if known is None:
-        known = ConsumerMember(client_id=client.client_id, client_host=client.client_host)
-    return evolve(known, **said, classic=None)
+    return evolve(known or new_member(client), **said, classic_member_metadata=None)
 
 
 def _says_nothing(request: ConsumerGroupHeartbeatRequest) -> bool:
@@ -87,7 +132,7 @@ def _says_nothing(request: ConsumerGroupHeartbeatRequest) -> bool:
 
 def remove_member(draft: ConsumerDraft, member_id: str) -> None:
     """Delete everything about a member, and what is known of a regular expression if it was the last to use it."""
-    regex = draft.group.members[member_id].subscribed_topic_regex
+    regex = regex_of(draft.group.members[member_id])
     remove(draft, member_id)
     forget_unused_regex(draft, regex)
 

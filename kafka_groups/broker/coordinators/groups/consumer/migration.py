@@ -14,24 +14,26 @@ from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
     written_assignment,
 )
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.members import classic_of
 from kafka_groups.broker.coordinators.groups.consumer.records import (
-    ClassicConsumer,
     ConsumerAssignment,
     ConsumerGroupCurrentMemberAssignment,
-    ConsumerGroupEpoch,
     ConsumerGroupMemberMetadata,
     ConsumerGroupMetadata,
     ConsumerGroupPartitionMetadata,
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
-    ConsumerMember,
 )
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.consumer.subscriptions import metadata_hash
 from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect
-from kafka_groups.protocol.messages.join_group import JoinGroupRequestProtocol
+from kafka_groups.protocol.coordinator_records.consumer_group import (
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataValue,
+)
 
 __all__ = ["BecomesClassic", "as_classic", "delete_all", "from_classic", "may_become_classic"]
 
@@ -54,7 +56,7 @@ class BecomesClassic(Effect):
 
 
 def from_classic(
-    group_id: str, known: ClassicGroupGeneration, protocols: Mapping[str, ClassicConsumer], topics: TopicsImage
+    group_id: str, known: ClassicGroupGeneration, protocols: Mapping[str, ClassicMemberMetadata], topics: TopicsImage
 ) -> ConsumerDraft:
     """Return a consumer group with the members of a classic group, which keep their partitions.
 
@@ -71,7 +73,7 @@ def from_classic(
     for member in known.members:
         said = _joined(member, protocols[member.member_id])
         draft.write(ConsumerGroupMemberMetadata(group_id, member.member_id, said))
-    epoch = ConsumerGroupEpoch(known.generation, metadata_hash(draft.group, topics))
+    epoch = ConsumerGroupMetadataValue(epoch=known.generation, metadata_hash=metadata_hash(draft.group, topics))
     draft.write(ConsumerGroupMetadata(group_id, epoch))
     for member in known.members:
         numbers = dict(_existing(read_assignment(member.assignment), topics))
@@ -91,7 +93,7 @@ def may_become_classic(group: ConsumerGroup, rules: ConsumerRules) -> bool:
     """Return whether a group has members that all speak the classic protocol, and may become a classic group."""
     if not rules.allows_downgrade or not 0 < len(group.members) <= rules.classic_max_size:
         return False
-    return all(member.classic is not None for member in group.members.values())
+    return all(member.classic_member_metadata is not None for member in group.members.values())
 
 
 def as_classic(group: ConsumerGroup, topics: TopicsImage, wall_ms: int) -> ClassicGroupGeneration:
@@ -122,23 +124,25 @@ def delete_all(draft: ConsumerDraft) -> None:
     draft.write(ConsumerGroupMetadata(group_id, None))
 
 
-def _joined(member: ClassicGroupMember, classic: ClassicConsumer) -> ConsumerMember:
+def _joined(member: ClassicGroupMember, classic: ClassicMemberMetadata) -> ConsumerGroupMemberMetadataValue:
     # A group that has yet to choose a protocol has no subscription in the form of it.
-    subscription = read_subscription(member.subscription or classic.protocols[0][1])
-    return ConsumerMember(
+    subscription = read_subscription(member.subscription or classic.supported_protocols[0].metadata)
+    return ConsumerGroupMemberMetadataValue(
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=tuple(sorted(set(subscription.topics))),
+        subscribed_topic_regex="",
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         instance_id=member.group_instance_id,
         rack_id=subscription.rack,
-        classic=classic,
+        classic_member_metadata=classic,
     )
 
 
 def _stored(group: ConsumerGroup, member_id: str, protocol: str, topics: TopicsImage) -> ClassicGroupMember:
     member = group.members[member_id]
-    supported = dict(() if member.classic is None else member.classic.protocols)
+    classic = classic_of(member)
+    subscription = {each.name: each.metadata for each in classic.supported_protocols}[protocol]
     target = group.target.get(member_id, {})
     names = {topic.name: sorted(target[id_]) for id_ in target if (topic := topics.topic_by_id(id_)) is not None}
     return ClassicGroupMember(
@@ -147,20 +151,16 @@ def _stored(group: ConsumerGroup, member_id: str, protocol: str, topics: TopicsI
         client_id=member.client_id,
         client_host=member.client_host,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
-        session_timeout_ms=0 if member.classic is None else member.classic.session_timeout_ms,
-        subscription=supported[protocol],
-        assignment=written_assignment(names, subscription_version(supported[protocol])),
+        session_timeout_ms=classic.session_timeout_ms,
+        subscription=subscription,
+        assignment=written_assignment(names, subscription_version(subscription)),
     )
 
 
 def _elected_protocol(group: ConsumerGroup) -> str:
     """Return the protocol that the members choose."""
     return elected(
-        [
-            [JoinGroupRequestProtocol(name=name, metadata=metadata) for name, metadata in member.classic.protocols]
-            for member in group.members.values()
-            if member.classic is not None
-        ]
+        [[each.name for each in classic_of(member).supported_protocols] for member in group.members.values()]
     )
 
 

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerGroup
-from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerAssignment, ConsumerMember
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerAssignment
 from kafka_groups.errors import (
     IllegalGenerationError,
     StaleMemberEpochError,
     UnknownMemberIdError,
     UnsupportedVersionError,
 )
+from kafka_groups.protocol.coordinator_records.consumer_group import ConsumerGroupMemberMetadataValue
 
 __all__ = ["check_commit", "check_fetch"]
 
@@ -35,7 +36,7 @@ def check_commit(
     if epoch < 0 and not group.members:
         return
     member, current = _member(group, member_id), group.current_of(member_id)
-    if version < _FIRST_WITH_MEMBER_EPOCH and member.classic is None:
+    if version < _FIRST_WITH_MEMBER_EPOCH and member.classic_member_metadata is None:
         raise UnsupportedVersionError("The consumer group uses the new protocol. Use OffsetCommit v9 or later.")
     if epoch == current.member_epoch:
         return
@@ -57,7 +58,7 @@ def check_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> None
         raise _stale(member, epoch, current)
 
 
-def _member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
+def _member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMemberMetadataValue:
     member = group.members.get(member_id)
     if member is None:
         raise UnknownMemberIdError(f"Member {member_id} is not a member of group {group.group_id}.")
@@ -76,6 +77,6 @@ def _assigned_at(current: ConsumerAssignment, topic_id: UUID, number: int, *, ot
     return otherwise
 
 
-def _stale(member: ConsumerMember, epoch: int, current: ConsumerAssignment) -> Exception:
+def _stale(member: ConsumerGroupMemberMetadataValue, epoch: int, current: ConsumerAssignment) -> Exception:
     text = f"The received member epoch {epoch} is not the expected one, {current.member_epoch}."
-    return StaleMemberEpochError(text) if member.classic is None else IllegalGenerationError(text)
+    return StaleMemberEpochError(text) if member.classic_member_metadata is None else IllegalGenerationError(text)

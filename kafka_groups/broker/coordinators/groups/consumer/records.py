@@ -14,14 +14,16 @@ from attrs import evolve, field, frozen
 from kafka_groups.broker.coordinators.groups.assignors.group_spec import PartitionsByTopic
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
 from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
+from kafka_groups.protocol.coordinator_records.consumer_group import (
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataValue,
+)
 from kafka_groups.protocol.messages.consumer_group_heartbeat import JOIN_GROUP_EPOCH, LEAVE_STATIC_EPOCH
 
 __all__ = [
     "AssignedPartitions",
-    "ClassicConsumer",
     "ConsumerAssignment",
     "ConsumerGroupCurrentMemberAssignment",
-    "ConsumerGroupEpoch",
     "ConsumerGroupMemberMetadata",
     "ConsumerGroupMetadata",
     "ConsumerGroupPartitionMetadata",
@@ -29,7 +31,6 @@ __all__ = [
     "ConsumerGroupRegularExpression",
     "ConsumerGroupTargetAssignmentMember",
     "ConsumerGroupTargetAssignmentMetadata",
-    "ConsumerMember",
     "ResolvedRegex",
 ]
 
@@ -38,54 +39,6 @@ AssignedPartitions = Mapping[UUID, Mapping[int, int]]
 
 
 # ------------------------------------------------------------------------------------------------ values
-
-
-@frozen
-class ConsumerGroupEpoch:
-    """The group epoch, and the hash of the subscriptions and topics at that epoch."""
-
-    epoch: int
-    metadata_hash: int
-
-
-@frozen(kw_only=True)
-class ClassicConsumer:
-    """The session timeout and protocols from the JoinGroup request of a member with the classic protocol.
-
-    Attributes:
-        session_timeout_ms: The longest time between its heartbeats.
-        protocols: The names of the assignors that it supports, with its subscription in the form of each.
-    """
-
-    session_timeout_ms: int
-    protocols: tuple[tuple[str, bytes], ...]
-
-
-@frozen(kw_only=True)
-class ConsumerMember:
-    """A member's description of itself.
-
-    Attributes:
-        client_id: The client id of its requests.
-        client_host: The host that they come from.
-        subscribed_topic_names: The topics that it subscribes to by name, sorted and without duplicates.
-        subscribed_topic_regex: The regular expression that it subscribes to, or "".
-        rebalance_timeout_ms: The time that it has to revoke partitions.
-        instance_id: The id of a static member, or None.
-        rack_id: Its rack, or None.
-        server_assignor: The assignor that it prefers, or None.
-        classic: Set if it speaks the classic protocol.
-    """
-
-    client_id: str
-    client_host: str
-    subscribed_topic_names: tuple[str, ...] = ()
-    subscribed_topic_regex: str = ""
-    rebalance_timeout_ms: int = -1
-    instance_id: str | None = None
-    rack_id: str | None = None
-    server_assignor: str | None = None
-    classic: ClassicConsumer | None = None
 
 
 @frozen(kw_only=True)
@@ -149,7 +102,7 @@ class ConsumerGroupMetadata:
 
     TYPE: ClassVar[int] = 3
     group_id: str
-    value: ConsumerGroupEpoch | None
+    value: ConsumerGroupMetadataValue | None
 
 
 @frozen
@@ -168,7 +121,7 @@ class ConsumerGroupMemberMetadata:
     TYPE: ClassVar[int] = 5
     group_id: str
     member_id: str
-    value: ConsumerMember | None
+    value: ConsumerGroupMemberMetadataValue | None
 
 
 @frozen

@@ -6,7 +6,7 @@ there are many topics or costly expressions, it takes several turns, so that the
 
 from collections.abc import Iterable, Iterator
 
-from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup, regex_of
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupRegularExpression,
     ResolvedRegex,
@@ -30,7 +30,7 @@ def check_regex(group: ConsumerGroup, member_id: str, regex: str | None) -> None
         InvalidRegularExpressionError: It is invalid or too large.
     """
     known = group.members.get(member_id)
-    if regex and (known is None or known.subscribed_topic_regex != regex):
+    if regex and (known is None or regex_of(known) != regex):
         compile_pattern(regex)
 
 

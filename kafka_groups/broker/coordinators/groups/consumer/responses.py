@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerGroup
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerGroup, regex_of
 from kafka_groups.broker.coordinators.groups.consumer.records import AssignedPartitions, ConsumerAssignment
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.protocol.messages.consumer_group_describe import (
@@ -62,10 +62,10 @@ def _described_member(group: ConsumerGroup, member_id: str, topics: TopicsImage)
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=member.subscribed_topic_names,
-        subscribed_topic_regex=member.subscribed_topic_regex,
+        subscribed_topic_regex=regex_of(member),
         assignment=_described_assignment({**current.revoking, **has}, topics),
         target_assignment=_described_assignment(group.target.get(member_id, {}), topics),
-        member_type=ConsumerMemberType.CONSUMER if member.classic is None else ConsumerMemberType.CLASSIC,
+        member_type=ConsumerMemberType.CLASSIC if member.classic_member_metadata else ConsumerMemberType.CONSUMER,
     )
 
 

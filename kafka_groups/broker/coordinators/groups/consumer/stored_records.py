@@ -6,10 +6,8 @@ from typing import Any
 from kafka_groups.broker.coordinators.groups.assignors.group_spec import PartitionsByTopic
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     AssignedPartitions,
-    ClassicConsumer,
     ConsumerAssignment,
     ConsumerGroupCurrentMemberAssignment,
-    ConsumerGroupEpoch,
     ConsumerGroupMemberMetadata,
     ConsumerGroupMetadata,
     ConsumerGroupPartitionMetadata,
@@ -17,7 +15,6 @@ from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupRegularExpression,
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
-    ConsumerMember,
     ResolvedRegex,
 )
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
@@ -75,10 +72,8 @@ def _stored_value(record: ConsumerGroupRecord) -> object | None:
         case ConsumerGroupTargetAssignmentMember(value=target) if target is not None:
             topics = (stored.TargetTopic(topic_id=each, partitions=tuple(target[each])) for each in target)
             return stored.ConsumerGroupTargetAssignmentMemberValue(topic_partitions=tuple(topics))
-        case ConsumerGroupMemberMetadata(value=ConsumerMember() as member):
-            return _stored_member(member)
-        case ConsumerGroupMetadata(value=ConsumerGroupEpoch() as group):
-            return stored.ConsumerGroupMetadataValue(epoch=group.epoch, metadata_hash=group.metadata_hash)
+        case ConsumerGroupMemberMetadata() | ConsumerGroupMetadata():
+            return record.value
         case ConsumerGroupTargetAssignmentMetadata(value=TargetEpoch() as known):
             return stored.ConsumerGroupTargetAssignmentMetadataValue(
                 assignment_epoch=known.epoch, assignment_timestamp_ms=known.timestamp_ms
@@ -88,27 +83,6 @@ def _stored_value(record: ConsumerGroupRecord) -> object | None:
                 topics=tuple(sorted(found.topics)), version=found.version, timestamp_ms=found.timestamp_ms
             )
     return None
-
-
-def _stored_member(member: ConsumerMember) -> stored.ConsumerGroupMemberMetadataValue:
-    return stored.ConsumerGroupMemberMetadataValue(
-        instance_id=member.instance_id,
-        rack_id=member.rack_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        subscribed_topic_names=member.subscribed_topic_names,
-        subscribed_topic_regex=member.subscribed_topic_regex,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-        server_assignor=member.server_assignor,
-        classic_member_metadata=None if member.classic is None else _stored_classic(member.classic),
-    )
-
-
-def _stored_classic(classic: ClassicConsumer) -> stored.ClassicMemberMetadata:
-    protocols = (stored.ClassicProtocol(name=name, metadata=metadata) for name, metadata in classic.protocols)
-    return stored.ClassicMemberMetadata(
-        session_timeout_ms=classic.session_timeout_ms, supported_protocols=tuple(protocols)
-    )
 
 
 def _stored_partitions(partitions: AssignedPartitions) -> tuple[stored.CurrentTopic, ...]:
@@ -133,10 +107,9 @@ def _read(key: Any, value: Any) -> ConsumerGroupRecord | None:
             target = None if value is None else _target(value.topic_partitions)
             return ConsumerGroupTargetAssignmentMember(key.group_id, key.member_id, target)
         case stored.ConsumerGroupMemberMetadataKey():
-            return ConsumerGroupMemberMetadata(key.group_id, key.member_id, value and _member(value))
+            return ConsumerGroupMemberMetadata(key.group_id, key.member_id, value)
         case stored.ConsumerGroupMetadataKey():
-            epoch = value and ConsumerGroupEpoch(value.epoch, value.metadata_hash)
-            return ConsumerGroupMetadata(key.group_id, epoch)
+            return ConsumerGroupMetadata(key.group_id, value)
         case stored.ConsumerGroupTargetAssignmentMetadataKey():
             target_epoch = value and TargetEpoch(value.assignment_epoch, value.assignment_timestamp_ms)
             return ConsumerGroupTargetAssignmentMetadata(key.group_id, target_epoch)
@@ -146,27 +119,6 @@ def _read(key: Any, value: Any) -> ConsumerGroupRecord | None:
         case stored.ConsumerGroupPartitionMetadataKey():
             return ConsumerGroupPartitionMetadata(key.group_id)
     return None
-
-
-def _member(value: stored.ConsumerGroupMemberMetadataValue) -> ConsumerMember:
-    return ConsumerMember(
-        client_id=value.client_id,
-        client_host=value.client_host,
-        subscribed_topic_names=value.subscribed_topic_names,
-        subscribed_topic_regex=value.subscribed_topic_regex or "",
-        rebalance_timeout_ms=value.rebalance_timeout_ms,
-        instance_id=value.instance_id,
-        rack_id=value.rack_id,
-        server_assignor=value.server_assignor,
-        classic=_classic(value.classic_member_metadata),
-    )
-
-
-def _classic(value: stored.ClassicMemberMetadata | None) -> ClassicConsumer | None:
-    if value is None:
-        return None
-    protocols = tuple((each.name, each.metadata) for each in value.supported_protocols)
-    return ClassicConsumer(session_timeout_ms=value.session_timeout_ms, protocols=protocols)
 
 
 def _current(value: stored.ConsumerGroupCurrentMemberAssignmentValue) -> ConsumerAssignment:

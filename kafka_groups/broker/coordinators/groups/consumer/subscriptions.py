@@ -2,19 +2,21 @@
 
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
-from kafka_groups.broker.coordinators.groups.consumer.records import (
-    ConsumerGroupEpoch,
-    ConsumerGroupMetadata,
-    ConsumerMember,
-)
+from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup, regex_of
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupMetadata
 from kafka_groups.broker.coordinators.groups.epochs.target import NO_TOPICS_HASH, existing_topics, hash_of
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.protocol.coordinator_records.consumer_group import (
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataValue,
+)
 
 __all__ = ["bump_group_epoch", "has_other_subscription", "metadata_hash", "subscribed_ids"]
 
 
-def subscribed_ids(group: ConsumerGroup, member: ConsumerMember, topics: TopicsImage) -> frozenset[UUID]:
+def subscribed_ids(
+    group: ConsumerGroup, member: ConsumerGroupMemberMetadataValue, topics: TopicsImage
+) -> frozenset[UUID]:
     """Return the ids of the existing topics that a member subscribes to."""
     return frozenset(topic.topic_id for topic in existing_topics(group.topics_of(member), topics))
 
@@ -35,16 +37,19 @@ def bump_group_epoch(draft: ConsumerDraft, topics: TopicsImage, *, has_changed: 
     group = draft.group
     current = metadata_hash(group, topics)
     if has_changed or current != group.metadata.metadata_hash:
-        draft.write(ConsumerGroupMetadata(group.group_id, ConsumerGroupEpoch(group.epoch + 1, current)))
+        increased = ConsumerGroupMetadataValue(epoch=group.epoch + 1, metadata_hash=current)
+        draft.write(ConsumerGroupMetadata(group.group_id, increased))
 
 
-def has_other_subscription(group: ConsumerGroup, before: ConsumerMember | None, after: ConsumerMember) -> bool:
+def has_other_subscription(
+    group: ConsumerGroup, before: ConsumerGroupMemberMetadataValue | None, after: ConsumerGroupMemberMetadataValue
+) -> bool:
     """Return whether a member subscribes to something else than before.
 
     A regular expression whose topics are not known does not count yet.
     """
-    regex = after.subscribed_topic_regex
-    has_other_regex = regex != ("" if before is None else before.subscribed_topic_regex)
+    regex = regex_of(after)
+    has_other_regex = regex != ("" if before is None else regex_of(before))
     if has_other_regex and (not regex or regex in group.regexes):
         return True
     if before is None:

@@ -17,11 +17,11 @@ from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
-    ConsumerMember,
 )
 from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.epochs.target import existing_topics
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.protocol.coordinator_records.consumer_group import ConsumerGroupMemberMetadataValue
 
 __all__ = [
     "ASSIGNORS",
@@ -42,7 +42,7 @@ def preferred_assignor(group: ConsumerGroup, offered: Sequence[str]) -> str:
     return _elected(group.assignor_votes, offered)
 
 
-def assignor_for(group: ConsumerGroup, member: ConsumerMember, offered: Sequence[str]) -> str:
+def assignor_for(group: ConsumerGroup, member: ConsumerGroupMemberMetadataValue, offered: Sequence[str]) -> str:
     """Return the assignor that a target assignment is computed with when a member heartbeats.
 
     It is the one that most members prefer. As in Kafka 4.4, where no assignor has more than one vote, the member's own
@@ -53,7 +53,10 @@ def assignor_for(group: ConsumerGroup, member: ConsumerMember, offered: Sequence
 
 
 def has_other_assignor(
-    group: ConsumerGroup, before: ConsumerMember | None, after: ConsumerMember, offered: Sequence[str]
+    group: ConsumerGroup,
+    before: ConsumerGroupMemberMetadataValue | None,
+    after: ConsumerGroupMemberMetadataValue,
+    offered: Sequence[str],
 ) -> bool:
     """Return whether a target assignment would be computed with another assignor than the group had before."""
     former = None if before is None else before.server_assignor
@@ -98,7 +101,7 @@ def update_target(
 
 
 def _newcomer(group: ConsumerGroup, stored: ConsumerGroup | None) -> str | None:
-    known: Mapping[str, ConsumerMember] = {} if stored is None else stored.members
+    known: Mapping[str, ConsumerGroupMemberMetadataValue] = {} if stored is None else stored.members
     *_, last = group.members
     return None if last in known else last
 

@@ -9,8 +9,6 @@ from attrs import define, field
 from kafka_groups.broker.coordinators.groups.draft import GroupDraft, put
 from kafka_groups.broker.coordinators.groups.share.records import (
     CurrentAssignment,
-    GroupEpoch,
-    MemberMetadata,
     ShareGroupCurrentMemberAssignment,
     ShareGroupMemberMetadata,
     ShareGroupMetadata,
@@ -20,6 +18,7 @@ from kafka_groups.broker.coordinators.groups.share.records import (
     ShareGroupTargetAssignmentMetadata,
     StatePartitions,
 )
+from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMemberMetadataValue, ShareGroupMetadataValue
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Draft", "GroupState", "ShareGroup"]
@@ -27,7 +26,7 @@ __all__ = ["Draft", "GroupState", "ShareGroup"]
 Value = TypeVar("Value")
 
 _NOT_REACHED = CurrentAssignment(member_epoch=0, previous_member_epoch=0)
-_NEW = GroupEpoch(epoch=1, metadata_hash=0)  # as in Kafka 4.4, the first member moves the group to epoch 2
+_NEW = ShareGroupMetadataValue(epoch=1, metadata_hash=0)  # as in Kafka 4.4, the first member moves the group to epoch 2
 
 
 class GroupState(enum.StrEnum):
@@ -58,9 +57,9 @@ class ShareGroup:
     TABLES: ClassVar[tuple[str, ...]] = ("members", "target", "current", "subscribers")
 
     group_id: str
-    metadata: GroupEpoch = _NEW
+    metadata: ShareGroupMetadataValue = _NEW
     assignment_epoch: int = 0
-    members: MutableMapping[str, MemberMetadata] = field(factory=dict)
+    members: MutableMapping[str, ShareGroupMemberMetadataValue] = field(factory=dict)
     target: MutableMapping[str, frozenset[TopicIdPartition]] = field(factory=dict)
     current: MutableMapping[str, CurrentAssignment] = field(factory=dict)
     state_partitions: StatePartitions = field(factory=StatePartitions)
@@ -113,5 +112,5 @@ Draft = GroupDraft[ShareGroup, ShareGroupRecord]
 """A share group with the records of an operation applied."""
 
 
-def _names(member: MemberMetadata | None) -> tuple[str, ...]:
+def _names(member: ShareGroupMemberMetadataValue | None) -> tuple[str, ...]:
     return () if member is None else member.subscribed_topic_names

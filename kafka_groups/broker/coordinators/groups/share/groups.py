@@ -27,7 +27,7 @@ from kafka_groups.broker.coordinators.groups.share.members import (
     check_member_epoch,
     group_of_member,
 )
-from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, PartitionsOfTopics, ShareGroupRecord
+from kafka_groups.broker.coordinators.groups.share.records import PartitionsOfTopics, ShareGroupRecord
 from kafka_groups.broker.coordinators.groups.share.responses import heartbeat_response, leave_response
 from kafka_groups.broker.coordinators.groups.share.settled import Settled
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
@@ -36,6 +36,7 @@ from kafka_groups.broker.coordinators.timers import Timers
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, GroupIdNotFoundError
+from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMetadataValue
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -254,7 +255,8 @@ class ShareGroups:
 
     def _new_group(self, group_id: str) -> ShareGroup:
         # The first member increases the epoch by one.
-        return ShareGroup(group_id, GroupEpoch(self._profile.first_share_group_epoch - 1, 0))
+        before = ShareGroupMetadataValue(epoch=self._profile.first_share_group_epoch - 1, metadata_hash=0)
+        return ShareGroup(group_id, before)
 
     def _remove(self, draft: Draft, member_id: str) -> None:
         operations.remove(draft, member_id, self._topics, settles_empty=self._profile.settles_empty_share_groups)

@@ -5,7 +5,6 @@ from attrs import evolve
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGroup
 from kafka_groups.broker.coordinators.groups.share.records import (
-    MemberMetadata,
     ShareGroupCurrentMemberAssignment,
     ShareGroupMemberMetadata,
     ShareGroupTargetAssignmentMember,
@@ -17,6 +16,7 @@ from kafka_groups.errors import (
     InvalidRequestError,
     UnknownMemberIdError,
 )
+from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMemberMetadataValue
 from kafka_groups.protocol.messages.share_group_heartbeat import JOIN_EPOCH, LEAVE_EPOCH, ShareGroupHeartbeatRequest
 
 __all__ = [
@@ -108,10 +108,10 @@ def update_member(draft: Draft, request: ShareGroupHeartbeatRequest, client: Mem
 
 
 def _metadata(
-    known: MemberMetadata | None, request: ShareGroupHeartbeatRequest, client: MemberClient
-) -> MemberMetadata:
+    known: ShareGroupMemberMetadataValue | None, request: ShareGroupHeartbeatRequest, client: MemberClient
+) -> ShareGroupMemberMetadataValue:
     """Return the member's description after a request. Fields that the request leaves out do not change."""
-    said = known or MemberMetadata(client.client_id, client.client_host, ())
+    said = known or ShareGroupMemberMetadataValue(client_id=client.client_id, client_host=client.client_host)
     said = evolve(said, client_id=client.client_id, client_host=client.client_host)
     if request.rack_id is not None:
         said = evolve(said, rack_id=request.rack_id)

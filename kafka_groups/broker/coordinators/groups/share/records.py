@@ -10,12 +10,14 @@ from uuid import UUID
 
 from attrs import field, frozen
 
+from kafka_groups.protocol.coordinator_records.share_group import (
+    ShareGroupMemberMetadataValue,
+    ShareGroupMetadataValue,
+)
 from kafka_groups.types import TopicIdPartition
 
 __all__ = [
     "CurrentAssignment",
-    "GroupEpoch",
-    "MemberMetadata",
     "PartitionsOfTopics",
     "ShareGroupCurrentMemberAssignment",
     "ShareGroupMemberMetadata",
@@ -32,24 +34,6 @@ PartitionsOfTopics = Mapping[UUID, frozenset[int]]
 
 
 # ------------------------------------------------------------------------------------------------ values
-
-
-@frozen
-class MemberMetadata:
-    """A member's description of itself. `subscribed_topic_names` is sorted and has no duplicates."""
-
-    client_id: str
-    client_host: str
-    subscribed_topic_names: tuple[str, ...]
-    rack_id: str | None = None
-
-
-@frozen
-class GroupEpoch:
-    """The group epoch, and the hash of the topics' metadata at that epoch."""
-
-    epoch: int
-    metadata_hash: int
 
 
 @frozen
@@ -94,7 +78,7 @@ class ShareGroupMemberMetadata:
     TYPE: ClassVar[int] = 10
     group_id: str
     member_id: str
-    value: MemberMetadata | None
+    value: ShareGroupMemberMetadataValue | None
 
 
 @frozen
@@ -103,7 +87,7 @@ class ShareGroupMetadata:
 
     TYPE: ClassVar[int] = 11
     group_id: str
-    value: GroupEpoch | None
+    value: ShareGroupMetadataValue | None
 
 
 @frozen

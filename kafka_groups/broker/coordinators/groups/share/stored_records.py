@@ -6,8 +6,6 @@ from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.share.records import (
     CurrentAssignment,
-    GroupEpoch,
-    MemberMetadata,
     PartitionsOfTopics,
     ShareGroupCurrentMemberAssignment,
     ShareGroupMemberMetadata,
@@ -58,15 +56,8 @@ def _stored_key(record: ShareGroupRecord) -> object:
 
 def _stored_value(record: ShareGroupRecord) -> object | None:
     match record:
-        case ShareGroupMemberMetadata(value=MemberMetadata() as member):
-            return stored.ShareGroupMemberMetadataValue(
-                rack_id=member.rack_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                subscribed_topic_names=member.subscribed_topic_names,
-            )
-        case ShareGroupMetadata(value=GroupEpoch() as group):
-            return stored.ShareGroupMetadataValue(epoch=group.epoch, metadata_hash=group.metadata_hash)
+        case ShareGroupMemberMetadata() | ShareGroupMetadata():
+            return record.value
         case ShareGroupTargetAssignmentMetadata(value=int() as epoch):
             return stored.ShareGroupTargetAssignmentMetadataValue(assignment_epoch=epoch)
         case ShareGroupTargetAssignmentMember(value=frozenset() as partitions):
@@ -117,23 +108,19 @@ def _by_topic(partitions: Iterable[TopicIdPartition]) -> tuple[stored.AssignedTo
 def _read(key: Any, value: Any) -> ShareGroupRecord | None:
     match key:
         case stored.ShareGroupMemberMetadataKey():
-            return ShareGroupMemberMetadata(key.group_id, key.member_id, value and _member(value))
+            return ShareGroupMemberMetadata(key.group_id, key.member_id, value)
         case stored.ShareGroupTargetAssignmentMemberKey():
             partitions = value and _partitions(value.topic_partitions)
             return ShareGroupTargetAssignmentMember(key.group_id, key.member_id, partitions)
         case stored.ShareGroupCurrentMemberAssignmentKey():
             return ShareGroupCurrentMemberAssignment(key.group_id, key.member_id, value and _current(value))
         case stored.ShareGroupMetadataKey():
-            return ShareGroupMetadata(key.group_id, value and GroupEpoch(value.epoch, value.metadata_hash))
+            return ShareGroupMetadata(key.group_id, value)
         case stored.ShareGroupTargetAssignmentMetadataKey():
             return ShareGroupTargetAssignmentMetadata(key.group_id, value and value.assignment_epoch)
         case stored.ShareGroupStatePartitionMetadataKey():
             return ShareGroupStatePartitionMetadata(key.group_id, value and _state(value))
     return None
-
-
-def _member(value: stored.ShareGroupMemberMetadataValue) -> MemberMetadata:
-    return MemberMetadata(value.client_id, value.client_host, value.subscribed_topic_names, value.rack_id)
 
 
 def _current(value: stored.ShareGroupCurrentMemberAssignmentValue) -> CurrentAssignment:

@@ -4,8 +4,9 @@ from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.epochs.target import NO_TOPICS_HASH, existing_topics, hash_of
 from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGroup
-from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, ShareGroupMetadata
+from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
 from kafka_groups.broker.coordinators.groups.topics import TopicImage, TopicsImage
+from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMetadataValue
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["assignable_partitions", "bump_group_epoch", "ids_of_existing", "metadata_hash", "subscribed_topics"]
@@ -57,4 +58,5 @@ def bump_group_epoch(draft: Draft, topics: TopicsImage, *, membership_changed: b
     group = draft.group
     current_hash = metadata_hash(group, topics)
     if membership_changed or current_hash != group.metadata.metadata_hash:
-        draft.write(ShareGroupMetadata(group.group_id, GroupEpoch(group.epoch + 1, current_hash)))
+        increased = ShareGroupMetadataValue(epoch=group.epoch + 1, metadata_hash=current_hash)
+        draft.write(ShareGroupMetadata(group.group_id, increased))

@@ -74,10 +74,10 @@ def test_members_keep_their_partitions(golden: GoldenRecords) -> None:
     group = after(golden, "consumer joins").shard.consumer.group(GROUP)
     assert set(group.members) == {old, MEMBER_A}
     assert group.owners == {(topic_id, 0): old, (topic_id, 1): old}
-    classic = group.members[old].classic
+    classic = group.members[old].classic_member_metadata
     assert classic is not None
-    assert [name for name, _ in classic.protocols] == ["range"]
-    assert group.members[MEMBER_A].classic is None
+    assert [each.name for each in classic.supported_protocols] == ["range"]
+    assert group.members[MEMBER_A].classic_member_metadata is None
     group = after(golden, "consumer gets a partition").shard.consumer.group(GROUP)
     assert sorted(group.owners.values()) == sorted([old, MEMBER_A])
     [own] = [number for (_, number), owner in group.owners.items() if owner == old]

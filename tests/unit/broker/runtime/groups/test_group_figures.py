@@ -1,10 +1,12 @@
 """What is counted of a coordinator's work."""
 
-from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupEpoch, ConsumerGroupMetadata
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupMetadata
 from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
-from kafka_groups.broker.coordinators.groups.share.records import GroupEpoch, ShareGroupMetadata
+from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.runtime.groups.group_figures import GroupFigures
+from kafka_groups.protocol.coordinator_records.consumer_group import ConsumerGroupMetadataValue
+from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMetadataValue
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.topology_description import DescribedTopology
 
@@ -16,8 +18,8 @@ def test_heartbeats_count_if_they_begin_an_epoch() -> None:
     figures.heard(Result(None))
     figures.heard(OFFSETS)
     assert figures == GroupFigures()
-    figures.heard(Result(None, (ShareGroupMetadata("g", GroupEpoch(2, 0)),)))
-    figures.heard(Result(None, (ConsumerGroupMetadata("g", ConsumerGroupEpoch(2, 0)),)))
+    figures.heard(Result(None, (ShareGroupMetadata("g", ShareGroupMetadataValue(epoch=2, metadata_hash=0)),)))
+    figures.heard(Result(None, (ConsumerGroupMetadata("g", ConsumerGroupMetadataValue(epoch=2, metadata_hash=0)),)))
     assert figures == GroupFigures(share_rebalances=1, consumer_rebalances=1)
 
 

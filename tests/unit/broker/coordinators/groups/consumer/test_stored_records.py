@@ -82,6 +82,7 @@ def test_kafkas_records_load_into_our_groups(golden: GoldenRecords) -> None:
     group = groups_after(golden, "static member returns").group(GROUP)
     assert (group.instances, group.state) == ({INSTANCE: MEMBER_A}, ConsumerGroupState.STABLE)
     assert group.owners == {(topic_b, 0): MEMBER_A}
-    classic = [each.classic for each in groups_after(golden, "classic member joins").group(GROUP).members.values()]
-    assert [each.protocols[0][0] for each in classic if each is not None] == ["range"]
+    members = groups_after(golden, "classic member joins").group(GROUP).members.values()
+    classic = [each.classic_member_metadata for each in members]
+    assert [each.supported_protocols[0].name for each in classic if each is not None] == ["range"]
     assert groups_after(golden, "static member leaves").groups == {}

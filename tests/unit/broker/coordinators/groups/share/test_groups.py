@@ -5,8 +5,6 @@ import pytest
 from kafka_groups.broker.coordinators.groups.share.group import Draft, GroupState, ShareGroup
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.share.records import (
-    GroupEpoch,
-    MemberMetadata,
     ShareGroupMemberMetadata,
     ShareGroupMetadata,
     ShareGroupTargetAssignmentMetadata,
@@ -14,6 +12,7 @@ from kafka_groups.broker.coordinators.groups.share.records import (
 from kafka_groups.broker.profile import PROFILES
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError
+from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMemberMetadataValue, ShareGroupMetadataValue
 from kafka_groups.protocol.messages.share_group_describe import DescribedAssignment, DescribedTopicPartitions, Member
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.support.broker.share_groups import CLIENT, GROUP, Coordination, Topics
@@ -78,8 +77,8 @@ class TestGroupState:
         group = ShareGroup("g")
         states = []
         for record in (
-            ShareGroupMetadata("g", GroupEpoch(2, 0)),
-            ShareGroupMemberMetadata("g", "a", MemberMetadata("c", "/h", ())),
+            ShareGroupMetadata("g", ShareGroupMetadataValue(epoch=2, metadata_hash=0)),
+            ShareGroupMemberMetadata("g", "a", ShareGroupMemberMetadataValue(client_id="c", client_host="/h")),
             ShareGroupMemberMetadata("g", "a", None),
             ShareGroupMetadata("g", None),
         ):
@@ -90,7 +89,7 @@ class TestGroupState:
     def test_a_draft_of_it_is_independent(self) -> None:
         group = ShareGroup("g")
         draft = Draft(group).group
-        draft.replay(ShareGroupMemberMetadata("g", "a", MemberMetadata("c", "/h", ())))
+        draft.replay(ShareGroupMemberMetadata("g", "a", ShareGroupMemberMetadataValue(client_id="c", client_host="/h")))
         assert group == ShareGroup("g") != draft
 
     def test_tombstones_of_what_is_not_there_do_nothing(self) -> None:
