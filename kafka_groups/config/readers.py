@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from kafka_groups.config.functions import idle_kind
+from kafka_groups.functions import idle_kind
 
 __all__ = [
     "UnfitError",

@@ -181,6 +181,20 @@ class RecordDeserializationError(KafkaGroupsError):
         return make, self.args, self.__dict__
 
 
+class SerializationError(KafkaGroupsError):
+    """A serde cannot turn a value into bytes: the value has another type, or its range or content does not fit.
+
+    If a function of the program raised, its exception is the cause (`__cause__`).
+    """
+
+
+class DeserializationError(KafkaGroupsError):
+    """A serde cannot turn bytes into a value.
+
+    If a function of the program raised, its exception is the cause (`__cause__`).
+    """
+
+
 class CorruptRecordError(KafkaGroupsError):
     """A record batch failed its CRC check or cannot be parsed; its offsets are rejected as a whole."""
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
+    from kafka_groups.serdes.contexts import DeserializationContext
     from kafka_groups.share.aio import AsyncKafkaShareConsumer
     from kafka_groups.share.consumer import KafkaShareConsumer
     from kafka_groups.share.delivery.batch import ShareRecords
     from kafka_groups.share.delivery.commits import Acknowledged, CommitResult, CommitTicket
     from kafka_groups.share.delivery.counts import ConsumerCounts
-    from kafka_groups.share.delivery.deserializers import DeserializationContext
     from kafka_groups.share.delivery.records import ShareRecord
     from kafka_groups.share.delivery.returned import ArchivedRecords
 
@@ -35,7 +35,7 @@ _MODULES = MappingProxyType({
     "CommitResult": "delivery.commits",
     "CommitTicket": "delivery.commits",
     "ConsumerCounts": "delivery.counts",
-    "DeserializationContext": "delivery.deserializers",
+    "DeserializationContext": ".serdes.contexts",
     "KafkaShareConsumer": "consumer",
     "ShareRecord": "delivery.records",
     "ShareRecords": "delivery.batch",

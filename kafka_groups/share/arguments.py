@@ -4,9 +4,9 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_groups.config.clients.timeouts import checked_seconds
-from kafka_groups.config.functions import check_function
 from kafka_groups.config.places import checked_name, is_offset
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.functions import check_function
 from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
 from kafka_groups.types import AcknowledgeType

@@ -7,9 +7,9 @@ from attrs import field, frozen
 from kafka_groups.client.events import Area, Events, counted
 from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RecordDeserializationError
 from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, foreign_errors, iter_batches
+from kafka_groups.serdes.contexts import DeserializationContext, takes_context
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.share.delivery.deserializers import DeserializationContext, takes_context
 from kafka_groups.share.delivery.records import DeserializedRecord, Deserializer
 from kafka_groups.types import AcknowledgeType
 

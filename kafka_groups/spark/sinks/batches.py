@@ -5,8 +5,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from kafka_groups.config.functions import check_function
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.functions import check_function
 from kafka_groups.spark.records.schema import RECORD_KEY
 
 __all__ = ["SinkBatch", "Transform", "check_conversion", "with_record_key"]

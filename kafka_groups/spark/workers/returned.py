@@ -9,8 +9,8 @@ import reprlib
 from collections.abc import Iterator
 from typing import Any
 
-from kafka_groups.config.functions import check_function
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.functions import check_function
 
 __all__ = ["ProcessResultError", "check_process", "check_result"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kafka_groups.config.functions import check_function
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.functions import check_function
 from kafka_groups.spark.failures.outages import HELD_BACKOFF_MS
 from kafka_groups.spark.failures.policy import ON_ERROR
 from kafka_groups.spark.groups.consumer_keys import KeyRules, backoff, path_or_none, positive, topic_or_none, topics_of

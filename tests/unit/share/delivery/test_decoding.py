@@ -12,10 +12,10 @@ from kafka_groups.errors import ConfigurationError, CorruptRecordError, KafkaGro
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import crc32c
 from kafka_groups.protocol.record_builder import NewRecord, build_batch, build_control_batch
+from kafka_groups.serdes.contexts import DeserializationContext, takes_context
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.share.delivery.deserializers import DeserializationContext, takes_context
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.deliveries import acquired, batch, decoded, types_of
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kafka_groups import KafkaShareConsumer
-from kafka_groups.config.functions import check_function, idle_kind
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.functions import check_function, idle_kind
 
 
 def ordinary(value: object) -> None:
