@@ -103,7 +103,7 @@ class TaskId(NamedTuple):
 
 
 class ConsumerState(enum.IntEnum):
-    """What a share consumer is doing; `metrics()["state"]` is the number."""
+    """The states of a share consumer; `metrics()["state"]` is the number."""
 
     UNSUBSCRIBED = 0
     """Not subscribed to any topic, and not a member of the group."""
@@ -128,7 +128,7 @@ class ConsumerState(enum.IntEnum):
 
 
 class AcknowledgeType(enum.IntEnum):
-    """What to do with a delivered record (KIP-932, KIP-1222).
+    """The ways to acknowledge a delivered record (KIP-932, KIP-1222).
 
     `GAP` says that an acquired offset holds no record (compaction, control batches); clients send it by
     themselves and applications never do.

@@ -1,4 +1,4 @@
-"""What the blocking admin client does with streams groups; generated from `aio_streams.py`.
+"""The methods of the blocking admin client for streams groups; generated from `aio_streams.py`.
 
 Edit that module and run `python -m tests.generating.facades`; do not edit this one.
 """
@@ -136,7 +136,7 @@ class StreamsGroupCalls(_AdminThread):
 
         Args:
             group_id: The group.
-            to: `earliest` or `latest`; `current` for the committed offsets, or the end of partitions that have none; a
+            to: `earliest` or `latest`; `current` for the committed offsets, or the end of partitions without one; a
                 time with a time zone for the first record at or after it, or the end if there is none; an offset; or a
                 dictionary of offsets by partition.
             topics: Topics, single partitions, or both. None stands for all input topics; with `current` and `shift_by`,

@@ -1,4 +1,4 @@
-"""What the blocking admin client does itself: its constructor, its thread, and how a call waits."""
+"""The part of the blocking admin client that is not generated: its constructor, its thread, and waiting for calls."""
 
 import threading
 import warnings

@@ -1,4 +1,4 @@
-"""What the asynchronous admin client does with streams groups."""
+"""The methods of the asynchronous admin client for streams groups."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -162,7 +162,7 @@ class AsyncStreamsGroupCalls(ABC):
 
         Args:
             group_id: The group.
-            to: `earliest` or `latest`; `current` for the committed offsets, or the end of partitions that have none; a
+            to: `earliest` or `latest`; `current` for the committed offsets, or the end of partitions without one; a
                 time with a time zone for the first record at or after it, or the end if there is none; an offset; or a
                 dictionary of offsets by partition.
             topics: Topics, single partitions, or both. None stands for all input topics; with `current` and `shift_by`,

@@ -1,4 +1,4 @@
-"""What a task assignor is given and what it returns (KIP-1357): frozen values, keyed by member.
+"""The input and the result of a task assignor (KIP-1357): frozen values, keyed by member.
 
 Tasks are partition numbers by subtopology id, as in the requests and records of streams groups.
 """

@@ -1,1 +1,1 @@
-"""What all clients share: request managers, the engine that drives them, and connections to the brokers."""
+"""Code that all clients share: request managers, the engine that drives them, and connections to the brokers."""

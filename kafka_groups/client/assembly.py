@@ -1,4 +1,4 @@
-"""What every client is made of: metadata, coordinators, the router and the engine, put together once.
+"""The parts of every client, put together: metadata, coordinators, the router and the engine.
 
 A client adds its own request managers. Building an `Assembly` opens nothing and starts nothing.
 """
@@ -30,7 +30,7 @@ __all__ = ["Assembly", "Environment"]
 
 @frozen
 class Environment:
-    """Where a client runs; tests and simulations give their own.
+    """The environment of a client. Tests and simulations replace it with their own.
 
     Attributes:
         network: The way to the brokers; None for TCP, with TLS if the configuration says so.
@@ -89,7 +89,7 @@ class Assembly:
 
     @property
     def reachability(self) -> Reachability:
-        """Whether brokers respond."""
+        """The record of which brokers respond, and since when others do not."""
         return self._router.reachability
 
     @property

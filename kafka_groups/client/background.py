@@ -1,4 +1,4 @@
-"""What happens between an application's calls: errors that its next call raises, and events for the log."""
+"""Errors that an application's next call raises, and events for the log."""
 
 from collections import deque
 

@@ -1,4 +1,4 @@
-"""Who may call a client now: one caller at a time, not after close, not in a forked process."""
+"""Guards a client against wrong calls: by two callers at a time, after close, or in a forked process."""
 
 import os
 import threading
@@ -47,7 +47,7 @@ class CallGuard:
 
     @property
     def is_forked(self) -> bool:
-        """Whether this is a copy, in a process forked from the one that used the client."""
+        """True if this is a copy, in a process forked from the one that used the client."""
         return self._process_id not in (None, os.getpid())
 
     def check_process(self) -> None:

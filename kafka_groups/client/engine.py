@@ -49,7 +49,7 @@ class ClientEngine:
 
     @property
     def is_running(self) -> bool:
-        """Whether the engine was started and not stopped."""
+        """True if the engine was started and not stopped."""
         return self._loop is not None
 
     @property

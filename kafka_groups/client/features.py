@@ -1,4 +1,4 @@
-"""What an operator has to do if brokers refuse an API: upgrade them, or switch a feature on (KIP-584)."""
+"""Remedies for an operator whose brokers refuse an API: upgrade them, or switch a feature on (KIP-584)."""
 
 from typing import Final, TypeVar
 

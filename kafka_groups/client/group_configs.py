@@ -22,7 +22,7 @@ __all__ = ["GroupConfigsManager", "GroupNumbers"]
 
 _MAX_TRIES = 3
 _MAX_AGE_MS = 30_000
-"""How old a number may be where it must be fresh: operators change a group's configuration while it runs."""
+"""The greatest age of a number that must be fresh: operators change a group's configuration while it runs."""
 
 
 @frozen

@@ -24,7 +24,7 @@ from kafka_groups.types import TopicIdPartition
 __all__ = ["Metadata", "MetadataManager", "Node"]
 
 _CREATION_MS = 1_000
-"""How long a topic may be missing without a warning, because a broker may be creating it."""
+"""The longest time that a topic may be missing without a warning, because a broker may be creating it."""
 _REMEDY = "Check the names or create the topics; the client keeps looking for them."
 _CREATES = "If a name is misspelt, delete the topic, and set allow.auto.create.topics to false."
 _REPORTED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION})
@@ -41,7 +41,7 @@ class Node:
 
 
 class Metadata:
-    """What the client knows about the cluster. A later leader epoch replaces an earlier one (KIP-320).
+    """The client's view of the cluster. A later leader epoch replaces an earlier one (KIP-320).
 
     Attributes:
         nodes: Addresses by node id.

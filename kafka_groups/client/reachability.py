@@ -62,7 +62,7 @@ class Reachability:
 
     @property
     def may_report(self) -> bool:
-        """Whether there may be an error to report, now or later."""
+        """True if there may be an error to report, now or later."""
         is_trying = self._first_try_ms is not None and self.last_answer_ms is None
         return is_trying or self.unreachable_since_ms is not None
 

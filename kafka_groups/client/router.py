@@ -94,12 +94,12 @@ class _Link:
 
     @property
     def works(self) -> bool:
-        """Whether the broker has answered a request on the open connection."""
+        """True if the broker has answered a request on the open connection."""
         return self.connection is not None and self.has_answered
 
     @property
     def load(self) -> int:
-        """How many requests a new one has to wait for."""
+        """The number of requests that a new one has to wait for."""
         return len(self.queue) + (self.connection.in_flight if self.connection is not None else 0)
 
 

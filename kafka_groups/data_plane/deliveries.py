@@ -1,4 +1,4 @@
-"""Hand records to a librdkafka producer, and collect what becomes of them until the next flush."""
+"""Hand records to a librdkafka producer, and collect their results until the next flush."""
 
 import logging
 import threading

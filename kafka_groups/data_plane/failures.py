@@ -46,7 +46,7 @@ def failure_of(error: KafkaError, what: str) -> KafkaGroupsError:
 
     Args:
         error: What librdkafka or a broker said.
-        what: What failed, as the beginning of the message.
+        what: The beginning of the message, which names the operation and its subject.
     """
     message = f"{what}: {error.str()}"
     if error.code() >= 0:

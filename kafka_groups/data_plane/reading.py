@@ -73,7 +73,7 @@ class PartitionReader:
     def __init__(self, config: Mapping[str, object], group_id: str) -> None:
         self._starts: dict[TopicPartition, int] = {}
         self._unread: list[Message] = []
-        """What was fetched with an error, and comes after it."""
+        """Messages that were fetched together with an error and come after it."""
         try:
             self._consumer = Consumer({**reader_config(config, group_id), "logger": _log})
         except KafkaException as error:
@@ -142,7 +142,7 @@ class PartitionReader:
         return [_record(message) for message in messages[:good]]
 
     def _fetched(self, most: int, timeout_s: float) -> list[Message]:
-        """Return what is there, or what comes first. `consume` with a timeout would wait for all records."""
+        """Return the messages there are, or the first to arrive. `consume` with a timeout waits for all of them."""
         if (messages := self._consumer.consume(most, 0)) or not timeout_s:
             return messages
         first = self._consumer.poll(timeout_s)
@@ -212,7 +212,7 @@ def log_ends(
 
     Args:
         config: Keys as for `PartitionReader`.
-        group_id: As for `PartitionReader`.
+        group_id: The name under which librdkafka looks for a coordinator. Nothing joins or changes the group.
         partitions: The partitions.
         timeout_s: Longest wait for each, in seconds.
 

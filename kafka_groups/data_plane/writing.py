@@ -1,4 +1,4 @@
-"""Write records with a producer of one's own: where each record is, and transactions with the offsets of a group."""
+"""Write records with a producer of your own: the position of each record, transactions with offsets of a group."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

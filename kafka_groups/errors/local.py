@@ -219,5 +219,5 @@ class DeliveryFailedError(KafkaGroupsError):
 
 
 def is_retriable(error: BaseException) -> bool:
-    """Whether the operation that failed with this error may succeed when it is tried again."""
+    """Return True if the operation that failed with this error may succeed when it is tried again."""
     return isinstance(error, KafkaGroupsError) and error.retriable

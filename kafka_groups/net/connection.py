@@ -102,12 +102,12 @@ class ClientConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests can be sent."""
+        """True while requests can be sent."""
         return self._transport is not None and not self._lost and not self._transport.is_closing
 
     @property
     def in_flight(self) -> int:
-        """How many requests are outstanding or held back."""
+        """The number of requests that are outstanding or held back."""
         return len(self._outstanding) + len(self._held or ())
 
     # ------------------------------------------------------------------------------------------ sending

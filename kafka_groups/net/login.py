@@ -1,4 +1,4 @@
-"""How a client authenticates: a login begins a SASL exchange on each new connection."""
+"""Logins of clients: a login begins a SASL exchange on each new connection."""
 
 import random
 import secrets

@@ -37,7 +37,7 @@ class LoopThread:
 
     @property
     def is_running(self) -> bool:
-        """Whether the thread was started in this process and not stopped."""
+        """True if the thread was started in this process and not stopped."""
         return self._running is not None and not self._running.is_stopping and self._pid == os.getpid()
 
     def start(self) -> None:
@@ -196,7 +196,7 @@ class _RunningLoop:
                 self._loop.call_soon_threadsafe(self._end)
 
     def run(self) -> None:
-        """What the thread does."""
+        """Run the event loop until the thread is stopped."""
         self._loop = loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         loop.call_soon(self._begun.set)

@@ -37,7 +37,7 @@ class Link:
 
 @frozen
 class Passage:
-    """What happens to one frame or to one attempt to connect.
+    """The passage of one frame, or of one attempt to connect, through the network.
 
     Attributes:
         delay_ms: How long it takes to arrive.
@@ -86,7 +86,7 @@ class MemoryNetwork:
 
     @property
     def open_connections(self) -> int:
-        """How many connections have at least one open end."""
+        """The number of connections with at least one open end."""
         return len(self._connections)
 
     def is_open(self, connection: int) -> bool:

@@ -30,7 +30,7 @@ class FrameTransport(Protocol):
 
     @property
     def is_closing(self) -> bool:
-        """Whether `close` or `abort` was called, or the connection has ended."""
+        """True if `close` or `abort` was called, or the connection has ended."""
         ...
 
     def send(self, payload: bytes) -> None:

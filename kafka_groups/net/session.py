@@ -54,7 +54,7 @@ class Session:
 
 @frozen(eq=False)
 class Watch:
-    """What is told of a session on its way.
+    """Callbacks that follow a session.
 
     Attributes:
         on_open: Called when the server has accepted the connection, before the first request.
@@ -80,7 +80,7 @@ async def open_session(
         address: Host and port.
         access: The client's identity.
         timeout_ms: How long connecting and the handshakes may take. Waiting for a token does not count.
-        watch: What is told of it.
+        watch: Callbacks that follow the session.
 
     Raises:
         AuthenticationError: TLS or SASL failed, or no token can be obtained; the class says which.

@@ -86,7 +86,7 @@ def stop_listening(server: asyncio.Server) -> None:
     """Close a listener, so that each connection that it has accepted comes to its protocol.
 
     asyncio makes the transport of an accepted connection one turn of the loop later. If the server is closed by then,
-    that fails, and the connection stays open without anyone who could close it: the client would wait in vain.
+    that fails, and the connection stays open without anyone who could close it: the client would wait indefinitely.
     """
     loop = server.get_loop()
     with suppress(NotImplementedError):  # another kind of loop, which accepts in another way

@@ -1,4 +1,4 @@
-"""How a thread waits for another one, so that Ctrl-C at any moment leaves both of them able to go on."""
+"""Lets a thread wait for another one, so that Ctrl-C at any moment leaves both of them able to continue."""
 
 import queue
 

@@ -57,7 +57,7 @@ _PADDING = bytes(64)
 
 @functools.cache
 def foreign_errors() -> tuple[type[Exception], ...]:
-    """What the compiled codec raises over malformed records; `RecordBatch.corrupt` turns one into ours."""
+    """Return the errors that the compiled codec raises for malformed records; `RecordBatch.corrupt` translates them."""
     from aiokafka.errors import CorruptRecordException, UnsupportedCodecError  # noqa: PLC0415 - as in `_codec`
 
     return (CorruptRecordException, UnsupportedCodecError, UnicodeDecodeError, OverflowError, MemoryError)
@@ -157,22 +157,22 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_dense(self) -> bool:
-        """Whether every offset of the batch has a record. Compaction leaves gaps."""
+        """True if every offset of the batch has a record. Compaction leaves gaps."""
         return self.record_count == self.last_offset_delta + 1
 
     @property
     def is_control(self) -> bool:
-        """Whether the records are transaction markers, which applications don't see."""
+        """True if the records are transaction markers, which applications don't see."""
         return bool(self.attributes & _CONTROL_BIT)
 
     @property
     def is_transactional(self) -> bool:
-        """Whether the batch belongs to a transaction."""
+        """True if the batch belongs to a transaction."""
         return bool(self.attributes & _TRANSACTIONAL_BIT)
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether the broker set the timestamps. In that case all of them are `max_timestamp_ms`."""
+        """True if the broker set the timestamps. In that case all of them are `max_timestamp_ms`."""
         return bool(self.attributes & _LOG_APPEND_TIME_BIT)
 
     @property

@@ -66,7 +66,7 @@ FACADES: Final = (
     Facade(
         source="admin/aio_streams.py",
         target="admin/admin_streams.py",
-        summary="What the blocking admin client does with streams groups",
+        summary="The methods of the blocking admin client for streams groups",
         names=("AsyncStreamsGroupCalls", "StreamsGroupCalls"),
         base=("kafka_groups.admin.admin_thread", "_AdminThread"),
         attribute="_admin",

@@ -55,7 +55,7 @@ def generated() -> Mapping[Path, str]:
         ROOT / "kafka_groups" / "config" / "clients" / "keywords.py": _module(
             "The keys of clients as keyword arguments, so that editors complete them and type checkers check them.",
             ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsMemberKeywords"],
-            "the tables of keys beside it",
+            "the tables of keys in this folder",
             f"{clients}\n{consumer}\n{admin}\n{member}".rstrip("\n") + "\n",
         ),
         ROOT / "kafka_groups" / "spark" / "keywords.py": _module(

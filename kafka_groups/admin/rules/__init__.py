@@ -1,1 +1,1 @@
-"""What an admin client asks brokers, and what their responses mean. No I/O."""
+"""The rules of an admin client: its questions to brokers, and the meaning of their responses. No I/O."""

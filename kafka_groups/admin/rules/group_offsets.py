@@ -61,7 +61,7 @@ _NO_LEADER_EPOCH: Final = -1
 
 @frozen
 class AsMember:
-    """Who commits or fetches.
+    """The member that commits or fetches offsets.
 
     Attributes:
         member_id: The member, or an empty string for nobody in the group.

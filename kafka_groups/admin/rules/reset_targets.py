@@ -1,4 +1,4 @@
-"""Where a group continues after its offsets are reset, as callers say it and as values."""
+"""The targets of a reset, from which a group continues: as callers write them, and as values."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -38,12 +38,12 @@ class AtOffsets:
 
 @frozen
 class AtCommitted:
-    """Where the group is now; at the end of partitions without a committed offset."""
+    """The group's committed offset; the end of a partition without one."""
 
 
 @frozen
 class ShiftedBy:
-    """So many records after where the group is now, or before if it is negative."""
+    """A number of records after the group's current offset, or before it if the number is negative."""
 
     by: int
 

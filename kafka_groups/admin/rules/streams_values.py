@@ -1,4 +1,4 @@
-"""What the methods of an admin client return about streams groups (KIP-1071)."""
+"""The values that an admin client returns about streams groups (KIP-1071)."""
 
 from collections.abc import Mapping
 
@@ -174,7 +174,7 @@ class StreamsGroupMemberDescription:
 
 @frozen
 class StreamsGroupOffset:
-    """How far a streams group is in one partition.
+    """The progress of a streams group in one partition.
 
     Attributes:
         offset: The committed offset, from which the group continues; None if it has not committed any.
@@ -200,7 +200,7 @@ class StreamsGroupDescription:
         epoch: The group epoch, which grows with every change that needs a new assignment.
         assignment_epoch: The group epoch that the target assignment is for.
         assignor: The name of the task assignor; None before Kafka 4.4.
-        topology: The topology, or None if the coordinator has none.
+        topology: The topology, or None if the coordinator does not know it.
         members: The members.
         lag: How many records the group has not processed in each partition that it reads; None if it is unknown.
         lag_error: Why the lag is missing, or None.
@@ -223,7 +223,7 @@ class StreamsGroupDescription:
 
     @property
     def has_members(self) -> bool:
-        """Whether it has members, so that its offsets and internal topics must stay."""
+        """True if the group has members, so that its offsets and internal topics must stay."""
         return bool(self.members)
 
     @property

@@ -39,7 +39,7 @@ __all__ = [
 _CLUSTER = "the cluster"
 _FIRST_WITH_TOPIC_STATES = 6
 _DELETION_MS = 30_000
-"""How long a broker waits until the controller has deleted a topic."""
+"""The longest time that a broker waits for the controller to delete a topic."""
 
 
 async def brokers_of_cluster(ask: Asking) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What the methods of an admin client return."""
+"""The values that the methods of an admin client return."""
 
 from collections.abc import Mapping
 
@@ -70,7 +70,7 @@ class ShareGroupMember:
 
 @frozen
 class ShareOffset:
-    """How far a share group is in one partition.
+    """The progress of a share group in one partition.
 
     Attributes:
         start_offset: The first offset that the group has not finished (SPSO), as it was last written; None if the group

@@ -22,7 +22,7 @@ def assign_active(tasks: NumberedTasks, members: NumberedMembers, past: Past) ->
 class _ActivePlacing:
     """Active tasks on their way to members.
 
-    Every member gets an equal share of the tasks, rounded down. As many members as there are tasks left get one more.
+    Every member gets an equal share of the tasks, rounded down. Each of the tasks left over goes to another member.
     """
 
     def __init__(self, tasks: NumberedTasks, members: NumberedMembers, past: Past) -> None:

@@ -1,4 +1,4 @@
-"""What the group remembers of each task: who ran it, and where copies of its state are."""
+"""A group's memory of each task: the member that ran it, and the processes with copies of its state."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate

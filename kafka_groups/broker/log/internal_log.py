@@ -34,10 +34,10 @@ _SPARE_RECORDS = 1_000
 _STEP_RECORDS = 50
 """The smallest number of records that one step of compaction handles."""
 _STEP_FOR_EACH = 4
-"""And so many for each record that was appended. A pass reads every record twice, so the log cannot outgrow it."""
+"""The number of records that a step handles for each appended one. A pass reads each record twice, so it keeps up."""
 
 _MOST_BYTES_OF_NUMBERS = 36
-"""Bytes of a record besides its parts: their lengths, attributes, timestamp, offset and number of headers."""
+"""Bytes of a record's numbers: attributes, timestamp, offset, lengths of its parts, number of headers."""
 
 R = TypeVar("R", bound="_Record")
 

@@ -23,14 +23,14 @@ V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., Any])
 
 SERVERS_VARIABLE = "KAFKA_GROUPS_BOOTSTRAP_SERVERS"
-"""Environment variable with the brokers, for commands that are told of none."""
+"""Environment variable with the brokers, for commands without an option that names them."""
 
 _DEFAULT_TIMEOUT_S = 30.0
 
 
 @frozen
 class BrokerChoice:
-    """Where the brokers are.
+    """The options that name the brokers.
 
     Attributes:
         bootstrap_servers: Their addresses, or None if the file or the environment has them.

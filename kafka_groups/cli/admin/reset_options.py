@@ -118,7 +118,7 @@ _OTHERS = (
 
 @frozen(kw_only=True)
 class ResetOptions:
-    """What the options say.
+    """The options of a reset, checked and parsed.
 
     Attributes:
         to: Where the group goes, or None if it is shifted.
@@ -140,7 +140,7 @@ class ResetOptions:
 
     @classmethod
     def read(cls, given: Mapping[str, Any], names: Iterable[str] = _ALL_PLACES) -> Self:
-        """Return what the options say.
+        """Return the options, checked and parsed.
 
         Raises:
             click.UsageError: Options are missing, contradict each other, or have invalid values.

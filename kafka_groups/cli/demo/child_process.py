@@ -1,4 +1,4 @@
-"""What the demo's child processes have in common: an id, an exit status and a log."""
+"""A child process of a demo: its id, its exit status and its log."""
 
 import asyncio
 import subprocess
@@ -26,7 +26,7 @@ class ChildProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process has not ended."""
+        """True until the process has ended."""
         return self._process.poll() is None
 
     def kill(self) -> None:

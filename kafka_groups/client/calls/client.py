@@ -49,12 +49,12 @@ class AdminClient:
 
     @property
     def is_running(self) -> bool:
-        """Whether it may have connections."""
+        """True while the client may have connections."""
         return self._engine.is_running
 
     @property
     def is_forked(self) -> bool:
-        """Whether this process is another one than the one that started the client, which owns the connections."""
+        """True in another process than the one that started the client and owns its connections."""
         return self._process_id != os.getpid()
 
     def within(self, timeout_ms: int) -> Asking:

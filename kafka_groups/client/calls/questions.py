@@ -1,4 +1,4 @@
-"""What an admin client asks the brokers: one request of one API for any number of keys, and how to find the brokers.
+"""Questions to brokers: one request of one API for any number of keys, and how to find the responsible brokers.
 
 Keys are groups, partitions, topics or brokers. A lookup says which broker is responsible for a key.
 """

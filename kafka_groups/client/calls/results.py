@@ -1,4 +1,4 @@
-"""What a call of an admin client returns: a value or an error for each key."""
+"""The results of a call of an admin client: a value or an error for each key."""
 
 from collections.abc import Iterator, Mapping
 from typing import Generic, Self, TypeVar

@@ -1,4 +1,4 @@
-"""What the metrics of all clients with a member have in common: the class of a metric, and those that all have."""
+"""The class of a metric, and the metrics that all clients with a member have."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
@@ -16,7 +16,7 @@ S_contra = TypeVar("S_contra", contravariant=True)
 
 @frozen
 class MetricSources:
-    """Where the metrics of one client are read from, at one moment. Each kind of client adds its own sources.
+    """The sources of one client's metrics at one moment. Each kind of client adds its own.
 
     Attributes:
         now_ms: When they are read.

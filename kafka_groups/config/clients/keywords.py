@@ -1,7 +1,7 @@
 """The keys of clients as keyword arguments, so that editors complete them and type checkers check them.
 
 Made by `python -m tests.generating.keywords` from
-the tables of keys beside it.
+the tables of keys in this folder.
 Edit those and run it again; do not edit this module.
 """
 

@@ -97,7 +97,7 @@ class ClassicProtocol:
 
 @frozen(kw_only=True)
 class ClassicMemberMetadata:
-    """What a member has said about itself when it joined by JoinGroup."""
+    """A member's description of itself in JoinGroup."""
 
     session_timeout_ms: int
     supported_protocols: tuple[ClassicProtocol, ...] = ()
@@ -105,7 +105,7 @@ class ClassicMemberMetadata:
 
 @frozen(kw_only=True)
 class ConsumerGroupMemberMetadataValue:
-    """What a member has said about itself. An empty regex is none."""
+    """A member's description of itself. An empty regex means that there is none."""
 
     instance_id: str | None = None
     rack_id: str | None = None

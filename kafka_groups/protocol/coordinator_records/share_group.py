@@ -37,7 +37,7 @@ class ShareGroupMemberMetadataKey:
 
 @frozen(kw_only=True)
 class ShareGroupMemberMetadataValue:
-    """What a member has said about itself."""
+    """A member's description of itself."""
 
     rack_id: str | None = None
     client_id: str

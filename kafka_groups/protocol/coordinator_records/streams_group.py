@@ -62,7 +62,7 @@ class StreamsGroupMemberMetadataKey:
 
 @frozen(kw_only=True)
 class StreamsGroupMemberMetadataValue:
-    """What a member has said about itself."""
+    """A member's description of itself."""
 
     instance_id: str | None = None
     rack_id: str | None = None

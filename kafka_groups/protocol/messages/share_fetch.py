@@ -20,7 +20,7 @@ MAX_EPOCH: Final = 2**31 - 1
 
 
 class AcquireMode(enum.IntEnum):
-    """How strictly MaxRecords is applied (KIP-1206)."""
+    """The strictness with which the broker applies MaxRecords (KIP-1206)."""
 
     BATCH_OPTIMIZED = 0
     """Acquire whole batches. The last one is the one that reaches MaxRecords, and it may exceed it."""

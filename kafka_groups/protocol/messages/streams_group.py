@@ -75,7 +75,7 @@ class TaskOffset:
 
 @frozen(kw_only=True)
 class UserEndpoint:
-    """Where a process answers interactive queries."""
+    """The address at which a process answers interactive queries."""
 
     host: str
     port: int

@@ -17,7 +17,7 @@ from kafka_groups.protocol.messages.topology_description import DescribedTopolog
 
 
 class TopologyDescriptionStatus(enum.IntEnum):
-    """Whether a response has the description of a topology (KIP-1331)."""
+    """The reason why a response has the description of a topology, or lacks it (KIP-1331)."""
 
     NOT_REQUESTED = 0
     NOT_STORED = 1
@@ -64,7 +64,7 @@ class StreamsGroupDescribeAssignment:
 
 @frozen(kw_only=True)
 class StreamsGroupDescribeResponseMember:
-    """One member. Ids and endpoint are None if the member has none."""
+    """One member. Ids and endpoint are None if the member did not send them."""
 
     member_id: str
     member_epoch: int

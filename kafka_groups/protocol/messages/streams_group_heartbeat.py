@@ -23,7 +23,7 @@ LEAVE_STATIC_EPOCH: Final = -2
 
 
 class StreamsStatus(enum.IntEnum):
-    """What keeps a streams group from working, or a member from having tasks."""
+    """A reason why a streams group does not work, or why a member has no tasks."""
 
     STALE_TOPOLOGY = 0
     """The member's topology is older than the group's."""
@@ -94,7 +94,7 @@ class StreamsGroupHeartbeatTopicPartition:
 
 @frozen(kw_only=True)
 class EndpointToPartitions:
-    """Which partitions of source topics a member answers queries for. Several members may have the same endpoint."""
+    """The partitions of source topics that a member answers queries for. Several members may have one endpoint."""
 
     user_endpoint: UserEndpoint
     active_partitions: tuple[StreamsGroupHeartbeatTopicPartition, ...] = ()

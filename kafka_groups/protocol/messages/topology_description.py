@@ -50,7 +50,7 @@ class TopologyDescriptionGlobalStore:
 
 @frozen(kw_only=True)
 class DescribedTopology:
-    """What an application has said about its topology, for people to read (KIP-1331)."""
+    """An application's description of its topology, for people to read (KIP-1331)."""
 
     subtopologies: tuple[TopologyDescriptionSubtopology, ...] = ()
     global_stores: tuple[TopologyDescriptionGlobalStore, ...] = ()

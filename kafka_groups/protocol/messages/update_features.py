@@ -10,7 +10,7 @@ from kafka_groups.protocol.fields import ignorable
 UPGRADE: Final = 1
 SAFE_DOWNGRADE: Final = 2
 UNSAFE_DOWNGRADE: Final = 3
-"""What an update may do."""
+"""The kinds of updates. Only an unsafe downgrade may lose metadata."""
 
 
 @frozen(kw_only=True)

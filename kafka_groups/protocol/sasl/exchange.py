@@ -1,4 +1,4 @@
-"""What a SASL exchange looks like to the client and to the broker."""
+"""The interfaces of a SASL exchange, for the client and for the broker."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -36,7 +36,7 @@ class ClientExchange(Protocol):
 
 @frozen
 class Identity:
-    """Who authenticated.
+    """The user that authenticated.
 
     Attributes:
         name: Name of the user.
@@ -54,7 +54,7 @@ class ServerExchange(Protocol):
 
     @property
     def identity(self) -> Identity | None:
-        """Who authenticated; None until the exchange is complete."""
+        """The user that authenticated; None until the exchange is complete."""
         ...
 
     def evaluate(self, response: bytes) -> bytes:

@@ -38,7 +38,7 @@ _BINDING = base64.b64encode(_HEADER.encode()).decode()
 
 @frozen
 class ScramCredential:
-    """What a broker keeps of a password: enough to check it, not enough to log in with it.
+    """A password as a broker stores it: enough to check it, not enough to log in with it.
 
     Attributes:
         salt: The salt.

@@ -92,7 +92,7 @@ def fixed(name: str, version: int = 0, /, **fields: FieldType) -> Schema:
 
 
 class _EntityType(enum.Enum):
-    """What a schema is of, by kio's names. Declaring one must not load kio, which an idle broker does not need."""
+    """The kinds of schemas, by kio's names. Declaring a schema must not load kio: an idle broker does not need it."""
 
     request = enum.auto()
     response = enum.auto()

@@ -1,1 +1,1 @@
-"""What a share consumer does with deliveries, without any I/O: sessions, acquired records, acknowledgements."""
+"""Deliveries of a share consumer: acquired records, their acknowledgements, and requests to leaders. No I/O."""

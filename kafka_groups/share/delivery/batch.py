@@ -16,7 +16,7 @@ _CopiedPart = tuple[TopicIdPartition, tuple[AcquiredRecords, ...], list[CopiedRe
 
 
 class ShareRecords(Generic[K, V]):
-    """What one poll returned: a batch of records of one or more partitions, to iterate over, index and slice.
+    """The records that one poll returned, of one or more partitions, to iterate over, index and slice.
 
     Iterating makes the records one by one, so that a large batch needs little memory; iterating twice makes them twice.
     Indexing makes and keeps them all.

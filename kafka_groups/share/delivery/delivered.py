@@ -199,7 +199,7 @@ class DeliveredRecords(Delivery):
         return self.first_offset <= batch.header.base_offset and batch.header.last_offset <= self.last_offset
 
     def holds_any(self, batch: RecordBatch) -> bool:
-        """Return True if any offset of the batch was acquired. Batches between acquired ranges may have none."""
+        """Return True if any offset of the batch was acquired. Between acquired ranges, whole batches may not be."""
         start, end = self._positions(batch.header.base_offset, batch.header.last_offset)
         return self.marks.count(m.NOT_ACQUIRED, start, end) < end - start
 

@@ -64,7 +64,7 @@ class ShareRecord(Generic[K, V]):
 
     @property
     def error(self) -> RecordDeserializationError | None:
-        """Why key or value could not be deserialised, or None; what could not be is None, `raw_value` has its bytes."""
+        """The error of deserialising key or value, or None. The part that failed is None; `raw_value` has its bytes."""
         return None
 
     @property
@@ -94,7 +94,7 @@ class ShareRecord(Generic[K, V]):
 
     @property
     def delivery_count(self) -> int:
-        """How many times the record was delivered, this delivery included (KIP-932)."""
+        """The number of deliveries of the record, this one included (KIP-932)."""
         return self._delivery.delivery_count(self._raw.offset)
 
     @property
@@ -156,7 +156,7 @@ class DeserializedRecord(ShareRecord[Any, Any]):
 
     @property
     def error(self) -> RecordDeserializationError | None:
-        """Why key or value could not be deserialised, or None."""
+        """The error of deserialising key or value, or None."""
         return self._error
 
 

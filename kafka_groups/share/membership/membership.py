@@ -82,7 +82,7 @@ class ShareMembership:
 
     @property
     def has_left(self) -> bool:
-        """Whether the member is not in the group and has no heartbeat in flight."""
+        """True if the member is not in the group and has no heartbeat in flight."""
         return self.state is MemberState.UNSUBSCRIBED and not self._timer.in_flight
 
     # ------------------------------------------------------------------ what the application does
@@ -327,4 +327,4 @@ _REACTIONS: Mapping[ErrorCode, Reaction] = {
     ErrorCode.FENCED_MEMBER_EPOCH: ShareMembership._fenced,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: ShareMembership._report,
 }
-"""How the member reacts to an error. All other errors are fatal, as in Kafka's own client."""
+"""The member's reaction to each error. All other errors are fatal, as in Kafka's own client."""

@@ -162,7 +162,7 @@ class SourceOptions:
             reader=read_not_empty,
             form="the path of a file",
             doc="A file on the driver's host. When it is created or touched, a source that waits after failed runs "
-            "goes on at once.",
+            "continues at once.",
         )
     )
 

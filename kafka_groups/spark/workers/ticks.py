@@ -63,7 +63,7 @@ def _trigger(trigger: Callable[..., Any], workers: int, **how: Any) -> Any:
             raise ConfigurationError(
                 f"trigger({name}=True) ends workers after one micro-batch, however many records are left: call"
                 f" run_until(spark, workers={workers}) of the ShareWorkers, which ends when the group has no more"
-                " records, or use trigger(processingTime='1 second') for a query that goes on"
+                " records, or use trigger(processingTime='1 second') for a query that keeps running"
             )
     return trigger(**how)
 

@@ -52,7 +52,7 @@ TaskPositions = Callable[[], Mapping[TaskId, TaskPosition]]
 """Returns the positions of all tasks that have state in this process, dormant ones included."""
 
 _RELEASE_MS, _RELEASE_MAX_MS = 1_000, 10_000
-"""How long to wait before a static member joins again while its old session is still in the group."""
+"""The first and the longest wait before a static member joins again while its old session is still in the group."""
 
 
 _REMOVED = (FencedMemberEpochError, IllegalGenerationError, UnknownMemberIdError)

@@ -1,4 +1,4 @@
-"""What the blocking member of a streams group does itself: its constructor, its thread, and how a call waits."""
+"""The part of the blocking member that is not generated: its constructor, its thread, and waiting for calls."""
 
 import threading
 import warnings

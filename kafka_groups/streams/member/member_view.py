@@ -65,7 +65,7 @@ class _MemberView:
 
     @property
     def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
-        """What keeps the group from working; empty if nothing does."""
+        """The reasons why the group does not work; empty if it works."""
         return self._client.membership.group.statuses
 
     @property

@@ -33,7 +33,7 @@ _MAX_MEMORY = 1 << 20
 """The memory limit of a pattern, in bytes. It suffices for 2,000 names."""
 
 _MAX_COST_US = 25_000
-"""The longest time to compile a pattern. The broker is blocked meanwhile."""
+"""The longest time to compile a pattern, which blocks the broker."""
 
 _COSTS_US = {
     "property": 200, "named": 200, "class": 40, "perl": 10, "quantifier": 10, "counts": 10, "simple": 2, "any": 2

@@ -1,1 +1,1 @@
-"""When things run in one broker: timers, expiry, requests that wait, and turns for others during long requests."""
+"""Time in one broker: timers, expiry, requests that wait, and turns for others during long requests."""

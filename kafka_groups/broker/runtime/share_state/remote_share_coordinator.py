@@ -140,7 +140,7 @@ class RemoteShareCoordinator:
         self._ask(_DELETE, key, DeleteShareStatePartition(partition=key[2]), _nothing, deleted)
 
     def summarize(self, key: StateKey, done: Done[PersistedState | None]) -> None:
-        """Return the state of a share-partition without its batches, or None if it has none or was never used."""
+        """Return the state of a share-partition without its batches, or None if it has no state or was never used."""
         partition = ReadShareStateSummaryPartition(partition=key[2], leader_epoch=_UNKNOWN_EPOCH)
         self._ask(_SUMMARIZE, key, partition, _summary, done)
 

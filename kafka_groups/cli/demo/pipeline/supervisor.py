@@ -67,7 +67,7 @@ class Supervisor:
 
     @property
     def connected(self) -> int:
-        """How many processes are connected."""
+        """The number of connected processes."""
         return len(self._pids)
 
     def said(self, kind: MessageKind) -> Message | None:

@@ -16,7 +16,7 @@ _QUERY_AFTER = 0.6
 
 
 class Verdict(enum.Enum):
-    """What to do with a worker that has stored a batch and waits for the demo."""
+    """The demo's decision about a worker that has stored a batch and waits."""
 
     GO_ON = "go on"
     KILL_WORKER = "kill the worker"
@@ -54,7 +54,7 @@ class PipelineTally:
 
     @property
     def both_killed(self) -> bool:
-        """Whether a worker and the query were killed."""
+        """True if a worker and the query were killed."""
         return len(self.kills) == 2
 
     def _verdict(self, records: int) -> Verdict:
@@ -122,7 +122,7 @@ class PipelineOutcome:
 
     @property
     def holds(self) -> bool:
-        """Whether every record is accounted for, both kills took place, and the result is exactly right."""
+        """True if every record is accounted for, both kills took place, and the result is exactly right."""
         return not any(self.faults())
 
     def faults(self) -> Iterator[str]:

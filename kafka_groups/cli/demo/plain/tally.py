@@ -57,7 +57,7 @@ class PlainOutcome:
 
     @property
     def holds(self) -> bool:
-        """Whether every record is accounted for, the kill took place, and the delays are exactly right."""
+        """True if every record is accounted for, the kill took place, and the delays are exactly right."""
         return not any(self.faults())
 
     def faults(self) -> Iterator[str]:

@@ -25,7 +25,7 @@ class StreamsOutcome:
 
     @property
     def holds(self) -> bool:
-        """Whether every flight was counted exactly once, and the kill came in the middle."""
+        """True if every flight was counted exactly once, and the kill came in the middle."""
         return not any(self.faults())
 
     def faults(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The size of fetches: as many records as a fast application can use, and no more than that for a slow one."""
+"""The size of fetches: large enough for a fast application, and no larger than a slow one can use."""
 
 from attrs import frozen
 

@@ -55,7 +55,7 @@ _ONLY_LOGGED = frozenset({ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_SERV
 _FATAL = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.GROUP_AUTHORIZATION_FAILED})
 
 GATHER_MS = 20
-"""How long acknowledgements wait for the application to take a response, so that they go with the next fetch."""
+"""The longest wait of acknowledgements for the application to take a response, so that they go with the next fetch."""
 
 Condition = Callable[[CompletedFetch], bool]
 PartitionResults = dict[TopicIdPartition, tuple[ErrorCode, str | None]]

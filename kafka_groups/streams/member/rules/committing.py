@@ -47,7 +47,7 @@ class CommittingMember:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the member has another epoch by now, or has lost its tasks."""
+        """True if the member has another epoch by now, or has lost its tasks."""
         return self._membership.epoch != self.epoch or self._membership.life != self._life
 
     def __call__(self) -> AsMember:

@@ -18,7 +18,7 @@ __all__ = ["EventFigures", "RebalanceFigures", "StreamsFigures"]
 
 @define
 class EventFigures:
-    """How many tasks events of one kind were about, and how long the program took to handle the events.
+    """Figures of one kind of events: the number of tasks, and the time that the program took to handle the events.
 
     Attributes:
         tasks: The tasks of all events.

@@ -103,12 +103,12 @@ class SentHeartbeat:
 
     @property
     def joins(self) -> bool:
-        """Whether it joins the group."""
+        """True if this heartbeat joins the group."""
         return self.request.member_epoch == JOIN_GROUP_EPOCH
 
     @property
     def leaves(self) -> bool:
-        """Whether it leaves the group."""
+        """True if this heartbeat leaves the group."""
         return self.request.member_epoch in (LEAVE_GROUP_EPOCH, LEAVE_STATIC_EPOCH)
 
     def build(self, version: int) -> StreamsGroupHeartbeatRequest:

@@ -1,4 +1,4 @@
-"""What a member knows about its group from the coordinator's responses."""
+"""A member's knowledge of its group, from the coordinator's responses."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -64,17 +64,17 @@ class KnownGroup:
 
     @property
     def is_assigning(self) -> bool:
-        """Whether the group says that tasks are assigned soon."""
+        """True if the group says that tasks will be assigned soon."""
         return bool(self._codes() & _ASSIGNING)
 
     @property
     def is_blocked(self) -> bool:
-        """Whether no tasks are assigned until somebody changes something outside the group."""
+        """True if no tasks are assigned until something outside the group changes."""
         return bool(self._codes() & _BLOCKING)
 
     @property
     def shutdown_requested(self) -> bool:
-        """Whether a member has asked all members to shut down."""
+        """True if a member has asked all members to shut down."""
         return StreamsStatus.SHUTDOWN_APPLICATION in self._codes()
 
 

@@ -1,4 +1,4 @@
-"""What a member of a streams group reports to its application, and how an application leaves."""
+"""Events that a member of a streams group reports to its application, and the ways to leave the group."""
 
 import enum
 
@@ -74,7 +74,7 @@ member got and lost again between two polls.
 
 
 class GroupMembershipOperation(enum.Enum):
-    """What a member tells its group when it is closed (KIP-1092, KIP-1284)."""
+    """The ways in which a member that is closed leaves its group, or stays in it (KIP-1092, KIP-1284)."""
 
     DEFAULT = "default"
     """A dynamic member leaves. A static one remains until its session ends, so that it can return to its tasks."""

@@ -121,7 +121,7 @@ class StreamsMembership:
 
     @property
     def has_left(self) -> bool:
-        """Whether the member is not in the group and has no heartbeat in flight."""
+        """True if the member is not in the group and has no heartbeat in flight."""
         return self.state is MembershipState.UNJOINED and not self._pace.in_flight
 
     # ------------------------------------------------------------------ what the application does
@@ -465,8 +465,8 @@ _REACTIONS: Mapping[ErrorCode, Callable[[StreamsMembership, StreamsGroupHeartbea
     ErrorCode.UNRELEASED_INSTANCE_ID: StreamsMembership._unreleased,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: StreamsMembership._report,
 }
-"""How the member reacts to an error. All others are fatal, as in Kafka's own client, which does not wait for the former
-life of a static member either."""
+"""The member's reaction to each error. All others are fatal, as in Kafka's own client, where
+UNRELEASED_INSTANCE_ID is fatal, too."""
 
 
 class _MembershipLog:

@@ -23,7 +23,7 @@ __all__ = ["MEMBER_METRICS", "MemberSources"]
 
 @frozen
 class MemberSources(MetricSources):
-    """Where the metrics of one member are read from, at one moment."""
+    """The sources of one member's metrics at one moment."""
 
     state: MembershipState
     owned: MemberTasks

@@ -1,4 +1,4 @@
-"""How long a restarted static member waits for its old session to expire."""
+"""The wait of a restarted static member until its old session has expired."""
 
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.group_configs import GroupConfigsManager

@@ -42,12 +42,12 @@ class TaskOwnership:
 
     @property
     def awaits_confirmation(self) -> bool:
-        """Whether the application still has to close tasks."""
+        """True if the application still has to close tasks."""
         return bool(self._unconfirmed)
 
     @property
     def is_told(self) -> bool:
-        """Whether the coordinator knows which tasks the member owns."""
+        """True if the coordinator knows which tasks the member owns."""
         return self._told == self.owned
 
     @property

@@ -39,7 +39,7 @@ class HeartbeatPace:
 
     @property
     def in_flight(self) -> bool:
-        """Whether a heartbeat is waiting for its response."""
+        """True if a heartbeat is waiting for its response."""
         return self._timer.in_flight
 
     @property

@@ -280,7 +280,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerGroupRecord]):
         return Result(None, tuple(record for draft in drafts.values() for record in draft.records), tuple(effects))
 
     def _find_topics(self, draft: ConsumerDraft, left_us: int, now_ms: int) -> int:
-        """Find topics of a group's regular expressions, within the time that is left. Return what is left then."""
+        """Find topics of a group's regular expressions within a budget of time, and return the rest of the budget."""
         group = draft.group
         search = self._searches.pop(group.group_id, None) or TopicSearch(group.regex_subscribers, self._topics)
         left_us = search.go_on(left_us)

@@ -72,7 +72,7 @@ class TopicSearch:
         self._costs_us = self._search(sorted(regexes), [topic.name for topic in topics.topics()])
 
     def go_on(self, budget_us: int) -> int:
-        """Search until the time is used up, and return what is left of it. One step may use more than there is."""
+        """Search until the budget is used up, and return its rest. The last step may exceed the budget."""
         while budget_us > 0:
             cost_us = next(self._costs_us, None)
             if cost_us is None:

@@ -142,7 +142,7 @@ class EpochGroup(Generic[E, M, T, C]):
 
     KIND: ClassVar[EpochGroupKind]
     NOT_REACHED: ClassVar[Any]
-    """The current assignment of a member that has none."""
+    """The current assignment of a member without one."""
     TABLES: ClassVar[tuple[str, ...]] = ("members", "target", "current", "instances")
     """The attributes that are tables. Drafts lay their changes over them."""
 
@@ -199,7 +199,7 @@ class EpochGroup(Generic[E, M, T, C]):
 def name_instance(
     instances: MutableMapping[str, str], member_id: str, before: GroupMember | None, after: GroupMember | None
 ) -> None:
-    """Note which member an instance is, when a member is described anew or removed.
+    """Note which member an instance is, when a member is described again or removed.
 
     Args:
         instances: Member ids by instance id.

@@ -79,7 +79,7 @@ class ShareGroup:
         return GroupState.STABLE if self.members else GroupState.EMPTY
 
     def current_of(self, member_id: str) -> CurrentAssignment:
-        """Return the epoch and the assignment of a member. It has none yet if its first record is there alone."""
+        """Return the epoch and the assignment of a member; empty ones if only its first record is there."""
         return self.current.get(member_id, _NOT_REACHED)
 
     def replay(self, record: ShareGroupRecord) -> None:

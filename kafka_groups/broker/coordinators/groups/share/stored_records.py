@@ -128,7 +128,7 @@ def _current(value: stored.ShareGroupCurrentMemberAssignmentValue) -> CurrentAss
 
 
 def _state(value: stored.ShareGroupStatePartitionMetadataValue) -> StatePartitions:
-    """Return the state partitions. Deleted topics have none, because Kafka does not store theirs."""
+    """Return the state partitions, without those of deleted topics, because Kafka does not store them."""
     with_partitions = (*value.initializing_topics, *value.initialized_topics)
     names = {topic.topic_id: topic.topic_name for topic in with_partitions}
     return StatePartitions(

@@ -208,7 +208,7 @@ class StreamsHeartbeat:
     def _with_endpoints(
         self, response: StreamsGroupHeartbeatResponse, group: StreamsGroup, configured: ConfiguredTopology
     ) -> StreamsGroupHeartbeatResponse:
-        """Add who answers queries for what, if that has changed since the member was told."""
+        """Add the endpoints for interactive queries, if they have changed since the member received them."""
         epoch = self.soft.endpoints_epoch
         if epoch != self.request.endpoint_information_epoch:
             endpoints = partitions_by_endpoint(group, configured, self.topics)
