@@ -8,6 +8,7 @@ serdes.string, serdes.json(Order), serdes.time_windowed(serdes.string, timedelta
 """
 
 from kafka_groups.serdes.contexts import DeserializationContext, SerializationContext
+from kafka_groups.serdes.json_documents import json
 from kafka_groups.serdes.pairs import of
 from kafka_groups.serdes.plain import bool_, bytes_, float64, int32, int64, string, uuid
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, nullable
@@ -27,6 +28,7 @@ __all__ = [
     "float64",
     "int32",
     "int64",
+    "json",
     "nullable",
     "of",
     "session_windowed",

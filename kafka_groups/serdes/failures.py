@@ -2,7 +2,7 @@
 
 from kafka_groups.errors import DeserializationError, SerializationError
 
-__all__ = ["cannot_deserialize", "cannot_serialize"]
+__all__ = ["cannot_deserialize", "cannot_serialize", "described"]
 
 _SHOWN = 80
 """How many characters or bytes of a value an error shows."""
@@ -16,6 +16,11 @@ def cannot_serialize(serde: str, value: object, reason: str) -> SerializationErr
 def cannot_deserialize(serde: str, data: object, reason: str) -> DeserializationError:
     """Return the error for bytes that a serde cannot deserialise."""
     return DeserializationError(f"{serde} cannot deserialise {_shown(data)} ({_measured(data)}): {reason}")
+
+
+def described(error: Exception) -> str:
+    """Return the class and the text of an exception that a function raised."""
+    return f"{type(error).__name__}: {error}"
 
 
 def _shown(value: object) -> str:

@@ -10,9 +10,9 @@ from attrs import frozen
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.functions import idle_kind
 from kafka_groups.serdes.contexts import DeserializationContext, SerializationContext, takes_context
-from kafka_groups.serdes.failures import cannot_deserialize, cannot_serialize
+from kafka_groups.serdes.failures import cannot_deserialize, cannot_serialize, described
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, T
-from kafka_groups.serdes.value_types import classes_of, is_immutable_type, shown_type
+from kafka_groups.serdes.value_types import classes_of, is_immutable_type, listed, shown_type
 from kafka_groups.types import Header
 
 __all__ = ["of"]
@@ -48,11 +48,11 @@ class PairSerde(Serde[T]):
 
         def serialize(value: T, headers: list[Header]) -> bytes:
             if not isinstance(value, classes):
-                raise cannot_serialize(name, value, f"expected {_listed(classes)}")
+                raise cannot_serialize(name, value, f"expected {listed(classes)}")
             try:
                 data = call(value, headers)
             except Exception as error:
-                raise cannot_serialize(name, value, _described(error)) from error
+                raise cannot_serialize(name, value, described(error)) from error
             if isinstance(data, bytes):
                 return data
             raise cannot_serialize(name, value, f"the serializer returned {data!r} and not bytes")
@@ -67,11 +67,11 @@ class PairSerde(Serde[T]):
             try:
                 value = call(data, headers)
             except Exception as error:
-                raise cannot_deserialize(name, data, _described(error)) from error
+                raise cannot_deserialize(name, data, described(error)) from error
             if isinstance(value, classes):
                 return value  # type: ignore[return-value]
             returned = type(value).__name__
-            raise cannot_deserialize(name, data, f"the deserializer returned {returned} and not {_listed(classes)}")
+            raise cannot_deserialize(name, data, f"the deserializer returned {returned} and not {listed(classes)}")
 
         return deserialize
 
@@ -157,11 +157,3 @@ def _waiting_kind(function: object) -> str | None:
 
 def _field(*, is_key: bool) -> Literal["key", "value"]:
     return "key" if is_key else "value"
-
-
-def _listed(classes: tuple[type, ...]) -> str:
-    return " or ".join(each.__name__ for each in classes)
-
-
-def _described(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

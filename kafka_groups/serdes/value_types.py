@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["classes_of", "is_immutable_type", "shown_type"]
+__all__ = ["classes_of", "is_immutable_type", "listed", "shown_type"]
 
 _ATOMS = (
     str, int, float, complex, bytes, type(None), enum.Enum, uuid.UUID, decimal.Decimal,
@@ -25,6 +25,11 @@ _UNIONS = (typing.Union, types.UnionType)
 def shown_type(of: object) -> str:
     """Return the name of a type for errors: `Order`, `list[int]`."""
     return of.__name__ if isinstance(of, type) and typing.get_origin(of) is None else str(of).replace("typing.", "")
+
+
+def listed(classes: tuple[type, ...]) -> str:
+    """Return the names of classes for errors: `int or str`."""
+    return " or ".join(each.__name__ for each in classes)
 
 
 def classes_of(of: Any) -> tuple[type, ...]:
@@ -74,13 +79,21 @@ def is_immutable_type(of: Any, above: frozenset[Any] = frozenset()) -> bool:
 
 
 def _field_types(of: type) -> list[Any]:
-    """Return the types of a class's fields."""
-    annotations = typing.get_type_hints(of, include_extras=True)
-    return [hint for hint in annotations.values() if typing.get_origin(hint) is not typing.ClassVar]
+    """Return the types of a class's fields; `object` for one whose type is not known."""
+    described: Any = of
+    if _is_model(of):
+        return [field.annotation for field in described.model_fields.values()]
+    try:
+        hints = typing.get_type_hints(of, include_extras=True)
+    except NameError:  # a class made in a function, with a name that only the function knows
+        return [object]
+    if attrs.has(of):
+        return [hints.get(field.name, object) for field in attrs.fields(of)]
+    return [hint for hint in hints.values() if typing.get_origin(hint) is not typing.ClassVar]
 
 
 def _is_frozen(of: type) -> bool:
-    """Return True if the fields of a class cannot be assigned: a dataclass, attrs, msgspec or pydantic class."""
+    """Return True if the fields of a class cannot be assigned: dataclass, attrs, msgspec, pydantic, NamedTuple."""
     if attrs.has(of):
         return _is_frozen_attrs(of)
     described: Any = of
@@ -88,7 +101,15 @@ def _is_frozen(of: type) -> bool:
         return bool(described.__dataclass_params__.frozen)
     if hasattr(of, "__struct_config__"):
         return bool(described.__struct_config__.frozen)
-    return bool(getattr(of, "model_config", {}).get("frozen", False))
+    if _is_model(of):
+        config = described.model_config
+        return bool(config.get("frozen")) and config.get("extra") != "allow" and not described.__private_attributes__
+    return issubclass(of, tuple) and hasattr(of, "_fields")
+
+
+def _is_model(of: type) -> bool:
+    """Return True for a pydantic model."""
+    return hasattr(of, "model_fields") and hasattr(of, "model_config")
 
 
 def _is_frozen_attrs(of: type) -> bool:
