@@ -199,6 +199,34 @@ def test_the_metrics_follow_a_life_that_is_known() -> None:
     simulate(program)
 
 
+def test_a_rebalance_during_which_the_tasks_are_lost_counts_as_failed_for_a_while() -> None:
+    async def program(world: World) -> None:
+        async with world.member() as first:
+            await first.join()
+            await assigned(first)
+            async with world.member() as second:
+                await second.join()
+                while not (revoked := [event for event in await first.poll(1) if isinstance(event, TasksRevoked)]):
+                    await second.poll(0)
+                assert first.metrics()["failed-rebalance-rate-per-hour"] == 0  # it has not ended
+                world.cluster.faults.on(ApiKey.STREAMS_GROUP_HEARTBEAT, answer(ErrorCode.UNKNOWN_MEMBER_ID), times=1)
+                while not (lost := [event for event in await first.poll(1) if isinstance(event, TasksLost)]):
+                    await second.poll(0)
+                soon = first.metrics()
+                assert soon["failed-rebalance-total"] == 1
+                assert 116 <= soon["failed-rebalance-rate-per-hour"] <= 120  # one in the window of 30 seconds
+                await asyncio.sleep(15)
+                later = first.metrics()["failed-rebalance-rate-per-hour"]
+                assert later == pytest.approx(3_600 / (3_600 / soon["failed-rebalance-rate-per-hour"] + 15))
+                await asyncio.sleep(60)
+                old = first.metrics()
+                assert (old["failed-rebalance-total"], old["failed-rebalance-rate-per-hour"]) == (1, 0)
+                for event in (*revoked, *lost):
+                    first.confirm(event)
+
+    simulate(program)
+
+
 def test_a_program_that_does_not_confirm_lost_tasks_is_warned_again_and_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
