@@ -36,6 +36,8 @@ def matching(pattern: TopicPattern, names: Iterable[str]) -> list[str]:
     return [name for name in names if pattern.matches(name)]
 
 
+_OPTIONS = "(?:(?:x|xx|xxxx|xxxxxx|x[a-z]|y|yx|xyx|xxyx)?)"
+
 HEAVY = {
     "properties": r"\pL" * 10_900,
     "negated properties": r"[^\pL]" * 5_400,
@@ -46,12 +48,18 @@ HEAVY = {
     "letters in both cases": r"(?i)\w?" * 4_600,
     "classes": "[a-z]" * 6_553,
     "dots": "." * 32_767,
+    "escapes": r"\." * 16_383,
     "groups": "(a)|" * 8_191,
     "named groups": "".join(f"(?P<n{number}>a){{0,1}}" for number in range(1_600)),
-    "options": f"(?:{'(?:x|xx|xxxx|xxxxxx|x[a-z]|y|yx|xyx|xxyx)?'}){{1000}}",
+    "options": f"{_OPTIONS}{{390}}",
+    "more options": f"{_OPTIONS}{{1000}}",
+    "few options": "(?:(?:x|y|xy)?){400}",
     "options one after the other": "(?:[a-z]?){1000}" * 10,
     "names": "|".join(f"{number * 7919 % 10007:020}" for number in range(1_500)),
 }
 """Expressions that take long to compile or to match, some of them valid."""
 
 LONG_NAMES = ("x" * 249, "xy" * 124, "a" * 249, "z")
+
+MOST_STEPS = 2_000_000
+"""The most instructions that the broker may go through in one piece. Each takes fifteen nanoseconds at most."""

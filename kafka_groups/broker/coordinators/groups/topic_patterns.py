@@ -4,8 +4,8 @@ Kafka evaluates them with RE2/J, and this module with RE2, of which RE2/J is a t
 pattern must match the whole name, and internal topics are matched as all others. There are differences:
 
 - RE2 bounds the size of a compiled pattern, so `(a{500}){500}` is invalid. In RE2/J such patterns use up memory.
-- Patterns that take long to compile are too large: everybody waits for this broker, while Kafka has other threads. What
-  remains takes some twenty milliseconds at most, and a name as long as names can be takes no longer.
+- Patterns that take long to compile or to match are too large: everybody waits for this broker, while Kafka has other
+  threads. What remains takes some ten milliseconds at most, and so does a name as long as names can be.
 - RE2 accepts `\C` and two groups of one name. This module refuses them, as RE2/J does.
 - Messages differ for an unmatched `)`, which is an internal error in RE2/J, and for `(?<=`, which it takes for a name.
 """
@@ -13,6 +13,7 @@ pattern must match the whole name, and internal topics are matched as all others
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -25,6 +26,9 @@ __all__ = ["TopicPattern", "compile_pattern"]
 
 _MAX_BYTES = 32_767
 """Kafka reads no longer strings."""
+
+_MAX_TOKENS = 13_000
+"""A pattern has fewer parts other than literals. To find more takes longer than to compile a pattern."""
 
 _MAX_REPETITIONS = 2_000
 """RE2 writes `a{1000}` out before it checks the size, so all numbers of a pattern together have a bound."""
@@ -46,8 +50,17 @@ _COST_OF_CASE = 4
 _CHARACTERS_AT_ONCE = 6
 """The number of literals that take one microsecond."""
 
-_STEPS_AT_ONCE = 300
-"""A character of a name, times so many instructions of a compiled pattern, takes a microsecond at most."""
+_MAX_INSTRUCTIONS = 8_000
+"""The largest compiled pattern. Each character of a name may go through all instructions."""
+
+_STEPS_AT_ONCE = 70
+"""A character of a name, times so many instructions of a compiled pattern, takes a microsecond at most.
+
+Patterns of some thousand instructions need the longest for each: RE2 makes new states for every name, then gives up.
+"""
+
+_INSTRUCTIONS_AT_ONCE = 3
+"""The number of instructions that are compiled in a microsecond. `{1000}` makes many of few characters."""
 
 _MAX_SHOWN = 1_000
 
@@ -103,7 +116,11 @@ class TopicPattern:
 
     def cost_of_us(self, name: str) -> int:
         """Return how long it takes at most to match a name."""
-        return 1 + len(name) * int(self._compiled.programsize) // _STEPS_AT_ONCE
+        return 1 + self.steps_of(name) // _STEPS_AT_ONCE
+
+    def steps_of(self, name: str) -> int:
+        """Return how many instructions it takes at most to match a name."""
+        return len(name) * int(self._compiled.programsize)
 
 
 def compile_pattern(text: str) -> TopicPattern:
@@ -112,15 +129,21 @@ def compile_pattern(text: str) -> TopicPattern:
     Raises:
         InvalidRegularExpressionError: It is invalid or too large.
     """
-    tokens = list(_TOKEN.finditer(text[: _MAX_BYTES + 1]))
+    tokens = list(islice(_TOKEN.finditer(text[: _MAX_BYTES + 1]), _MAX_TOKENS))
     kinds = Counter(map(attrgetter("lastgroup"), tokens))
     cost_us = _cost_us(text, kinds)
-    problem = _problem(text, tokens, kinds) if cost_us <= _MAX_COST_US else "pattern too large"
+    is_large = cost_us > _MAX_COST_US or len(tokens) == _MAX_TOKENS
+    problem = "pattern too large" if is_large else _problem(text, tokens, kinds)
     if problem is None:
         try:
-            return TopicPattern(text, cost_us, re2.compile(text, options=_options()))
+            compiled = re2.compile(text, options=_options())
         except re2.error as error:
             problem = error.args[0].decode("utf-8", "replace").partition(": ")[0]
+        else:
+            size = int(compiled.programsize)
+            if size <= _MAX_INSTRUCTIONS:
+                return TopicPattern(text, cost_us + size // _INSTRUCTIONS_AT_ONCE, compiled)
+            problem = "pattern too large"
     raise InvalidRegularExpressionError(
         f"SubscribedTopicRegex `{_shown(text)}` is not a valid regular expression: "
         f"{_KAFKAS_WORDS.get(problem, problem)}."

@@ -8,10 +8,11 @@ import pytest
 from kafka_groups.broker.coordinators.groups.topic_patterns import compile_pattern
 from kafka_groups.errors import InvalidRegularExpressionError
 from kafka_groups.protocol.error_codes import ErrorCode
-from tests.support.topic_patterns import HEAVY, LONG_NAMES, matching
+from tests.support.topic_patterns import HEAVY, LONG_NAMES, MOST_STEPS, matching
 
-MOST_S = 0.08
+MOST_S = 0.04
 TRIES = 5
+LONGEST_NAME = max(map(len, LONG_NAMES))
 TOO_LARGE = {
     "longer than a string of Kafka": "a" * 32_768,
     "longer in bytes": "é" * 16_384,
@@ -19,6 +20,8 @@ TOO_LARGE = {
     "many repetitions": "a{0,1000}" * 11,
     "many open repetitions": "a{1000,}" * 11,
     "a large program": r"\pL{300}",
+    "many parts": HEAVY["escapes"],
+    "more than 8,000 instructions": HEAVY["more options"],
 }
 
 
@@ -79,6 +82,17 @@ def test_backtracking_patterns_take_no_longer_than_others() -> None:
 def test_no_pattern_keeps_others_waiting(text: str) -> None:
     # Processor time of this thread, and the best of some tries: it may share a core and its caches with other tests.
     assert min(longest_step_s(text) for _ in range(TRIES)) < MOST_S
+
+
+@pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY)
+def test_no_name_takes_more_than_some_instructions(text: str) -> None:
+    with contextlib.suppress(InvalidRegularExpressionError):
+        assert compile_pattern(text).steps_of("x" * LONGEST_NAME) <= MOST_STEPS
+
+
+def test_the_cost_of_compiling_counts_what_repetitions_make() -> None:
+    many, few = compile_pattern("(?:x?y?){1000}"), compile_pattern("(?:x?y?){10}")
+    assert many.cost_us > 20 * few.cost_us
 
 
 def longest_step_s(text: str) -> float:
