@@ -221,8 +221,10 @@ def test_a_rebalance_during_which_the_tasks_are_lost_counts_as_failed_for_a_whil
                 await asyncio.sleep(60)
                 old = first.metrics()
                 assert (old["failed-rebalance-total"], old["failed-rebalance-rate-per-hour"]) == (1, 0)
-                for event in (*revoked, *lost):
-                    first.confirm(event)
+                for each in revoked:
+                    first.confirm(each)
+                for every in lost:
+                    first.confirm(every)
 
     simulate(program)
 
