@@ -17,7 +17,7 @@ from kafka_groups.errors import (
     error_for,
 )
 
-__all__ = ["failure_of", "told_by"]
+__all__ = ["error_in", "failure_of"]
 
 _LOCAL: Final[Mapping[int, Callable[[str], KafkaGroupsError]]] = {
     KafkaError._ALL_BROKERS_DOWN: NetworkError,
@@ -35,7 +35,7 @@ _LOCAL: Final[Mapping[int, Callable[[str], KafkaGroupsError]]] = {
 """The classes for librdkafka's own codes; `errors.error_for` has those for Kafka's."""
 
 
-def told_by(raised: KafkaException) -> KafkaError:
+def error_in(raised: KafkaException) -> KafkaError:
     """Return the error inside an exception of confluent-kafka."""
     error: KafkaError = raised.args[0]
     return error

@@ -17,7 +17,7 @@ from confluent_kafka import (
 from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.data_plane.configuration import reader_config
-from kafka_groups.data_plane.failures import failure_of, told_by
+from kafka_groups.data_plane.failures import error_in, failure_of
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.types import Header, TopicPartition
 
@@ -188,7 +188,7 @@ class PartitionReader:
         try:
             return self._consumer.get_watermark_offsets(Position(partition.topic, partition.partition), timeout_s)
         except KafkaException as error:
-            raise failure_of(told_by(error), f"the offsets of {partition} are not known") from error
+            raise failure_of(error_in(error), f"the offsets of {partition} are not known") from error
 
     def has_topic(self, topic: str, timeout_s: float = _METADATA_SECONDS) -> bool:
         """Return whether the brokers have a topic.
@@ -199,7 +199,7 @@ class PartitionReader:
         try:
             return topic in self._consumer.list_topics(timeout=timeout_s).topics
         except KafkaException as error:
-            raise failure_of(told_by(error), "the topics are not known") from error
+            raise failure_of(error_in(error), "the topics are not known") from error
 
 
 def log_ends(

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kafka_groups.data_plane.configuration import client_config
-from kafka_groups.data_plane.failures import failure_of, told_by
+from kafka_groups.data_plane.failures import error_in, failure_of
 from kafka_groups.errors import BrokerError, TopicAlreadyExistsError
 
 __all__ = ["create_topics", "delete_topics"]
@@ -38,7 +38,7 @@ def create_topics(config: Mapping[str, object], partitions: Mapping[str, int]) -
     try:
         admin.list_topics(timeout=_CONNECT_SECONDS)  # fails sooner than the call below if no broker responds
     except KafkaException as error:
-        raise failure_of(told_by(error), "The brokers do not answer") from error
+        raise failure_of(error_in(error), "The brokers do not answer") from error
     _insist(lambda: admin.create_topics(new, operation_timeout=_TIMEOUT_SECONDS))
 
 
@@ -85,6 +85,6 @@ def _wait_for(attempt_to: _Attempt, *, may_exist: bool = False) -> None:
         try:
             future.result(timeout=_TIMEOUT_SECONDS)
         except KafkaException as error:
-            failure = failure_of(told_by(error), topic)
+            failure = failure_of(error_in(error), topic)
             if not (may_exist and isinstance(failure, TopicAlreadyExistsError)):
                 raise failure from error

@@ -8,7 +8,7 @@ from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.data_plane.configuration import producer_config
 from kafka_groups.data_plane.deliveries import Deliveries, OutgoingRecord, new_producer
-from kafka_groups.data_plane.failures import failure_of, told_by
+from kafka_groups.data_plane.failures import error_in, failure_of
 from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
 from kafka_groups.types import TopicPartition
 
@@ -128,7 +128,7 @@ class RecordWriter:
         try:
             step()
         except KafkaException as raised:
-            error = told_by(raised)
+            error = error_in(raised)
             if error.txn_requires_abort() or error.retriable() or error.code() == KafkaError._FENCED:
                 raise TransactionFailedError(f"the transaction failed: {error.str()}") from raised
             raise failure_of(error, "the transaction failed") from raised

@@ -10,6 +10,7 @@ from kafka_groups.client.events import Area
 from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.membership.figures import MemberFigures
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
+from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
@@ -21,7 +22,7 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
-from kafka_groups.share.membership.states import MemberEvent, MemberState, next_state
+from kafka_groups.share.membership.states import TRANSITIONS, MemberEvent, MemberState
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["ShareMembership"]
@@ -314,7 +315,7 @@ class ShareMembership:
         self.assignment = frozenset()
 
     def _handle(self, event: MemberEvent) -> None:
-        self.state = next_state(self.state, event)
+        self.state = next_member_state(TRANSITIONS, self.state, event)
 
 
 Reaction = Callable[[ShareMembership, ShareGroupHeartbeatResponse, int], None]

@@ -4,9 +4,7 @@ import enum
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kafka_groups.errors import IllegalStateError
-
-__all__ = ["TRANSITIONS", "MemberEvent", "MemberState", "next_state"]
+__all__ = ["TRANSITIONS", "MemberEvent", "MemberState"]
 
 
 class MemberState(enum.Enum):
@@ -73,17 +71,3 @@ TRANSITIONS: Mapping[tuple[MemberState, MemberEvent], MemberState] = MappingProx
     (_S.FATAL, _E.POLLED): _S.FATAL,
 })  # fmt: skip
 """(state, event) → state. A missing pair is a bug of the caller."""
-
-
-def next_state(state: MemberState, event: MemberEvent) -> MemberState:
-    """Return the state after the event.
-
-    Raises:
-        IllegalStateError: The event cannot happen in this state.
-    """
-    try:
-        return TRANSITIONS[state, event]
-    except KeyError:
-        raise IllegalStateError(
-            f"The event '{event.value}' is not possible in the member state '{state.value}'."
-        ) from None

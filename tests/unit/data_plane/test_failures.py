@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from kafka_groups.data_plane.failures import failure_of, told_by
+from kafka_groups.data_plane.failures import error_in, failure_of
 from kafka_groups.errors import (
     AuthenticationError,
     KafkaGroupsError,
@@ -36,4 +36,4 @@ def test_codes_of_brokers_and_of_librdkafka_have_classes(code: int, expected: ty
 
 def test_an_exception_contains_its_error() -> None:
     error = KafkaError(KafkaError._TIMED_OUT)
-    assert told_by(KafkaException(error)) is error
+    assert error_in(KafkaException(error)) is error

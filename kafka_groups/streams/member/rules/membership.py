@@ -8,6 +8,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.events import Area, Events
 from kafka_groups.client.features import if_switched_off
+from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
@@ -31,7 +32,7 @@ from kafka_groups.streams.member.rules.member_events import (
 )
 from kafka_groups.streams.member.rules.owned_tasks import TaskOwnership
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
-from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipEvent, MembershipState, next_membership_state
+from kafka_groups.streams.member.rules.states import IN_GROUP, TRANSITIONS, MembershipEvent, MembershipState
 from kafka_groups.streams.member.rules.task_offsets import FIRST_WITH_TASK_OFFSETS, TaskOffsetReporter
 from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.unconfirmed import ConfirmationReminder
@@ -453,7 +454,7 @@ class StreamsMembership:
         self.group.forget_epoch()
 
     def _handle(self, event: MembershipEvent) -> None:
-        self.state = next_membership_state(self.state, event)
+        self.state = next_member_state(TRANSITIONS, self.state, event)
 
 
 _REACTIONS: Mapping[ErrorCode, Callable[[StreamsMembership, StreamsGroupHeartbeatResponse, int], None]] = {

@@ -4,9 +4,7 @@ import enum
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kafka_groups.errors import IllegalStateError
-
-__all__ = ["IN_GROUP", "TRANSITIONS", "MembershipEvent", "MembershipState", "next_membership_state"]
+__all__ = ["IN_GROUP", "TRANSITIONS", "MembershipEvent", "MembershipState"]
 
 
 class MembershipState(enum.Enum):
@@ -81,17 +79,3 @@ TRANSITIONS: Mapping[tuple[MembershipState, MembershipEvent], MembershipState] =
     (_S.FATAL, _E.LEAVE): _S.UNJOINED,
 })  # fmt: skip
 """(state, event) → state. A missing pair is a bug of the caller."""
-
-
-def next_membership_state(state: MembershipState, event: MembershipEvent) -> MembershipState:
-    """Return the state after the event.
-
-    Raises:
-        IllegalStateError: The event cannot happen in this state.
-    """
-    try:
-        return TRANSITIONS[state, event]
-    except KeyError:
-        raise IllegalStateError(
-            f"The event '{event.value}' is not possible in the member state '{state.value}'."
-        ) from None

@@ -4,8 +4,9 @@ import itertools
 
 import pytest
 
+from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.errors import IllegalStateError
-from kafka_groups.share.membership.states import TRANSITIONS, MemberEvent, MemberState, next_state
+from kafka_groups.share.membership.states import TRANSITIONS, MemberEvent, MemberState
 
 EXPECTED = {
     # state: what each event leads to, in the order of MemberEvent; None: cannot happen
@@ -24,9 +25,9 @@ def test_every_pair_of_state_and_event(state: MemberState, event: MemberEvent) -
 
     if wanted is None:
         with pytest.raises(IllegalStateError, match=event.value):
-            next_state(state, event)
+            next_member_state(TRANSITIONS, state, event)
     else:
-        assert next_state(state, event) is MemberState(wanted)
+        assert next_member_state(TRANSITIONS, state, event) is MemberState(wanted)
 
 
 def test_every_state_can_be_left_by_the_application() -> None:

@@ -7,14 +7,11 @@ import enum
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kafka_groups.errors import IllegalStateError
-
 __all__ = [
     "CONSUMER_GROUP_TRANSITIONS",
     "ConsumerGroupEvent",
     "ConsumerGroupState",
     "ConsumerMemberState",
-    "next_consumer_group_state",
 ]
 
 
@@ -82,15 +79,3 @@ CONSUMER_GROUP_TRANSITIONS: Mapping[tuple[ConsumerGroupState, ConsumerGroupEvent
     })
 )  # fmt: skip
 """(state, event) → state. A missing pair cannot happen."""
-
-
-def next_consumer_group_state(state: ConsumerGroupState, event: ConsumerGroupEvent) -> ConsumerGroupState:
-    """Return the state after the event.
-
-    Raises:
-        IllegalStateError: The event cannot happen in this state.
-    """
-    try:
-        return CONSUMER_GROUP_TRANSITIONS[state, event]
-    except KeyError:
-        raise IllegalStateError(f"The event '{event.value}' is not possible in the group state '{state}'.") from None

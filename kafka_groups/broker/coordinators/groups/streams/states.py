@@ -7,15 +7,12 @@ import enum
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kafka_groups.errors import IllegalStateError
-
 __all__ = [
     "STREAMS_GROUP_TRANSITIONS",
     "STREAMS_MEMBER_TRANSITIONS",
     "StreamsGroupEvent",
     "StreamsGroupState",
     "StreamsMemberState",
-    "next_streams_group_state",
 ]
 
 
@@ -101,15 +98,3 @@ STREAMS_MEMBER_TRANSITIONS: Mapping[StreamsMemberState, frozenset[StreamsMemberS
     _M.UNKNOWN: frozenset({_M.STABLE, _M.UNRELEASED_TASKS}),
 })  # fmt: skip
 """The states that may follow each state after one step (`reconciliation.py`). UNKNOWN is only read from records."""
-
-
-def next_streams_group_state(state: StreamsGroupState, event: StreamsGroupEvent) -> StreamsGroupState:
-    """Return the state after the event.
-
-    Raises:
-        IllegalStateError: The event cannot happen in this state.
-    """
-    try:
-        return STREAMS_GROUP_TRANSITIONS[state, event]
-    except KeyError:
-        raise IllegalStateError(f"The event '{event.value}' is not possible in the group state '{state}'.") from None

@@ -5,14 +5,10 @@ from types import MappingProxyType
 
 import pytest
 
+from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.streams.member.rules import membership
-from kafka_groups.streams.member.rules.states import (
-    TRANSITIONS,
-    MembershipEvent,
-    MembershipState,
-    next_membership_state,
-)
+from kafka_groups.streams.member.rules.states import TRANSITIONS, MembershipEvent, MembershipState
 from tests.unit.streams.member.driven import REBALANCE_MS, A, B, Member, tasks
 
 _S, _E = MembershipState, MembershipEvent
@@ -126,11 +122,13 @@ def happens(state: MembershipState, event: MembershipEvent) -> Member:
 def test_a_row_is_taken(state: MembershipState, event: MembershipEvent, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[Row] = []
 
-    def next_state(before: MembershipState, seen: MembershipEvent) -> MembershipState:
+    def next_state(
+        table: Mapping[Row, MembershipState], before: MembershipState, seen: MembershipEvent
+    ) -> MembershipState:
         taken.append((before, seen))
-        return next_membership_state(before, seen)
+        return next_member_state(table, before, seen)
 
-    monkeypatch.setattr(membership, "next_membership_state", next_state)
+    monkeypatch.setattr(membership, "next_member_state", next_state)
     member = happens(state, event)
     assert (state, event) in taken
     assert member.is_in(TRANSITIONS[taken[-1]])

@@ -2,13 +2,13 @@
 
 import pytest
 
+from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.streams.member.rules.states import (
     IN_GROUP,
     TRANSITIONS,
     MembershipEvent,
     MembershipState,
-    next_membership_state,
 )
 
 STATES = [state for state in MembershipState if state is not MembershipState.UNREACHABLE]
@@ -28,11 +28,11 @@ def test_a_program_can_always_leave(state: MembershipState) -> None:
 
 @pytest.mark.parametrize("state", sorted(IN_GROUP, key=str))
 def test_a_member_of_the_group_can_be_fenced_refused_and_late(state: MembershipState) -> None:
-    assert next_membership_state(state, MembershipEvent.FENCED) is MembershipState.FENCED
-    assert next_membership_state(state, MembershipEvent.REFUSED) is MembershipState.FATAL
-    assert next_membership_state(state, MembershipEvent.OVERDUE) is MembershipState.STALE
+    assert next_member_state(TRANSITIONS, state, MembershipEvent.FENCED) is MembershipState.FENCED
+    assert next_member_state(TRANSITIONS, state, MembershipEvent.REFUSED) is MembershipState.FATAL
+    assert next_member_state(TRANSITIONS, state, MembershipEvent.OVERDUE) is MembershipState.STALE
 
 
 def test_what_cannot_happen_is_an_error() -> None:
     with pytest.raises(IllegalStateError, match="'own' is not possible in the member state 'fenced'"):
-        next_membership_state(MembershipState.FENCED, MembershipEvent.OWN)
+        next_member_state(TRANSITIONS, MembershipState.FENCED, MembershipEvent.OWN)
