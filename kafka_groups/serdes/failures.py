@@ -5,7 +5,7 @@ from kafka_groups.errors import DeserializationError, SerializationError
 __all__ = ["cannot_deserialize", "cannot_serialize", "described"]
 
 _SHOWN = 80
-"""How many characters or bytes of a value an error shows."""
+"""The most characters or bytes of a value that an error shows."""
 
 
 def cannot_serialize(serde: str, value: object, reason: str) -> SerializationError:

@@ -1,4 +1,4 @@
-"""What serdes know about the types of values: classes to check values with, and whether values can change."""
+"""Types of values, as serdes see them: classes to check values with, and whether values can change."""
 
 import dataclasses
 import datetime
