@@ -16,11 +16,11 @@ from attrs import frozen
 
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.committed_offsets import in_slices, named_topic
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_commit import (
     FIRST_WITH_TOPIC_IDS,
@@ -102,7 +102,7 @@ def _refusal(commit: _Commit, context: RequestContext) -> ErrorCode:
 
 
 async def _store(
-    offsets: Mapping[TopicPartition, CommittedOffset], request: OffsetCommitRequest, context: RequestContext
+    offsets: Mapping[TopicPartition, OffsetCommitValue], request: OffsetCommitRequest, context: RequestContext
 ) -> ErrorCode:
     committer = OffsetCommitter(request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
     try:
@@ -114,14 +114,14 @@ async def _store(
 
 def _committed(
     partition: OffsetCommitRequestPartition, topic_id: UUID, request: OffsetCommitRequest, context: RequestContext
-) -> CommittedOffset:
-    return CommittedOffset(
-        partition.committed_offset,
-        partition.committed_leader_epoch,
-        partition.committed_metadata or "",
-        context.wall_ms,
-        _expire_timestamp_ms(request.retention_time_ms, context.wall_ms),
-        topic_id,
+) -> OffsetCommitValue:
+    return OffsetCommitValue(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        commit_timestamp_ms=context.wall_ms,
+        expire_timestamp_ms=_expire_timestamp_ms(request.retention_time_ms, context.wall_ms),
+        topic_id=topic_id,
     )
 
 

@@ -10,11 +10,11 @@ Errors per partition: UNKNOWN_TOPIC_ID (v10).
 from collections.abc import Sequence
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset
 from kafka_groups.broker.requests.committed_offsets import in_slices, named_topic
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator
 from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_fetch import (
     FIRST_WITH_GROUPS,
@@ -93,7 +93,7 @@ async def _fetched(
     return [_partition(index, offset) for index, offset in zip(indexes, offsets, strict=True)]
 
 
-def _partition(index: int, committed: CommittedOffset | None) -> OffsetFetchResponsePartition:
+def _partition(index: int, committed: OffsetCommitValue | None) -> OffsetFetchResponsePartition:
     if committed is None:
         return OffsetFetchResponsePartition(partition_index=index, committed_offset=NO_OFFSET, metadata="")
     return OffsetFetchResponsePartition(

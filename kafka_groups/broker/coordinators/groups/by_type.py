@@ -8,11 +8,11 @@ from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
 from kafka_groups.broker.coordinators.groups.group_type import GroupListing, GroupType
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.errors import GroupIdNotFoundError, GroupSubscribedToTopicError, IllegalGenerationError
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupsByType"]
@@ -87,7 +87,7 @@ class GroupsByType:
         group_id: str,
         committer: OffsetCommitter,
         version: int,
-        offsets: Mapping[TopicPartition, CommittedOffset],
+        offsets: Mapping[TopicPartition, OffsetCommitValue],
         now_ms: int,
     ) -> None:
         """Check whether offsets may be committed.
@@ -152,7 +152,7 @@ class GroupsByType:
                 return self.streams.is_subscribed(group_id, topic)
         return self.classic.is_subscribed(group_id, topic)
 
-    def expiry_base(self, group_id: str, topic: str, committed: CommittedOffset) -> int | None:
+    def expiry_base(self, group_id: str, topic: str, committed: OffsetCommitValue) -> int | None:
         """Return the time from which an offset is kept for its retention, or None as long as it is in use."""
         if self.type_of(group_id) in _WITH_EPOCHS:
             return None if self.is_subscribed(group_id, topic) else committed.commit_timestamp_ms

@@ -1,20 +1,58 @@
 """The records of all groups as Kafka stores them in `__consumer_offsets`, and back."""
 
-from kafka_groups.broker.coordinators.groups.classic import stored_records as classic
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
-from kafka_groups.broker.coordinators.groups.consumer import stored_records as consumer
-from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
-from kafka_groups.broker.coordinators.groups.offsets import stored_records as offsets
+from kafka_groups.broker.coordinators.groups.consumer.stored_records import CONSUMER_GROUP_FORMS
 from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
-from kafka_groups.broker.coordinators.groups.share import stored_records as share
-from kafka_groups.broker.coordinators.groups.streams import stored_records as streams
-from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
-from kafka_groups.errors import UnknownRecordTypeError
+from kafka_groups.broker.coordinators.groups.share.stored_records import SHARE_GROUP_FORMS
+from kafka_groups.broker.coordinators.groups.stored_form import StoredForm
+from kafka_groups.broker.coordinators.groups.streams.stored_records import STREAMS_GROUP_FORMS
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
+from kafka_groups.protocol.coordinator_records.offsets import (
+    GroupMetadataKey,
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 
-__all__ = ["StoredGroupRecords"]
+__all__ = ["FORMS", "StoredGroupRecords", "from_stored", "to_stored"]
+
+
+def _from_legacy(value: LegacyOffsetCommitValue) -> OffsetCommitValue:
+    return OffsetCommitValue(
+        offset=value.offset, metadata=value.metadata, commit_timestamp_ms=value.commit_timestamp_ms
+    )
+
+
+FORMS = (
+    StoredForm(ClassicGroupMetadata, GroupMetadataKey),
+    StoredForm(OffsetCommitted, LegacyOffsetCommitKey, read=_from_legacy),
+    StoredForm(OffsetCommitted, OffsetCommitKey),
+    *SHARE_GROUP_FORMS,
+    *CONSUMER_GROUP_FORMS,
+    *STREAMS_GROUP_FORMS,
+)
+"""The forms of all records. Of two for the same record, the last one is written; the others are only read."""
+
+_BY_RECORD: Mapping[type[Any], StoredForm] = MappingProxyType({form.record: form for form in FORMS})
+_BY_KEY: Mapping[type[Any], StoredForm] = MappingProxyType({form.key: form for form in FORMS})
+
+
+def to_stored(record: GroupRecord) -> CoordinatorRecord:
+    """Return a record as Kafka stores it."""
+    return _BY_RECORD[type(record)].to_stored(record)
+
+
+def from_stored(stored: CoordinatorRecord) -> GroupRecord:
+    """Return a record that Kafka or `to_stored` made."""
+    record: GroupRecord = _BY_KEY[type(stored.key)].from_stored(stored)
+    return record
 
 
 class StoredGroupRecords:
@@ -24,7 +62,7 @@ class StoredGroupRecords:
 
     def encode(self, record: GroupRecord) -> tuple[bytes, bytes | None]:
         """Return the bytes of the key and the value. A tombstone has no value."""
-        return CONSUMER_OFFSETS.encode(_to_stored(record))
+        return CONSUMER_OFFSETS.encode(to_stored(record))
 
     def most_bytes(self, record: GroupRecord) -> int:
         """Return how many bytes the key and the value have together."""
@@ -35,24 +73,7 @@ class StoredGroupRecords:
         """Return the record with this key and value.
 
         Raises:
-            UnknownRecordTypeError: The record is of a type of group that is not built.
+            UnknownRecordTypeError: The record is of an unknown type.
             MalformedRecordError: The bytes are not a record of their type and version.
         """
-        record = CONSUMER_OFFSETS.decode(key, value)
-        readers = (
-            share.from_stored, consumer.from_stored, offsets.from_stored, classic.from_stored, streams.from_stored,
-        )  # fmt: skip
-        found = next((found for read in readers if (found := read(record)) is not None), None)
-        if found is None:
-            raise UnknownRecordTypeError(self.topic, int.from_bytes(key[:2], "big"))
-        return found
-
-
-def _to_stored(record: GroupRecord) -> CoordinatorRecord:
-    if isinstance(record, OffsetCommitted):
-        return offsets.to_stored(record)
-    if isinstance(record, ClassicGroupMetadata):
-        return classic.to_stored(record)
-    if isinstance(record, StreamsGroupRecord):
-        return streams.to_stored(record)
-    return consumer.to_stored(record) if isinstance(record, ConsumerGroupRecord) else share.to_stored(record)
+        return from_stored(CONSUMER_OFFSETS.decode(key, value))

@@ -10,7 +10,6 @@ from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSourc
 from kafka_groups.broker.coordinators.groups.group_type import GroupListing
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.effects import ShareStateEffect
@@ -34,6 +33,7 @@ from kafka_groups.broker.runtime.share_state.persister import SharePersister
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import BrokerError, IllegalStateError
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -281,7 +281,11 @@ class GroupCoordinator:
         return await self._run(group_id, lambda shard: shard.describe_classic(group_id))
 
     async def commit_offsets(
-        self, group_id: str, committer: OffsetCommitter, version: int, offsets: Mapping[TopicPartition, CommittedOffset]
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        version: int,
+        offsets: Mapping[TopicPartition, OffsetCommitValue],
     ) -> None:
         """Store offsets of a group.
 
@@ -311,7 +315,7 @@ class GroupCoordinator:
 
     async def fetch_offsets(
         self, group_id: str, partitions: Sequence[TopicPartition]
-    ) -> tuple[CommittedOffset | None, ...]:
+    ) -> tuple[OffsetCommitValue | None, ...]:
         """Return a group's offsets of some partitions: None where there is none, or no such group."""
         return await self._run(group_id, lambda shard: shard.offsets.fetch(group_id, partitions))
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
@@ -18,6 +18,7 @@ from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import CoordinatorNotAvailableError, IllegalStateError, NotCoordinatorError
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshotKey
 from kafka_groups.protocol.record_builder import build_control_batch
@@ -149,7 +150,13 @@ def test_shards_without_transactions_refuse_them() -> None:
     with pytest.raises(IllegalStateError, match="Only offsets may belong to a transaction"):
         groups.replay(ShareGroupMetadata("g", None), 0, COMMITTING)
     with pytest.raises(IllegalStateError, match="has no transactions"):
-        groups.replay(OffsetCommitted("g", "t", 0, CommittedOffset(1, 0, "", 0)), 0, COMMITTING)
+        groups.replay(
+            OffsetCommitted(
+                "g", "t", 0, OffsetCommitValue(offset=1, leader_epoch=0, metadata="", commit_timestamp_ms=0)
+            ),
+            0,
+            COMMITTING,
+        )
     for shard in (states, groups):
         with pytest.raises(IllegalStateError):
             shard.end_transaction(COMMITTING, 1, committed=True)

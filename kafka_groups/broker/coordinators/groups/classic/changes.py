@@ -8,10 +8,11 @@ from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupGeneration, ClassicGroupMetadata
+from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
 from kafka_groups.broker.coordinators.result import Reply, Result
 from kafka_groups.broker.coordinators.timers import Timers
+from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
 
 __all__ = ["ClassicChanges", "ClassicTimers", "TimerKey", "TimerKind"]
 
@@ -65,9 +66,7 @@ class ClassicChanges:
 
     # ---------------------------------------------------------------------------------------- the result
 
-    def write(
-        self, group: ClassicGroup, value: ClassicGroupGeneration, stored: Callable[[], None] = lambda: None
-    ) -> None:
+    def write(self, group: ClassicGroup, value: GroupMetadataValue, stored: Callable[[], None] = lambda: None) -> None:
         """Return a record, and do something when it is stored."""
         group.announce(value, stored)
         self._records.append(ClassicGroupMetadata(group.group_id, value))

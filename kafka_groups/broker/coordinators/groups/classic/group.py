@@ -11,13 +11,14 @@ from attrs import define, field, frozen
 
 from kafka_groups.broker.coordinators.groups.classic.ballots import Ballots, elected
 from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember, ParkedJoin
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupGeneration
+from kafka_groups.broker.coordinators.groups.classic.records import NO_TIMESTAMP
 from kafka_groups.broker.coordinators.groups.classic.states import (
     ClassicGroupEvent,
     ClassicGroupState,
     next_classic_group_state,
 )
 from kafka_groups.errors import FencedInstanceIdError, UnknownMemberIdError
+from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest
 
 __all__ = ["ClassicGroup", "InitialRound"]
@@ -49,7 +50,7 @@ class InitialRound:
 class _Announced:
     """A record that an operation has returned, and what happens once it is stored."""
 
-    value: ClassicGroupGeneration
+    value: GroupMetadataValue
     stored: Callable[[], None]
 
 
@@ -60,7 +61,7 @@ class ClassicGroup:
     Attributes:
         stored: The hard state: the last record. None if there is no record, because consumers that do not join have
             committed offsets, or because the first record is on its way.
-        state_timestamp_ms: Wall-clock time of the last change of the state. None: not known.
+        state_timestamp_ms: Wall-clock time of the last change of the state, or `NO_TIMESTAMP` if it is not known.
         protocol_type: The group's type, or None if no member ever joined.
         protocol: The protocol of the current generation.
         leader: Member id of the leader.
@@ -73,9 +74,9 @@ class ClassicGroup:
     """
 
     group_id: str
-    stored: ClassicGroupGeneration | None = None
+    stored: GroupMetadataValue | None = None
     state: ClassicGroupState = ClassicGroupState.EMPTY
-    state_timestamp_ms: int | None = None
+    state_timestamp_ms: int = NO_TIMESTAMP
     protocol_type: str | None = None
     protocol: str | None = None
     generation: int = 0
@@ -234,23 +235,23 @@ class ClassicGroup:
 
     # ---------------------------------------------------------------------------------------- hard state
 
-    def current(self, members: Iterable[ClassicMember] | None = None) -> ClassicGroupGeneration:
+    def current(self, members: Iterable[ClassicMember] | None = None) -> GroupMetadataValue:
         """Return the current generation as a record contains it, with these members, or those of the group."""
         chosen = self.members.values() if members is None else members
-        return ClassicGroupGeneration(
+        return GroupMetadataValue(
             protocol_type=self.protocol_type or "",
             generation=self.generation,
             protocol=self.protocol,
             leader=self.leader,
-            state_timestamp_ms=self.state_timestamp_ms,
+            current_state_timestamp_ms=self.state_timestamp_ms,
             members=tuple(member.stored(self.protocol, member.assignment) for member in chosen),
         )
 
-    def announce(self, value: ClassicGroupGeneration, stored: Callable[[], None]) -> None:
+    def announce(self, value: GroupMetadataValue, stored: Callable[[], None]) -> None:
         """Note that an operation returns this record, and what happens when it is replayed."""
         self._announced = _Announced(value, stored)
 
-    def replay(self, value: ClassicGroupGeneration) -> None:
+    def replay(self, value: GroupMetadataValue) -> None:
         """Apply a record: finish the operation that has returned it, or start from what another coordinator stored."""
         announced, self._announced, self.stored = self._announced, None, value
         if announced is not None and announced.value == value:
@@ -258,13 +259,13 @@ class ClassicGroup:
         else:
             self._restore(value)
 
-    def adopt(self, value: ClassicGroupGeneration) -> None:
+    def adopt(self, value: GroupMetadataValue) -> None:
         """Start with the members of a group that was of another type."""
         self._restore(value)
 
-    def _restore(self, value: ClassicGroupGeneration) -> None:
+    def _restore(self, value: GroupMetadataValue) -> None:
         self.state = ClassicGroupState.STABLE if value.members else ClassicGroupState.EMPTY
-        self.state_timestamp_ms = value.state_timestamp_ms
+        self.state_timestamp_ms = value.current_state_timestamp_ms
         self.protocol_type, self.protocol = value.protocol_type or None, value.protocol
         self.generation, self.leader = value.generation, value.leader if value.members else None
         self.members, self.static_members, self._ballots = {}, {}, Ballots()

@@ -10,7 +10,7 @@ from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChang
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources, JoinAttempt, JoinResult
 from kafka_groups.broker.coordinators.groups.classic.leaving import leave, leave_missing
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupGeneration, ClassicGroupMetadata
+from kafka_groups.broker.coordinators.groups.classic.records import NO_TIMESTAMP, ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.replies import join_refused, sync_refused
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
 from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupEvent, ClassicGroupState
@@ -27,6 +27,7 @@ from kafka_groups.errors import (
     UnknownMemberIdError,
     error_for,
 )
+from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_groups import (
     DescribeGroupsResponseGroup,
@@ -100,9 +101,7 @@ class ClassicGroups:
             group = self._groups[group_id] = ClassicGroup(group_id)
         return group
 
-    def adopt(
-        self, group_id: str, value: ClassicGroupGeneration, now_ms: int, *, rebalances: bool
-    ) -> ClassicGroupMetadata:
+    def adopt(self, group_id: str, value: GroupMetadataValue, now_ms: int, *, rebalances: bool) -> ClassicGroupMetadata:
         """Take over the members of a group that was a consumer group, once the record is stored, and start a round."""
         group, changes = self.ensure(group_id), self._changes(now_ms)
 
@@ -213,7 +212,9 @@ class ClassicGroups:
 
     def _with_first_record(self, group: ClassicGroup, result: JoinResult, wall_ms: int) -> JoinResult:
         """Let a group that a member has just made exist for other coordinators, too, before it has a generation."""
-        value = ClassicGroupGeneration(protocol_type="", generation=0, state_timestamp_ms=wall_ms)
+        value = GroupMetadataValue(
+            protocol_type="", generation=0, protocol=None, leader=None, current_state_timestamp_ms=wall_ms
+        )
         group.announce(value, lambda: None)
         return evolve(result, records=(ClassicGroupMetadata(group.group_id, value), *result.records))
 
@@ -277,7 +278,7 @@ class ClassicGroups:
         if group.protocol_type is None:
             return commit_timestamp_ms
         if group.is_empty:
-            return commit_timestamp_ms if group.state_timestamp_ms is None else group.state_timestamp_ms
+            return commit_timestamp_ms if group.state_timestamp_ms == NO_TIMESTAMP else group.state_timestamp_ms
         is_known = group.state is ClassicGroupState.STABLE and group.knows_subscriptions
         return commit_timestamp_ms if is_known else None
 
@@ -354,7 +355,7 @@ class ClassicGroups:
         group = self._groups.pop(group_id, None)
         if group is None:
             return
-        group.transition(ClassicGroupEvent.DELETED, group.state_timestamp_ms or 0)
+        group.transition(ClassicGroupEvent.DELETED, group.state_timestamp_ms)
         for member_id in (*group.members, *group.pending_joins):
             self._timers.cancel(TimerKey(group_id, TimerKind.SESSION, member_id))
         for kind in (TimerKind.JOIN, TimerKind.SYNC):

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember, ParkedJoin
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupGeneration, ClassicGroupMetadata
+from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.replies import (
     join_refused,
     joined,
@@ -21,6 +21,7 @@ from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupS
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.errors import error_for
+from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.join_group import (
     FIRST_WITH_MEMBER_ID_REQUIRED,
@@ -197,7 +198,7 @@ class JoinAttempt:
         return self.changes.parked(token, JoinGroupResponse)
 
 
-def _members_in(value: ClassicGroupGeneration) -> tuple[JoinGroupResponseMember, ...]:
+def _members_in(value: GroupMetadataValue) -> tuple[JoinGroupResponseMember, ...]:
     return tuple(
         JoinGroupResponseMember(
             member_id=member.member_id, group_instance_id=member.group_instance_id, metadata=member.subscription

@@ -5,7 +5,7 @@ from typing import Self
 
 from attrs import define, evolve, frozen
 
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMember
+from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataMember
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
 __all__ = ["ClassicMember", "ParkedJoin", "distinct_protocols"]
@@ -60,7 +60,7 @@ class ClassicMember:
         )
 
     @classmethod
-    def loaded(cls, stored: ClassicGroupMember, protocol: str | None) -> Self:
+    def loaded(cls, stored: GroupMetadataMember, protocol: str | None) -> Self:
         """Return a member of a stored generation, with what it said about the chosen protocol."""
         protocols = () if protocol is None else (JoinGroupRequestProtocol(name=protocol, metadata=stored.subscription),)
         return cls(
@@ -68,7 +68,7 @@ class ClassicMember:
             group_instance_id=stored.group_instance_id,
             client_id=stored.client_id,
             client_host=stored.client_host,
-            rebalance_timeout_ms=stored.rebalance_timeout_ms,
+            rebalance_timeout_ms=_rebalance_timeout_ms(stored),
             session_timeout_ms=stored.session_timeout_ms,
             protocols=protocols,
             assignment=stored.assignment,
@@ -117,9 +117,9 @@ class ClassicMember:
         self.session_timeout_ms = request.session_timeout_ms
         self.protocols = distinct_protocols(request.protocols)
 
-    def stored(self, protocol: str | None, assignment: bytes) -> ClassicGroupMember:
+    def stored(self, protocol: str | None, assignment: bytes) -> GroupMetadataMember:
         """Return the member as records contain it."""
-        return ClassicGroupMember(
+        return GroupMetadataMember(
             member_id=self.member_id,
             group_instance_id=self.group_instance_id,
             client_id=self.client_id,
@@ -139,7 +139,7 @@ def distinct_protocols(protocols: Iterable[JoinGroupRequestProtocol]) -> tuple[J
     return tuple(by_name.values())
 
 
-def _rebalance_timeout_ms(request: JoinGroupRequest) -> int:
-    # Version 0 has none: the session timeout was used for both.
-    given = request.rebalance_timeout_ms
-    return request.session_timeout_ms if given == _NOT_SET else given
+def _rebalance_timeout_ms(described: JoinGroupRequest | GroupMetadataMember) -> int:
+    # Version 0 of requests and of records has none: the session timeout was used for both.
+    given = described.rebalance_timeout_ms
+    return described.session_timeout_ms if given == _NOT_SET else given

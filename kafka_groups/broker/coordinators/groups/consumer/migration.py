@@ -6,7 +6,6 @@ from uuid import UUID
 from attrs import frozen
 
 from kafka_groups.broker.coordinators.groups.classic.ballots import elected
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupGeneration, ClassicGroupMember
 from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
     read_assignment,
     read_subscription,
@@ -34,6 +33,7 @@ from kafka_groups.protocol.coordinator_records.consumer_group import (
     ConsumerGroupMemberMetadataValue,
     ConsumerGroupMetadataValue,
 )
+from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataMember, GroupMetadataValue
 
 __all__ = ["BecomesClassic", "as_classic", "delete_all", "from_classic", "may_become_classic"]
 
@@ -51,12 +51,12 @@ class BecomesClassic(Effect):
     """
 
     group_id: str
-    generation: ClassicGroupGeneration
+    generation: GroupMetadataValue
     rebalances: bool
 
 
 def from_classic(
-    group_id: str, known: ClassicGroupGeneration, protocols: Mapping[str, ClassicMemberMetadata], topics: TopicsImage
+    group_id: str, known: GroupMetadataValue, protocols: Mapping[str, ClassicMemberMetadata], topics: TopicsImage
 ) -> ConsumerDraft:
     """Return a consumer group with the members of a classic group, which keep their partitions.
 
@@ -96,16 +96,16 @@ def may_become_classic(group: ConsumerGroup, rules: ConsumerRules) -> bool:
     return all(member.classic_member_metadata is not None for member in group.members.values())
 
 
-def as_classic(group: ConsumerGroup, topics: TopicsImage, wall_ms: int) -> ClassicGroupGeneration:
+def as_classic(group: ConsumerGroup, topics: TopicsImage, wall_ms: int) -> GroupMetadataValue:
     """Return the generation of a classic group with the members of a consumer group and their target assignments."""
     protocol = _elected_protocol(group)
     members = (_stored(group, member_id, protocol, topics) for member_id in group.members)
-    return ClassicGroupGeneration(
+    return GroupMetadataValue(
         protocol_type=_CONSUMER,
         generation=group.epoch,
         protocol=protocol,
         leader=next(iter(group.members)),
-        state_timestamp_ms=wall_ms,
+        current_state_timestamp_ms=wall_ms,
         members=tuple(members),
     )
 
@@ -124,7 +124,7 @@ def delete_all(draft: ConsumerDraft) -> None:
     draft.write(ConsumerGroupMetadata(group_id, None))
 
 
-def _joined(member: ClassicGroupMember, classic: ClassicMemberMetadata) -> ConsumerGroupMemberMetadataValue:
+def _joined(member: GroupMetadataMember, classic: ClassicMemberMetadata) -> ConsumerGroupMemberMetadataValue:
     # A group that has yet to choose a protocol has no subscription in the form of it.
     subscription = read_subscription(member.subscription or classic.supported_protocols[0].metadata)
     return ConsumerGroupMemberMetadataValue(
@@ -139,13 +139,13 @@ def _joined(member: ClassicGroupMember, classic: ClassicMemberMetadata) -> Consu
     )
 
 
-def _stored(group: ConsumerGroup, member_id: str, protocol: str, topics: TopicsImage) -> ClassicGroupMember:
+def _stored(group: ConsumerGroup, member_id: str, protocol: str, topics: TopicsImage) -> GroupMetadataMember:
     member = group.members[member_id]
     classic = classic_of(member)
     subscription = {each.name: each.metadata for each in classic.supported_protocols}[protocol]
     target = group.target.get(member_id, {})
     names = {topic.name: sorted(target[id_]) for id_ in target if (topic := topics.topic_by_id(id_)) is not None}
-    return ClassicGroupMember(
+    return GroupMetadataMember(
         member_id=member_id,
         group_instance_id=member.instance_id,
         client_id=member.client_id,

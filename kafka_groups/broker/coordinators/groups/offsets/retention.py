@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 
 __all__ = ["Expired", "ExpiryBase", "OffsetRetention", "RetentionPolicy"]
 
-ExpiryBase = Callable[[str, str, CommittedOffset], int | None]
+ExpiryBase = Callable[[str, str, OffsetCommitValue], int | None]
 """(group, topic, offset) → the time from which `offsets.retention.minutes` count, or None if it does not expire."""
 _GROUPS_AT_ONCE = 200
 _NOT_SET = -1
@@ -73,7 +74,7 @@ class OffsetRetention:
         )
         return Expired(group_id, records, len(records) == sum(map(len, of_group.values())))
 
-    def _has_expired(self, group_id: str, topic: str, committed: CommittedOffset, wall_ms: int) -> bool:
+    def _has_expired(self, group_id: str, topic: str, committed: OffsetCommitValue, wall_ms: int) -> bool:
         base_ms = self._base_of(group_id, topic, committed)
         if base_ms is None:
             return False

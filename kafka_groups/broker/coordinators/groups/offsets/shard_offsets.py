@@ -5,13 +5,14 @@ from itertools import islice
 from typing import Protocol
 
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.retention import Expired, OffsetRetention, RetentionPolicy
 from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.shard import NoTransactions
 from kafka_groups.broker.log.entries import Producer
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
 __all__ = ["OffsetOwners", "ShardOffsets"]
@@ -36,7 +37,7 @@ class OffsetOwners(Protocol):
         group_id: str,
         committer: OffsetCommitter,
         version: int,
-        offsets: Mapping[TopicPartition, CommittedOffset],
+        offsets: Mapping[TopicPartition, OffsetCommitValue],
         now_ms: int,
     ) -> None:
         """Check whether offsets may be committed."""
@@ -50,7 +51,7 @@ class OffsetOwners(Protocol):
         """Check whether offsets of topics may be deleted."""
         ...
 
-    def expiry_base(self, group_id: str, topic: str, committed: CommittedOffset) -> int | None:
+    def expiry_base(self, group_id: str, topic: str, committed: OffsetCommitValue) -> int | None:
         """Return the time from which an offset is kept for its retention, or None as long as it is in use."""
         ...
 
@@ -118,7 +119,7 @@ class ShardOffsets(NoTransactions):
         group_id: str,
         committer: OffsetCommitter,
         version: int,
-        offsets: Mapping[TopicPartition, CommittedOffset],
+        offsets: Mapping[TopicPartition, OffsetCommitValue],
         now_ms: int,
     ) -> Result[None, OffsetCommitted]:
         """Store offsets of a group. If they do not come from a member, a group that does not exist is made.
@@ -141,7 +142,7 @@ class ShardOffsets(NoTransactions):
 
     def fetch(
         self, group_id: str, partitions: Sequence[TopicPartition]
-    ) -> Result[tuple[CommittedOffset | None, ...], OffsetCommitted]:
+    ) -> Result[tuple[OffsetCommitValue | None, ...], OffsetCommitted]:
         """Return the offsets of some partitions: None where there is none, or no such group."""
         return Result(tuple(self.table.get(group_id, partition) for partition in partitions))
 

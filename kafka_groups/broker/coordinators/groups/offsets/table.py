@@ -3,19 +3,20 @@
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
 __all__ = ["CommittedOffsets"]
 
-_NONE: Mapping[str, Mapping[int, CommittedOffset]] = MappingProxyType({})
+_NONE: Mapping[str, Mapping[int, OffsetCommitValue]] = MappingProxyType({})
 
 
 class CommittedOffsets:
     """Committed offsets of all groups of a shard. Only `replay` changes them."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
+        self._groups: dict[str, dict[str, dict[int, OffsetCommitValue]]] = {}
         self._groups_of_topic: dict[str, dict[str, None]] = {}
 
     def __repr__(self) -> str:
@@ -30,11 +31,11 @@ class CommittedOffsets:
         """Number of offsets."""
         return sum(len(of_topic) for of_group in self._groups.values() for of_topic in of_group.values())
 
-    def of_group(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
+    def of_group(self, group_id: str) -> Mapping[str, Mapping[int, OffsetCommitValue]]:
         """Return a group's offsets by topic and partition. Do not modify them."""
         return self._groups.get(group_id, _NONE)
 
-    def get(self, group_id: str, partition: TopicPartition) -> CommittedOffset | None:
+    def get(self, group_id: str, partition: TopicPartition) -> OffsetCommitValue | None:
         """Return the offset of one partition, or None."""
         return self.of_group(group_id).get(partition.topic, {}).get(partition.partition)
 

@@ -1,7 +1,6 @@
 """A share group's records as Kafka stores them in `__consumer_offsets`, and back."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.share.records import (
@@ -10,68 +9,43 @@ from kafka_groups.broker.coordinators.groups.share.records import (
     ShareGroupCurrentMemberAssignment,
     ShareGroupMemberMetadata,
     ShareGroupMetadata,
-    ShareGroupRecord,
     ShareGroupStatePartitionMetadata,
     ShareGroupTargetAssignmentMember,
     ShareGroupTargetAssignmentMetadata,
     StatePartitions,
 )
+from kafka_groups.broker.coordinators.groups.stored_form import StoredForm
 from kafka_groups.protocol.coordinator_records import share_group as stored
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["from_stored", "to_stored"]
+__all__ = ["SHARE_GROUP_FORMS"]
 
 _STABLE = 0
 
 
-def to_stored(record: ShareGroupRecord) -> CoordinatorRecord:
-    """Return the record as Kafka stores it."""
-    return CoordinatorRecord(_stored_key(record), _stored_value(record))
+def _stored_target(partitions: Iterable[TopicIdPartition]) -> stored.ShareGroupTargetAssignmentMemberValue:
+    return stored.ShareGroupTargetAssignmentMemberValue(topic_partitions=_by_topic(partitions))
 
 
-def from_stored(record: CoordinatorRecord) -> ShareGroupRecord | None:
-    """Return a record that Kafka or `to_stored` made, or None if it is of another type."""
-    return _read(record.key, record.value)
+def _target(value: stored.ShareGroupTargetAssignmentMemberValue) -> frozenset[TopicIdPartition]:
+    return _partitions(value.topic_partitions)
 
 
-# ---------------------------------------------------------------------------------------------- to Kafka's
+def _stored_epoch(epoch: int) -> stored.ShareGroupTargetAssignmentMetadataValue:
+    return stored.ShareGroupTargetAssignmentMetadataValue(assignment_epoch=epoch)
 
 
-def _stored_key(record: ShareGroupRecord) -> object:
-    match record:
-        case ShareGroupMemberMetadata(group_id, member_id):
-            return stored.ShareGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
-        case ShareGroupTargetAssignmentMember(group_id, member_id):
-            return stored.ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
-        case ShareGroupCurrentMemberAssignment(group_id, member_id):
-            return stored.ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
-        case ShareGroupMetadata(group_id):
-            return stored.ShareGroupMetadataKey(group_id=group_id)
-        case ShareGroupTargetAssignmentMetadata(group_id):
-            return stored.ShareGroupTargetAssignmentMetadataKey(group_id=group_id)
-        case ShareGroupStatePartitionMetadata(group_id):
-            return stored.ShareGroupStatePartitionMetadataKey(group_id=group_id)
+def _epoch(value: stored.ShareGroupTargetAssignmentMetadataValue) -> int:
+    return value.assignment_epoch
 
 
-def _stored_value(record: ShareGroupRecord) -> object | None:
-    match record:
-        case ShareGroupMemberMetadata() | ShareGroupMetadata():
-            return record.value
-        case ShareGroupTargetAssignmentMetadata(value=int() as epoch):
-            return stored.ShareGroupTargetAssignmentMetadataValue(assignment_epoch=epoch)
-        case ShareGroupTargetAssignmentMember(value=frozenset() as partitions):
-            return stored.ShareGroupTargetAssignmentMemberValue(topic_partitions=_by_topic(partitions))
-        case ShareGroupCurrentMemberAssignment(value=CurrentAssignment() as current):
-            return stored.ShareGroupCurrentMemberAssignmentValue(
-                member_epoch=current.member_epoch,
-                previous_member_epoch=current.previous_member_epoch,
-                state=_STABLE,
-                assigned_partitions=_by_topic(current.partitions),
-            )
-        case ShareGroupStatePartitionMetadata(value=StatePartitions() as state):
-            return _stored_state(state)
-    return None
+def _stored_current(current: CurrentAssignment) -> stored.ShareGroupCurrentMemberAssignmentValue:
+    return stored.ShareGroupCurrentMemberAssignmentValue(
+        member_epoch=current.member_epoch,
+        previous_member_epoch=current.previous_member_epoch,
+        state=_STABLE,
+        assigned_partitions=_by_topic(current.partitions),
+    )
 
 
 def _stored_state(state: StatePartitions) -> stored.ShareGroupStatePartitionMetadataValue:
@@ -102,27 +76,6 @@ def _by_topic(partitions: Iterable[TopicIdPartition]) -> tuple[stored.AssignedTo
     )
 
 
-# -------------------------------------------------------------------------------------------- from Kafka's
-
-
-def _read(key: Any, value: Any) -> ShareGroupRecord | None:
-    match key:
-        case stored.ShareGroupMemberMetadataKey():
-            return ShareGroupMemberMetadata(key.group_id, key.member_id, value)
-        case stored.ShareGroupTargetAssignmentMemberKey():
-            partitions = value and _partitions(value.topic_partitions)
-            return ShareGroupTargetAssignmentMember(key.group_id, key.member_id, partitions)
-        case stored.ShareGroupCurrentMemberAssignmentKey():
-            return ShareGroupCurrentMemberAssignment(key.group_id, key.member_id, value and _current(value))
-        case stored.ShareGroupMetadataKey():
-            return ShareGroupMetadata(key.group_id, value)
-        case stored.ShareGroupTargetAssignmentMetadataKey():
-            return ShareGroupTargetAssignmentMetadata(key.group_id, value and value.assignment_epoch)
-        case stored.ShareGroupStatePartitionMetadataKey():
-            return ShareGroupStatePartitionMetadata(key.group_id, value and _state(value))
-    return None
-
-
 def _current(value: stored.ShareGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
     return CurrentAssignment(value.member_epoch, value.previous_member_epoch, _partitions(value.assigned_partitions))
 
@@ -141,3 +94,18 @@ def _state(value: stored.ShareGroupStatePartitionMetadataValue) -> StatePartitio
 
 def _partitions(topics: Iterable[stored.AssignedTopic]) -> frozenset[TopicIdPartition]:
     return frozenset(TopicIdPartition(topic.topic_id, number) for topic in topics for number in topic.partitions)
+
+
+# ------------------------------------------------------------------------------------------------- forms
+
+SHARE_GROUP_FORMS = (
+    StoredForm(ShareGroupMemberMetadata, stored.ShareGroupMemberMetadataKey),
+    StoredForm(ShareGroupMetadata, stored.ShareGroupMetadataKey),
+    StoredForm(ShareGroupTargetAssignmentMetadata, stored.ShareGroupTargetAssignmentMetadataKey, _stored_epoch, _epoch),
+    StoredForm(ShareGroupTargetAssignmentMember, stored.ShareGroupTargetAssignmentMemberKey, _stored_target, _target),
+    StoredForm(
+        ShareGroupCurrentMemberAssignment, stored.ShareGroupCurrentMemberAssignmentKey, _stored_current, _current
+    ),
+    StoredForm(ShareGroupStatePartitionMetadata, stored.ShareGroupStatePartitionMetadataKey, _stored_state, _state),
+)
+"""The forms of a share group's records."""

@@ -1,16 +1,15 @@
 """A streams group's records as Kafka stores them in `__consumer_offsets`, and back."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
+from kafka_groups.broker.coordinators.groups.stored_form import StoredForm
 from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsAssignment,
     StreamsGroupCurrentMemberAssignment,
     StreamsGroupEpoch,
     StreamsGroupMemberMetadata,
     StreamsGroupMetadata,
-    StreamsGroupRecord,
     StreamsGroupTargetAssignmentMember,
     StreamsGroupTargetAssignmentMetadata,
     StreamsGroupTopology,
@@ -21,65 +20,42 @@ from kafka_groups.broker.coordinators.groups.streams.states import StreamsMember
 from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks, by_subtopology, listed_tasks, task_set
 from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
 from kafka_groups.protocol.coordinator_records import streams_group as stored
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.messages.streams_group import KeyValue
 from kafka_groups.types import TaskId
 
-__all__ = ["from_stored", "to_stored"]
+__all__ = ["STREAMS_GROUP_FORMS"]
 
 _KNOWN_STATES = frozenset(StreamsMemberState)
 _NOT_KNOWN = 0
 """The epoch of tasks in old records, which may have been assigned in any."""
 
 
-def to_stored(record: StreamsGroupRecord) -> CoordinatorRecord:
-    """Return the record as Kafka stores it."""
-    return CoordinatorRecord(_stored_key(record), _stored_value(record))
+def _stored_target(target: StreamsTarget) -> stored.StreamsGroupTargetAssignmentMemberValue:
+    return stored.StreamsGroupTargetAssignmentMemberValue(
+        active_tasks=listed_tasks(target.active), standby_tasks=listed_tasks(target.standby)
+    )
 
 
-def from_stored(record: CoordinatorRecord) -> StreamsGroupRecord | None:
-    """Return a record that Kafka or `to_stored` made, or None if it is of another type."""
-    return _read(record.key, record.value)
+def _target(value: stored.StreamsGroupTargetAssignmentMemberValue) -> StreamsTarget:
+    return StreamsTarget(task_set(value.active_tasks), task_set(value.standby_tasks))
 
 
-# ---------------------------------------------------------------------------------------------- to Kafka's
+def _stored_epoch(known: TargetEpoch) -> stored.StreamsGroupTargetAssignmentMetadataValue:
+    return stored.StreamsGroupTargetAssignmentMetadataValue(
+        assignment_epoch=known.epoch, assignment_timestamp_ms=known.timestamp_ms
+    )
 
 
-def _stored_key(record: StreamsGroupRecord) -> object:
-    match record:
-        case StreamsGroupCurrentMemberAssignment(group_id, member_id):
-            return stored.StreamsGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
-        case StreamsGroupTargetAssignmentMember(group_id, member_id):
-            return stored.StreamsGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
-        case StreamsGroupMemberMetadata(group_id, member_id):
-            return stored.StreamsGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
-        case StreamsGroupMetadata(group_id):
-            return stored.StreamsGroupMetadataKey(group_id=group_id)
-        case StreamsGroupTargetAssignmentMetadata(group_id):
-            return stored.StreamsGroupTargetAssignmentMetadataKey(group_id=group_id)
-        case StreamsGroupTopology(group_id):
-            return stored.StreamsGroupTopologyKey(group_id=group_id)
+def _epoch(value: stored.StreamsGroupTargetAssignmentMetadataValue) -> TargetEpoch:
+    return TargetEpoch(value.assignment_epoch, value.assignment_timestamp_ms)
 
 
-def _stored_value(record: StreamsGroupRecord) -> object | None:
-    match record:
-        case StreamsGroupCurrentMemberAssignment(value=StreamsAssignment() as current):
-            return _stored_current(current)
-        case StreamsGroupTargetAssignmentMember(value=StreamsTarget() as target):
-            return stored.StreamsGroupTargetAssignmentMemberValue(
-                active_tasks=listed_tasks(target.active), standby_tasks=listed_tasks(target.standby)
-            )
-        case StreamsGroupMemberMetadata(value=StreamsMember() as member):
-            return _stored_member(member)
-        case StreamsGroupMetadata(value=StreamsGroupEpoch() as group):
-            return _stored_group(group)
-        case StreamsGroupTargetAssignmentMetadata(value=TargetEpoch() as known):
-            return stored.StreamsGroupTargetAssignmentMetadataValue(
-                assignment_epoch=known.epoch, assignment_timestamp_ms=known.timestamp_ms
-            )
-        case StreamsGroupTopology(value=StreamsTopology() as topology):
-            return stored.StreamsGroupTopologyValue(epoch=topology.epoch, subtopologies=topology.subtopologies)
-    return None
+def _stored_topology(topology: StreamsTopology) -> stored.StreamsGroupTopologyValue:
+    return stored.StreamsGroupTopologyValue(epoch=topology.epoch, subtopologies=topology.subtopologies)
+
+
+def _topology(value: stored.StreamsGroupTopologyValue) -> StreamsTopology:
+    return StreamsTopology(value.epoch, value.subtopologies)
 
 
 def _stored_group(group: StreamsGroupEpoch) -> stored.StreamsGroupMetadataValue:
@@ -141,27 +117,6 @@ def _pairs(values: Mapping[str, str]) -> tuple[KeyValue, ...]:
     return tuple(KeyValue(key=key, value=value) for key, value in values.items())
 
 
-# -------------------------------------------------------------------------------------------- from Kafka's
-
-
-def _read(key: Any, value: Any) -> StreamsGroupRecord | None:
-    match key:
-        case stored.StreamsGroupCurrentMemberAssignmentKey():
-            return StreamsGroupCurrentMemberAssignment(key.group_id, key.member_id, value and _current(value))
-        case stored.StreamsGroupTargetAssignmentMemberKey():
-            return StreamsGroupTargetAssignmentMember(key.group_id, key.member_id, value and _target(value))
-        case stored.StreamsGroupMemberMetadataKey():
-            return StreamsGroupMemberMetadata(key.group_id, key.member_id, value and _member(value))
-        case stored.StreamsGroupMetadataKey():
-            return StreamsGroupMetadata(key.group_id, value and _group(value))
-        case stored.StreamsGroupTargetAssignmentMetadataKey():
-            epoch = value and TargetEpoch(value.assignment_epoch, value.assignment_timestamp_ms)
-            return StreamsGroupTargetAssignmentMetadata(key.group_id, epoch)
-        case stored.StreamsGroupTopologyKey():
-            return StreamsGroupTopology(key.group_id, value and StreamsTopology(value.epoch, value.subtopologies))
-    return None
-
-
 def _group(value: stored.StreamsGroupMetadataValue) -> StreamsGroupEpoch:
     return StreamsGroupEpoch(
         value.epoch,
@@ -185,10 +140,6 @@ def _member(value: stored.StreamsGroupMemberMetadataValue) -> StreamsMember:
         user_endpoint=value.user_endpoint,
         client_tags=_values(value.client_tags),
     )
-
-
-def _target(value: stored.StreamsGroupTargetAssignmentMemberValue) -> StreamsTarget:
-    return StreamsTarget(task_set(value.active_tasks), task_set(value.standby_tasks))
 
 
 def _current(value: stored.StreamsGroupCurrentMemberAssignmentValue) -> StreamsAssignment:
@@ -223,3 +174,22 @@ def _without_epochs(listed: Iterable[stored.CurrentTaskIds]) -> Tasks:
 
 def _values(pairs: Iterable[KeyValue]) -> Mapping[str, str]:
     return {pair.key: pair.value for pair in pairs}
+
+
+# ------------------------------------------------------------------------------------------------- forms
+
+STREAMS_GROUP_FORMS = (
+    StoredForm(StreamsGroupMetadata, stored.StreamsGroupMetadataKey, _stored_group, _group),
+    StoredForm(StreamsGroupMemberMetadata, stored.StreamsGroupMemberMetadataKey, _stored_member, _member),
+    StoredForm(
+        StreamsGroupTargetAssignmentMetadata, stored.StreamsGroupTargetAssignmentMetadataKey, _stored_epoch, _epoch
+    ),
+    StoredForm(
+        StreamsGroupTargetAssignmentMember, stored.StreamsGroupTargetAssignmentMemberKey, _stored_target, _target
+    ),
+    StoredForm(
+        StreamsGroupCurrentMemberAssignment, stored.StreamsGroupCurrentMemberAssignmentKey, _stored_current, _current
+    ),
+    StoredForm(StreamsGroupTopology, stored.StreamsGroupTopologyKey, _stored_topology, _topology),
+)
+"""The forms of a streams group's records."""

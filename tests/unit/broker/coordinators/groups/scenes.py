@@ -8,13 +8,13 @@ from typing import Any
 
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.types import TopicPartition, random_uuid
 from tests.support.broker.share_groups import Topics
 
@@ -74,7 +74,13 @@ class Groups:
     def commit(self, group_id: str, offsets: Mapping[tuple[str, int], int], *, expires_ms: int = -1) -> None:
         """Commit offsets from outside of the group, by topic and partition."""
         values = {
-            TopicPartition(*key): CommittedOffset(offset, -1, "", self.wall_ms, expires_ms)
+            TopicPartition(*key): OffsetCommitValue(
+                offset=offset,
+                leader_epoch=-1,
+                metadata="",
+                commit_timestamp_ms=self.wall_ms,
+                expire_timestamp_ms=expires_ms,
+            )
             for key, offset in offsets.items()
         }
         self.store(self.shard.offsets.commit(group_id, OUTSIDE, 9, values, self.now_ms))

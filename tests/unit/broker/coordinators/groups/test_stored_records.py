@@ -1,14 +1,20 @@
 """Records of all types of groups, and committed offsets: what a real Kafka stored is read."""
 
+from typing import get_args
+
 import pytest
 
 from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
-from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
+from kafka_groups.broker.coordinators.groups.stored_records import FORMS, StoredGroupRecords
 from kafka_groups.errors import UnknownRecordTypeError
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
-from kafka_groups.protocol.coordinator_records.offsets import LegacyOffsetCommitKey, LegacyOffsetCommitValue
+from kafka_groups.protocol.coordinator_records.offsets import (
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+    OffsetCommitValue,
+)
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from tests.recording.golden_records import CLASSIC_GROUP, GoldenRecord, load_records
 
@@ -46,13 +52,24 @@ def test_a_commit_in_the_oldest_format_is_read() -> None:
         LegacyOffsetCommitValue(offset=7, metadata="m", commit_timestamp_ms=5),
     )
     assert CODEC.decode(*CONSUMER_OFFSETS.encode(stored)) == OffsetCommitted(
-        "g", "t", 1, CommittedOffset(7, -1, "m", 5)
+        "g", "t", 1, OffsetCommitValue(offset=7, leader_epoch=-1, metadata="m", commit_timestamp_ms=5)
     )
 
 
 def test_an_offset_with_a_time_to_live_keeps_it() -> None:
-    record = OffsetCommitted("g", "t", 1, CommittedOffset(7, -1, "m", 5, expire_timestamp_ms=9))
+    record = OffsetCommitted(
+        "g",
+        "t",
+        1,
+        OffsetCommitValue(offset=7, leader_epoch=-1, metadata="m", commit_timestamp_ms=5, expire_timestamp_ms=9),
+    )
     assert CODEC.decode(*CODEC.encode(record)) == record
+
+
+def test_every_type_of_record_is_read_and_written() -> None:
+    keys = {each.key_class for each in CONSUMER_OFFSETS.types}
+    assert {form.key for form in FORMS} == keys
+    assert {form.record for form in FORMS} == set(get_args(GroupRecord))
 
 
 def test_records_of_types_that_are_not_built_are_told_apart() -> None:

@@ -12,10 +12,9 @@ from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
-from kafka_groups.broker.coordinators.groups.classic.stored_records import from_stored, to_stored
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
 from kafka_groups.broker.coordinators.result import Reply, Result
-from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -147,10 +146,9 @@ class Cluster:
 
 def through_bytes(record: ClassicGroupMetadata) -> ClassicGroupMetadata:
     """The record after it was written to a log, and read again."""
-    data = CONSUMER_OFFSETS.encode(to_stored(record))
-    read: Any = CONSUMER_OFFSETS.decode(*data)
-    found = from_stored(read)
-    assert found is not None
+    codec = StoredGroupRecords()
+    found = codec.decode(*codec.encode(record))
+    assert isinstance(found, ClassicGroupMetadata)
     return found
 
 

@@ -9,11 +9,7 @@ from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
-from kafka_groups.broker.coordinators.groups.classic.records import (
-    ClassicGroupGeneration,
-    ClassicGroupMember,
-    ClassicGroupMetadata,
-)
+from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
 from kafka_groups.errors import (
     BrokerError,
@@ -23,6 +19,7 @@ from kafka_groups.errors import (
     NonEmptyGroupError,
     UnknownMemberIdError,
 )
+from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataMember, GroupMetadataValue
 
 GROUP = "g"
 COMMITTED_MS, EMPTY_SINCE_MS = 1_000, 5_000
@@ -33,8 +30,8 @@ def subscription(*topics: str, version: int = 1, rest: bytes = b"\xff\xff\xff\xf
     return struct.pack(">hi", version, len(topics)) + names + rest
 
 
-def member(member_id: str, *, instance: str | None = None, topics: bytes = b"") -> ClassicGroupMember:
-    return ClassicGroupMember(
+def member(member_id: str, *, instance: str | None = None, topics: bytes = b"") -> GroupMetadataMember:
+    return GroupMetadataMember(
         member_id=member_id,
         group_instance_id=instance,
         client_id="client",
@@ -46,12 +43,12 @@ def member(member_id: str, *, instance: str | None = None, topics: bytes = b"") 
     )
 
 
-STABLE = ClassicGroupGeneration(
+STABLE = GroupMetadataValue(
     protocol_type="consumer",
     generation=3,
     protocol="range",
     leader="a",
-    state_timestamp_ms=EMPTY_SINCE_MS,
+    current_state_timestamp_ms=EMPTY_SINCE_MS,
     members=(
         member("a", topics=subscription("orders")),
         member("s-1", instance="s", topics=subscription("bills", version=3, rest=b"")),
@@ -68,7 +65,7 @@ def never_id() -> UUID:
     raise AssertionError
 
 
-def groups_with(value: ClassicGroupGeneration | None = None) -> ClassicGroups:
+def groups_with(value: GroupMetadataValue | None = None) -> ClassicGroups:
     groups = ClassicGroups(ClassicGroupSettings(), ClassicSources(never, never_id, lambda: 0))
     if value is not None:
         groups.replay(ClassicGroupMetadata(GROUP, value))
@@ -162,7 +159,7 @@ def test_offsets_of_an_empty_group_are_kept_from_the_time_at_which_it_became_emp
 
 
 def test_if_that_time_is_not_known_they_are_kept_from_the_commit() -> None:
-    groups = groups_with(evolve(EMPTY, state_timestamp_ms=None))
+    groups = groups_with(evolve(EMPTY, current_state_timestamp_ms=-1))
     assert groups.expiry_timestamp_base(GROUP, "orders", COMMITTED_MS) == COMMITTED_MS
 
 
@@ -193,7 +190,7 @@ def test_a_group_with_members_cannot_be_deleted() -> None:
 
 
 @pytest.mark.parametrize("value", [EMPTY, None])
-def test_an_empty_group_is_deleted_by_a_record(value: ClassicGroupGeneration | None) -> None:
+def test_an_empty_group_is_deleted_by_a_record(value: GroupMetadataValue | None) -> None:
     groups = groups_with(value)
     groups.ensure(GROUP)
     (tombstone,) = groups.delete(GROUP)

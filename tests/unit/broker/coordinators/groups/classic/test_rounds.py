@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupGeneration, ClassicGroupMetadata
+from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.unit.broker.coordinators.groups.classic.driving import (
     DELAY_MS,
@@ -90,7 +91,9 @@ def test_an_id_that_was_given_joins_without_an_instance_id(cluster: Cluster) -> 
 
 def test_the_group_exists_for_other_coordinators_before_its_first_generation(cluster: Cluster) -> None:
     dynamic(cluster, "app").send_join()
-    expected = ClassicGroupGeneration(protocol_type="", generation=0, state_timestamp_ms=WALL_MS)
+    expected = GroupMetadataValue(
+        protocol_type="", generation=0, protocol=None, leader=None, current_state_timestamp_ms=WALL_MS
+    )
     assert cluster.log == [ClassicGroupMetadata(GROUP, expected)]
     cluster.move()
     assert cluster.state == "Empty"
@@ -269,8 +272,12 @@ def test_the_last_member_leaves_an_empty_group(cluster: Cluster) -> None:
     cluster.advance(1_234)
     assert first.leave() == NONE
     value = cluster.log[-1].value
-    assert value == ClassicGroupGeneration(
-        protocol_type="consumer", generation=2, state_timestamp_ms=WALL_MS + cluster.now_ms
+    assert value == GroupMetadataValue(
+        protocol_type="consumer",
+        generation=2,
+        protocol=None,
+        leader=None,
+        current_state_timestamp_ms=WALL_MS + cluster.now_ms,
     )
     assert cluster.state == "Empty"
     assert cluster.groups.next_deadline_ms() is None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 import pytest
 
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.coordinators.groups.offsets.records import CommittedOffset, OffsetCommitted
+from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.retention import RetentionPolicy
 from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import ShardOffsets
 from kafka_groups.broker.coordinators.result import Result
@@ -14,6 +14,7 @@ from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.errors import IllegalGenerationError, IllegalStateError
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -37,7 +38,7 @@ class AnyGroups:
         group_id: str,
         committer: OffsetCommitter,
         version: int,
-        offsets: Mapping[TopicPartition, CommittedOffset],
+        offsets: Mapping[TopicPartition, OffsetCommitValue],
         now_ms: int,
     ) -> None:
         if committer.generation == 13:
@@ -49,7 +50,7 @@ class AnyGroups:
     def check_offset_delete(self, group_id: str, topics: Collection[str]) -> None:
         """Allow it."""
 
-    def expiry_base(self, group_id: str, topic: str, committed: CommittedOffset) -> int | None:
+    def expiry_base(self, group_id: str, topic: str, committed: OffsetCommitValue) -> int | None:
         return committed.commit_timestamp_ms
 
 
@@ -66,7 +67,9 @@ class Bench:
             self.offsets.replay(record, 0)
 
     def commit(self, *partitions: TopicPartition, generation: int = -1) -> None:
-        offsets = dict.fromkeys(partitions, CommittedOffset(5, 0, "", 0))
+        offsets = dict.fromkeys(
+            partitions, OffsetCommitValue(offset=5, leader_epoch=0, metadata="", commit_timestamp_ms=0)
+        )
         self.store(self.offsets.commit("g", OffsetCommitter(generation=generation), 9, offsets, 0))
 
     def committed(self) -> tuple[TopicPartition, ...]:
@@ -75,11 +78,20 @@ class Bench:
 
 def test_a_commit_counts_when_its_records_are_replayed() -> None:
     bench = Bench()
-    result = bench.offsets.commit("g", OffsetCommitter(), 9, {FIRST: CommittedOffset(5, 0, "", 0)}, 0)
+    result = bench.offsets.commit(
+        "g",
+        OffsetCommitter(),
+        9,
+        {FIRST: OffsetCommitValue(offset=5, leader_epoch=0, metadata="", commit_timestamp_ms=0)},
+        0,
+    )
     assert bench.offsets.fetch("g", [FIRST]).response == (None,)
     assert not bench.groups.made
     bench.store(result)
-    assert bench.offsets.fetch("g", [FIRST, SECOND]).response == (CommittedOffset(5, 0, "", 0), None)
+    assert bench.offsets.fetch("g", [FIRST, SECOND]).response == (
+        OffsetCommitValue(offset=5, leader_epoch=0, metadata="", commit_timestamp_ms=0),
+        None,
+    )
     assert list(bench.groups.made) == ["g"]
 
 
@@ -128,7 +140,13 @@ def test_offsets_expire_with_the_next_look_after_their_retention() -> None:
 def test_offsets_of_a_transaction_are_refused_and_change_nothing() -> None:
     bench = Bench()
     with pytest.raises(IllegalStateError, match=r"ShardOffsets.* has no transactions"):
-        bench.offsets.replay(OffsetCommitted("g", "t", 0, CommittedOffset(5, 0, "", 0)), 0, PRODUCER)
+        bench.offsets.replay(
+            OffsetCommitted(
+                "g", "t", 0, OffsetCommitValue(offset=5, leader_epoch=0, metadata="", commit_timestamp_ms=0)
+            ),
+            0,
+            PRODUCER,
+        )
     with pytest.raises(IllegalStateError, match=r"ShardOffsets.* has no transactions"):
         bench.offsets.end_transaction(PRODUCER, 1, committed=True)
     assert bench.committed() == ()

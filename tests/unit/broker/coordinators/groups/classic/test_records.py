@@ -3,8 +3,9 @@
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
-from kafka_groups.broker.coordinators.groups.classic.stored_records import from_stored, to_stored
+from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
+from kafka_groups.broker.coordinators.groups.classic.records import NO_TIMESTAMP, ClassicGroupMetadata
+from kafka_groups.broker.coordinators.groups.stored_records import from_stored, to_stored
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
 from kafka_groups.protocol.coordinator_records.offsets import (
     GroupMetadataKey,
@@ -27,7 +28,7 @@ def ours(stored: StoredRecord) -> ClassicGroupMetadata:
     assert isinstance(record.key, GroupMetadataKey)
     assert record.value is None or isinstance(record.value, GroupMetadataValue)
     found = from_stored(record)
-    assert found is not None
+    assert isinstance(found, ClassicGroupMetadata)
     return found
 
 
@@ -60,10 +61,10 @@ VALUE = GroupMetadataValue(protocol_type="consumer", generation=1, protocol="ran
 
 def test_an_old_record_has_no_rebalance_timeout_and_no_timestamp() -> None:
     found = from_stored(CoordinatorRecord(GroupMetadataKey(group="g"), VALUE))
-    assert found is not None
-    value = found.value
-    assert value is not None
-    assert value.members[0].rebalance_timeout_ms == 10_000
-    assert value.state_timestamp_ms is None
-    again = to_stored(ClassicGroupMetadata("g", value)).value
+    assert found == ClassicGroupMetadata("g", VALUE)
+    group = ClassicGroup("g")
+    group.replay(VALUE)
+    assert group.members["m"].rebalance_timeout_ms == 10_000
+    assert group.state_timestamp_ms == NO_TIMESTAMP
+    again = to_stored(ClassicGroupMetadata("g", group.current())).value
     assert again == evolve(VALUE, members=(evolve(MEMBER, rebalance_timeout_ms=10_000),))
