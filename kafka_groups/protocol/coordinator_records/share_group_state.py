@@ -71,7 +71,7 @@ class ShareUpdateValue:
 
 
 _MOST_FIXED_BYTES = 150
-"""Of the fields that each record has, apart from the group id."""
+"""A bound for the fields that each record has, apart from the group id."""
 _MOST_BYTES_OF_CHARACTER, _BYTES_OF_BATCH = 4, 20
 
 

@@ -34,10 +34,10 @@ __all__ = ["SharePersister"]
 _RETRIABLE = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
 _FIRST_BACK_OFF_MS, _MOST_BACK_OFF_MS = 50, 1_000
 _MOST_TRIES = 12
-"""With these, a coordinator may be away for some eight seconds. Kafka waits longer, and tries less often."""
+"""With these, a coordinator may be away for some eight seconds. Kafka waits longer, with fewer tries."""
 
 AnyShareCoordinator = ShareCoordinator | RemoteShareCoordinator
-"""That of this broker, or of another one."""
+"""The share coordinator of this broker, or of another one."""
 
 
 @frozen

@@ -16,17 +16,16 @@ class ConfirmationReminder:
 
     def __init__(self) -> None:
         self.since_ms: int | None = None
-        self._next_ms = self._interval_ms = 0
+        self._next_ms = 0
 
     def is_due(self, now_ms: int, *, awaits_confirmation: bool) -> bool:
         """Note whether events are not confirmed, and return whether to remind the program of them."""
         if not awaits_confirmation:
             self.since_ms = None
         elif self.since_ms is None:
-            self.since_ms, self._interval_ms, self._next_ms = now_ms, _FIRST_MS, now_ms + _FIRST_MS
+            self.since_ms, self._next_ms = now_ms, now_ms + _FIRST_MS
         elif now_ms >= self._next_ms:
-            self._interval_ms = min(2 * self._interval_ms, _LONGEST_MS)
-            self._next_ms = now_ms + self._interval_ms
+            self._next_ms = now_ms + min(now_ms - self.since_ms + _FIRST_MS, _LONGEST_MS)
             return True
         return False
 
