@@ -12,7 +12,6 @@ from kafka_groups.broker.metadata.placement import GROUP_TOPIC, partition_of_key
 from kafka_groups.testing.simulation import (
     SeededFaults,
     SimulatedWorld,
-    SimulationFailedError,
     SimulationReport,
     simulate,
 )
@@ -20,6 +19,7 @@ from kafka_groups.testing.simulation.checks.ledger import GroupLedger, shown
 from tests.simulation.coincidences import counted
 from tests.simulation.coordinated import Coordinated
 from tests.simulation.member import Member
+from tests.simulation.reporting import report_of
 
 T = TypeVar("T")
 
@@ -74,10 +74,9 @@ class Run:
 
 def run_world(seed: int, write_event: Callable[[str], object] = lambda _line: None) -> SimulationReport:
     """Run one seed; each event is also written as a line."""
-    try:
-        return simulate(_run, seed, faults=FAULTS, brokers=BROKERS, settings=SETTINGS, write_event=write_event)
-    except SimulationFailedError as error:
-        return error.report
+    return report_of(
+        partial(simulate, _run, seed, faults=FAULTS, brokers=BROKERS, settings=SETTINGS, write_event=write_event)
+    )
 
 
 async def _run(world: SimulatedWorld) -> None:

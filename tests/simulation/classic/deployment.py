@@ -1,6 +1,5 @@
 """What happens to the processes that consume: they are started again at bad moments, rolled and removed."""
 
-import asyncio
 import random
 
 from attrs import define, evolve, field
@@ -9,7 +8,7 @@ from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroup
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.classic.member import GROUP, INSTANCES, Member, Phase, Seat
 from tests.simulation.groups.coordination import remove_instance, within
-from tests.simulation.groups.crew import Crew, Running
+from tests.simulation.groups.crew import Crew
 from tests.simulation.groups.refusal import Refusal
 
 __all__ = ["OWN_FAULTS", "Deployment"]
@@ -30,7 +29,6 @@ _SEATS = (*(Seat(name, name) for name in INSTANCES), Seat("ann", None), Seat("bo
 _VERSIONS = (5, 6, 7, 8, 9, 9)
 _OLD_VERSIONS = (0, 2, 3)
 """Versions of JoinGroup without instance ids, and without ids that new members are given first."""
-_ACT_S = (2.0, 9.0)
 
 
 @define(eq=False)
@@ -49,7 +47,7 @@ class Deployment:
 
     def __attrs_post_init__(self) -> None:
         self.refusal = Refusal(self.world, ClassicGroupMetadata, "refused_restart")
-        self.crew = Crew(self.world, _SEATS, self._new_member, _is_rolled)
+        self.crew = Crew(self.world, _SEATS, self._new_member)
 
     @property
     def rng(self) -> random.Random:
@@ -71,10 +69,8 @@ class Deployment:
 
     async def disturb(self) -> None:
         """As long as faults strike, restart members at bad moments, roll them and remove them."""
-        acts = (self.crew.restart, self._let_older_live_on, self._let_older_live_on, self._refuse_restart, self._roll)
-        while self.world.is_faulty:
-            await asyncio.sleep(self.rng.uniform(*_ACT_S))
-            await self.rng.choice((*acts, self._remove))()
+        twice = (self._let_older_live_on, self._let_older_live_on)
+        await self.crew.disturb((self.crew.restart, *twice, self._refuse_restart, self.crew.roll, self._remove))
 
     async def _let_older_live_on(self) -> None:
         """Start a static member once more, mostly while a request of the older one waits."""
@@ -89,18 +85,9 @@ class Deployment:
         self.crew.start(evolve(self.crew.static_seat(), gives_up=True))
         await self.refusal.strike()
 
-    async def _roll(self) -> None:
-        """Let a static member become dynamic, and static again later."""
-        await self.crew.roll(lambda seat: evolve(seat, instance=None))
-
     async def _remove(self) -> None:
         await remove_instance(self.world, GROUP, self.crew.static_seat().instance or "")
 
     def _waiting(self) -> list[Seat]:
         phases = (Phase.JOINING, Phase.SYNCING)
         return [each.seat for each in self.crew.members() if each.seat.instance is not None and each.phase in phases]
-
-
-def _is_rolled(running: Running[Seat, Member]) -> bool:
-    """Whether a process was rolled, and started again by a supervisor."""
-    return running.seat.name in INSTANCES and running.seat.instance is None

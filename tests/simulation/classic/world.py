@@ -2,16 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from attrs import frozen
 
-from kafka_groups.testing.simulation import (
-    SeededFaults,
-    SimulatedWorld,
-    SimulationFailedError,
-    SimulationReport,
-    simulate,
-)
+from kafka_groups.testing.simulation import SimulatedWorld, SimulationReport, simulate
 from tests.simulation.classic.deployment import Deployment
 from tests.simulation.classic.ledger import OBSERVED, ClassicLedger
 from tests.simulation.classic.member import GROUP, PARTITIONS, TOPIC, Member, Phase
@@ -23,22 +18,15 @@ from tests.simulation.groups.coordination import (
     told_of_losses,
     within,
 )
+from tests.simulation.groups.faults import faults_for
 from tests.simulation.groups.timing import SESSION_S
+from tests.simulation.reporting import report_of
 
-__all__ = ["FAULTS", "run_classic_world"]
+__all__ = ["run_classic_world"]
 
 FAULTY_S, CALM_S, TAKE_OVER_S = 150, 150, 30
 STEADY_S = SESSION_S + 3
-FAULTS = SeededFaults(
-    seconds=FAULTY_S,
-    leader_moved=0,
-    slow_broker=2,
-    coordinator_moved=3,
-    broker_killed=2,
-    process_killed=2,
-    refused_append=3,
-    half_dead_connection=2,
-)
+_FAULTS = faults_for(FAULTY_S)
 _SETTINGS = {"offsets.topic.num.partitions": "2", "group.initial.rebalance.delay.ms": "1000"}
 
 
@@ -53,10 +41,7 @@ class _Run:
 
 def run_classic_world(seed: int, write_event: Callable[[str], object] = lambda _line: None) -> SimulationReport:
     """Run one seed; each event is also written as a line."""
-    try:
-        return simulate(_run, seed, faults=FAULTS, settings=_SETTINGS, write_event=write_event)
-    except SimulationFailedError as error:
-        return error.report
+    return report_of(partial(simulate, _run, seed, faults=_FAULTS, settings=_SETTINGS, write_event=write_event))
 
 
 async def _run(world: SimulatedWorld) -> None:

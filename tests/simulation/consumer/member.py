@@ -72,6 +72,16 @@ class Member:
         numbers = sorted(number for _, number in self.membership.owned)
         return f"<{self.seat.name} {'in' if self.is_in else 'out of'} epoch {self.membership.epoch} with {numbers}>"
 
+    @property
+    def epoch(self) -> int:
+        """Its epoch."""
+        return self.membership.epoch
+
+    @property
+    def owned(self) -> Partitions:
+        """What it consumes."""
+        return self.membership.owned
+
     def stand_still(self, seconds: float) -> None:
         """Do nothing for so long, as a process does that the operating system has stopped."""
         self._standstill_s = seconds

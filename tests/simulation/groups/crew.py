@@ -2,21 +2,25 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Generic, Protocol, TypeVar, cast
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.processes import SimulatedProcess
 
-__all__ = ["Crew", "CrewMember", "CrewSeat", "Running"]
+__all__ = ["Act", "Crew", "CrewMember", "CrewSeat", "Running"]
 
 _MISSING_S, _LOOK_S = 6.0, 2.0
+_ACT_S = (2.0, 9.0)
+
+Act = Callable[[], Awaitable[None]]
+"""Something that happens to members or topics."""
 
 
 class CrewSeat(Protocol):
-    """A process in the deployment, whoever runs it now."""
+    """A process in the deployment, whoever runs it now. An attrs class."""
 
     @property
     def name(self) -> str:
@@ -58,13 +62,13 @@ class Crew(Generic[S, M]):
         world: Where they live.
         seats: What is to run.
         new_member: Makes the next life of a seat.
-        is_unwanted: Whether a running process is to be stopped once faults have ended.
+        has_one_each: Whether older processes of a seat are stopped, too, once faults have ended.
     """
 
     world: SimulatedWorld
     seats: Sequence[S]
     new_member: Callable[[S], M]
-    is_unwanted: Callable[[Running[S, M]], bool] = lambda _running: False
+    has_one_each: bool = False
     _all: list[Running[S, M]] = field(factory=list)
     _missing_since: dict[str, float] = field(factory=dict)
 
@@ -113,16 +117,23 @@ class Crew(Generic[S, M]):
         self.world.struck["static_restart"] += 1
         self.start(seat)
 
-    async def roll(self, dynamic: Callable[[S], S]) -> None:
-        """Let a static member become dynamic, and static again later.
+    async def disturb(self, acts: Sequence[Act]) -> None:
+        """As long as faults strike, do one of these things every few seconds."""
+        while self.world.is_faulty:
+            await asyncio.sleep(self.rng.uniform(*_ACT_S))
+            await self.rng.choice(acts)()
 
-        Args:
-            dynamic: Returns a seat without its instance.
-        """
+    async def stop(self, seat: S) -> None:
+        """Stop the processes of a seat in good order."""
+        for each in self.running(seat.name):
+            await each.process.stop()
+
+    async def roll(self) -> None:
+        """Let a static member become dynamic, and static again later."""
         seat = self.static_seat()
-        for each in (dynamic(seat), seat):
-            for running in self.running(seat.name):
-                await running.process.stop()
+        dynamic: S = evolve(cast("Any", seat), instance=None)
+        for each in (dynamic, seat):
+            await self.stop(seat)
             self.world.struck["rolled"] += 1
             self.start(each)
             await asyncio.sleep(self.rng.uniform(1, 12))
@@ -149,8 +160,14 @@ class Crew(Generic[S, M]):
     async def _end_unwanted(self, seat: S) -> None:
         for each in self.running(seat.name):
             # While another one was stopped, this one may have ended.
-            if each.process.is_running and not self.world.is_faulty and self.is_unwanted(each):
+            if each.process.is_running and not self.world.is_faulty and self._is_unwanted(each):
                 await each.process.stop()
+
+    def _is_unwanted(self, running: Running[S, M]) -> bool:
+        """Whether a process was rolled and started again by a supervisor, or is an older one of its seat."""
+        static = [seat.name for seat in self.seats if seat.instance is not None]
+        is_rolled = running.seat.instance is None and running.seat.name in static
+        return is_rolled or (self.has_one_each and running is not self.running(running.seat.name)[-1])
 
     def _is_missing(self, name: str) -> bool:
         now_s = asyncio.get_running_loop().time()

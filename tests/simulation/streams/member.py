@@ -18,6 +18,7 @@ from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
+from kafka_groups.streams.member.rules.tasks import MemberTasks
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import member_id_of, random_uuid
 from tests.simulation.groups.coordination import link_to
@@ -107,6 +108,11 @@ class Member:
     def epoch(self) -> int:
         """Its epoch."""
         return self.membership.epoch
+
+    @property
+    def owned(self) -> MemberTasks:
+        """Its tasks."""
+        return self.membership.owned
 
     @property
     def active(self) -> Tasks:

@@ -1,35 +1,23 @@
 """One simulated run of a streams group with static and dynamic members, and its verdict."""
 
-import asyncio
 from collections.abc import Callable
+from functools import partial
 
-from kafka_groups.testing.simulation import (
-    SeededFaults,
-    SimulatedWorld,
-    SimulationFailedError,
-    SimulationReport,
-    simulate,
-)
-from tests.simulation.coincidences import counted
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from kafka_groups.testing.simulation import SimulatedWorld, SimulationReport, simulate
+from tests.simulation.groups.epochs.play import play
+from tests.simulation.groups.epochs.settled import Settled
+from tests.simulation.groups.faults import faults_for
 from tests.simulation.groups.timing import SESSION_S
-from tests.simulation.streams.deployment import Deployment
+from tests.simulation.reporting import report_of
+from tests.simulation.streams.deployment import streams_deployment
 from tests.simulation.streams.ledger import streams_ledger
-from tests.simulation.streams.settled import HEARTBEAT_S, Settled
-from tests.simulation.streams.topics import SOURCES
+from tests.simulation.streams.settled import HEARTBEAT_S, StreamsChanges
+from tests.simulation.streams.topics import GROUP, SOURCES
 
-__all__ = ["FAULTS", "run_streams_world"]
+__all__ = ["run_streams_world"]
 
-FAULTY_S = 120
-FAULTS = SeededFaults(
-    seconds=FAULTY_S,
-    leader_moved=0,
-    slow_broker=2,
-    coordinator_moved=3,
-    broker_killed=2,
-    process_killed=2,
-    refused_append=3,
-    half_dead_connection=2,
-)
+_FAULTS = faults_for(120)
 _SETTINGS = {
     "offsets.topic.num.partitions": "2",
     "group.streams.min.session.timeout.ms": "1000",
@@ -39,27 +27,18 @@ _SETTINGS = {
 }
 _WITH_DELAYS = {"group.streams.initial.rebalance.delay.ms": "3000", "group.streams.assignment.interval.ms": "1000"}
 _AT_ONCE = {"group.streams.initial.rebalance.delay.ms": "0", "group.streams.assignment.interval.ms": "0"}
+_DESCRIBE = StreamsGroupDescribeRequest(group_ids=(GROUP,))
 
 
 def run_streams_world(seed: int, write_event: Callable[[str], object] = lambda _line: None) -> SimulationReport:
     """Run one seed; each event is also written as a line. Every third run assigns tasks after Kafka's delays only."""
-    delays = _AT_ONCE if seed % 3 else _WITH_DELAYS
-    try:
-        return simulate(_run, seed, faults=FAULTS, settings={**_SETTINGS, **delays}, write_event=write_event)
-    except SimulationFailedError as error:
-        return error.report
+    settings = _SETTINGS | (_AT_ONCE if seed % 3 else _WITH_DELAYS)
+    return report_of(partial(simulate, _run, seed, faults=_FAULTS, settings=settings, write_event=write_event))
 
 
 async def _run(world: SimulatedWorld) -> None:
     for name, partitions in SOURCES.items():
         world.cluster.create_topic(name, partitions)
-    ledger, deployment = streams_ledger(world), Deployment(world)
-    ledger.watch()
-    deployment.refusal.install()
-    deployment.crew.start_all()
-    supervising = asyncio.create_task(deployment.crew.supervise())
-    with counted(world.struck):
-        await deployment.disturb()
-        await world.settle()
-        await Settled(world, ledger, deployment, supervising).check()
-    supervising.cancel()
+    deployment = streams_deployment(world)
+    changes = StreamsChanges(world, deployment).in_order()
+    await play(Settled(world, streams_ledger(world), deployment, GROUP, _DESCRIBE, changes))

@@ -1,0 +1,25 @@
+"""One run of a group whose members have epochs, from the first process to the verdict."""
+
+import asyncio
+
+from tests.simulation.coincidences import counted
+from tests.simulation.groups.epochs.deployment import M, S
+from tests.simulation.groups.epochs.settled import Settled
+
+__all__ = ["play"]
+
+
+async def play(settled: Settled[S, M]) -> None:
+    """Start all processes, disturb them while faults strike, and check what must hold afterwards."""
+    world, deployment = settled.world, settled.deployment
+    settled.ledger.watch()
+    deployment.refusal.install()
+    deployment.crew.start_all()
+    supervising = asyncio.create_task(deployment.crew.supervise())
+    with counted(world.struck):
+        await deployment.disturb()
+        await world.settle()
+        is_reached = await settled.is_reached()
+        supervising.cancel()
+        if is_reached:
+            await settled.check()
