@@ -82,7 +82,7 @@ def rows() -> Iterator[str]:
 def raised() -> set[str]:
     """The names of the errors that the coordinator of streams groups answers with."""
     found: set[str] = set()
-    for path in (*COORDINATOR.glob("*.py"), Path(members.__file__)):
+    for path in (*COORDINATOR.rglob("*.py"), Path(members.__file__)):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
                 kind = getattr(errors, node.exc.func.id, None)

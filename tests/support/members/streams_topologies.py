@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology, topology_of
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology, topology_of
 from kafka_groups.protocol.messages.streams_group import (
     CopartitionGroup,
     KeyValue,

@@ -27,7 +27,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsTarget,
 )
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState
-from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
 from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_STATIC_EPOCH
 from kafka_groups.types import TaskId
 

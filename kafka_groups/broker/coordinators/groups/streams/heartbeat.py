@@ -8,7 +8,6 @@ from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.epochs.members import enter
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.reconciliation import reconcile
 from kafka_groups.broker.coordinators.groups.streams.records import (
@@ -29,7 +28,8 @@ from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRule
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
 from kafka_groups.broker.coordinators.groups.streams.target import assign_if_due, increase_if_due
 from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, owned_tasks
-from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology, topology_of
+from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import ConfiguredTopology
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology, topology_of
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import InvalidRequestError

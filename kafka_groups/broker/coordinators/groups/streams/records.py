@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
 from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks
-from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
 from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import JOIN_GROUP_EPOCH, LEAVE_STATIC_EPOCH
 from kafka_groups.types import TaskId

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredSubtopology
 from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, TaskOffsets, owned_tasks
-from kafka_groups.broker.coordinators.groups.streams.topology import check_topic_names, check_topology
+from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import ConfiguredSubtopology
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import check_topic_names, check_topology
 from kafka_groups.errors import InvalidRequestError
 from kafka_groups.protocol.messages.streams_group import TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import (

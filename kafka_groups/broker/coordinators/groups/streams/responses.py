@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.streams.configured_topology import (
-    ConfiguredSubtopology,
-    ConfiguredTopology,
-)
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsAssignment, StreamsMember, StreamsTarget
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets
 from kafka_groups.broker.coordinators.groups.streams.tasks import by_subtopology, listed_offsets, listed_tasks
+from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import (
+    ConfiguredSubtopology,
+    ConfiguredTopology,
+)
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.errors import UnknownServerError
 from kafka_groups.protocol.messages.streams_group import KeyValue, StreamsSubtopology, StreamsTopicInfo

@@ -2,10 +2,13 @@
 
 from attrs import define, field, frozen
 
-from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology, configured
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupEpoch
 from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets
-from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import (
+    ConfiguredTopology,
+    configured,
+)
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 

@@ -18,7 +18,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
 )
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
 from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks, by_subtopology, listed_tasks, task_set
-from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
 from kafka_groups.protocol.coordinator_records import streams_group as stored
 from kafka_groups.protocol.messages.streams_group import KeyValue
 from kafka_groups.types import TaskId

@@ -26,7 +26,6 @@ from kafka_groups.broker.coordinators.groups.epochs.target import (
     hash_of,
     settle_empty_group,
 )
-from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import (
     NOT_VALIDATED,
@@ -38,6 +37,7 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
 from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets, Tasks
+from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import UnknownServerError

@@ -2,8 +2,11 @@
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.streams.configured_topology import ConfiguredTopology, configured
-from kafka_groups.broker.coordinators.groups.streams.topology import topology_of
+from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import (
+    ConfiguredTopology,
+    configured,
+)
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import topology_of
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology, StreamsStatus
 from tests.support.broker.share_groups import Topics
 from tests.support.members.streams_topologies import WORD_COUNT, internal, sent, subtopology, together

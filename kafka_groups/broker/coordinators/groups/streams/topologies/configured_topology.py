@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.coordinators.groups.streams.partition_counts import (
+from kafka_groups.broker.coordinators.groups.streams.topologies.partition_counts import (
     IncorrectlyPartitioned,
     PartitionCounts,
     decided_counts,
 )
-from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology, StreamsTopicInfo
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus

@@ -2,7 +2,11 @@
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.streams.topology import check_topic_names, check_topology, topology_of
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import (
+    check_topic_names,
+    check_topology,
+    topology_of,
+)
 from kafka_groups.errors import BrokerError, InvalidRequestError, StreamsInvalidTopologyError
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology

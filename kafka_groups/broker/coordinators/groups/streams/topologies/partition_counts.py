@@ -6,7 +6,7 @@ it. Topics that are copartitioned get equal numbers. A changelog has a partition
 
 from collections.abc import Collection, Iterable
 
-from kafka_groups.broker.coordinators.groups.streams.topology import StreamsTopology, copartitioned_topics
+from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology, copartitioned_topics
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.errors import StreamsInvalidTopologyError
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology

@@ -2,7 +2,10 @@
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.streams.partition_counts import IncorrectlyPartitioned, decided_counts
+from kafka_groups.broker.coordinators.groups.streams.topologies.partition_counts import (
+    IncorrectlyPartitioned,
+    decided_counts,
+)
 from kafka_groups.errors import StreamsInvalidTopologyError
 from kafka_groups.protocol.messages.streams_group import StreamsSubtopology
 from tests.support.broker.share_groups import Topics
