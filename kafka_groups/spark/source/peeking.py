@@ -35,7 +35,9 @@ class PeekedPiece(TablePiece):
         """Do nothing."""
 
 
-def peek(keys: Mapping[str, object], place: TopicPartition, offset: int, timeout_s: float) -> PeekedPiece:
+def peek(
+    keys: Mapping[str, object], place: TopicPartition, offset: int, timeout_s: float, *, skipped: int = 0
+) -> PeekedPiece:
     """Return the first committed record that the log has from an offset on; blocks until it has come.
 
     Args:
@@ -43,13 +45,18 @@ def peek(keys: Mapping[str, object], place: TopicPartition, offset: int, timeout
         place: The partition.
         offset: The first offset to read.
         timeout_s: Longest wait.
+        skipped: How many offsets further on to read instead, and after the last one from the first on: the records
+            before may be what makes the sink fail.
 
     Raises:
         KafkaGroupsError: It did not come in time, the offset is behind the log's end, or the brokers do not allow it.
     """
     with PartitionReader(keys, f"{keys['group_id']}-peek") as reader:
-        first, _ = reader.bounds(place, timeout_s)
-        reader.assign({place: max(first, offset)})  # retention may have deleted records since the group began there
+        first, end = reader.bounds(place, timeout_s)
+        begin = max(first, offset)  # retention may have deleted records since the group began there
+        if skipped and end > first:
+            begin = first + (begin - first + skipped) % (end - first)
+        reader.assign({place: begin})
         for _ in range(max(1, round(timeout_s / _POLL_S))):
             for record in reader.read(1, _POLL_S):
                 return PeekedPiece.of(_table(record))

@@ -213,7 +213,7 @@ class ShareSource:
     def _is_to_peek(self) -> bool:
         """True if the next records would come on their last delivery, and nothing shows that the sink works."""
         sealing = self._sealing
-        return not sealing.caution.may_acquire(sealing.deliveries, sealing.failures, is_proven=sealing.is_proven)
+        return not sealing.caution.may_acquire(sealing.deliveries, sealing.failures)
 
     def _peek(self, start: SourceOffset, *, patient: bool) -> bool:
         """Seal a record that is read without the group; False if there is none.
@@ -225,8 +225,9 @@ class ShareSource:
             places = self._questions.places()
             if not places:
                 return False
-            place, offset = places[self._sealing.failures % len(places)]
-            piece = peek(keys_of(self.options.consumer), place, offset, _PEEK_TIMEOUT_S)
+            round_, number = divmod(self._sealing.failures, len(places))
+            place, offset = places[number]
+            piece = peek(keys_of(self.options.consumer), place, offset, _PEEK_TIMEOUT_S, skipped=round_)
         except KafkaGroupsError as error:
             if patient:
                 raise

@@ -65,17 +65,18 @@ class Caution:
             return 1
         return self.rows_at_once(delivery_count) if self.is_risky(delivery_count) else None
 
-    def may_acquire(self, deliveries: int, failures: int, *, is_proven: bool) -> bool:
+    def may_acquire(self, deliveries: int, failures: int) -> bool:
         """Return whether a run may acquire anything, although it can get records on their last delivery.
 
-        If its batch fails, the query ends, and the broker archives them.
+        If its batch fails, the query ends, and the broker archives them. So this run must have seen the sink work:
+        what earlier runs stored shows nothing about the sink now.
 
         Args:
             deliveries: The highest delivery count of the records that the last run held when it failed.
-            failures: The number of consecutive runs that ended without finishing a batch.
-            is_proven: Whether the last run followed a failed one and had finished a batch before it failed.
+            failures: The number of consecutive runs that ended without finishing a batch; 0 once this run has finished
+                one.
         """
-        return not failures or may_spend(deliveries + 1, self.delivery_limit, others_succeed=is_proven)
+        return may_spend(deliveries + 1, self.delivery_limit, others_succeed=not failures)
 
     def wait_before_ms(self, failures: int) -> int:
         """Return how long a run waits before it acquires anything, if earlier runs failed.

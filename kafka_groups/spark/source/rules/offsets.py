@@ -27,8 +27,6 @@ class SourceOffset:
         deliveries: The highest delivery count of the records in hand when the batch was sealed. If the run fails, they
             come with the next higher one.
         failing_since_ms: Time of day when runs began to fail; 0 if none failed.
-        is_proven: Whether the run followed a failed one, and has finished a batch. So if records fail again that failed
-            before, others have succeeded since.
         is_mark: Whether the batch is empty and only keeps all this, because the run waits. It is not a failed run if it
             ends before Spark has finished the batch.
     """
@@ -38,7 +36,6 @@ class SourceOffset:
     failures: int = 0
     deliveries: int = 0
     failing_since_ms: int = 0
-    is_proven: bool = False
     is_mark: bool = False
 
     def to_json(self) -> dict[str, object]:
@@ -48,7 +45,6 @@ class SourceOffset:
             "failures": self.failures,
             "deliveries": self.deliveries,
             "since": self.failing_since_ms,
-            "proven": self.is_proven,
             "mark": self.is_mark,
         }
         return {**offset, **{name: value for name, value in more.items() if value}}
@@ -69,4 +65,4 @@ class SourceOffset:
                 " another source or to a newer release; use the release that wrote it, or another checkpointLocation"
             )
         failures, deliveries, since_ms = counts
-        return cls(seq, run, failures, deliveries, since_ms, bool(value.get("proven")), bool(value.get("mark")))
+        return cls(seq, run, failures, deliveries, since_ms, bool(value.get("mark")))

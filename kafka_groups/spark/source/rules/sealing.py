@@ -101,9 +101,7 @@ class Sealing(Generic[P]):
         failures: The number of consecutive runs before this one that ended without finishing a batch; 0 once this run
             has finished one.
         deliveries: The highest delivery count of the records that the last run held when it failed.
-        is_proven: Whether the last run followed a failed one and had finished a batch before it failed.
         failing_since_ms: Time when a run first followed a failed one, with no success since; 0 for never.
-        has_finished: Whether this run has finished a batch with records.
     """
 
     run: str
@@ -111,11 +109,8 @@ class Sealing(Generic[P]):
     sealed: SealedBatch[P] | None = None
     failures: int = 0
     deliveries: int = 0
-    is_proven: bool = False
     failing_since_ms: int = 0
-    has_finished: bool = False
     _is_to_mark: bool = False
-    _has_followed_failure: bool = False
     _held: deque[P] = field(factory=deque)
     _last_seq: int = 0
     _first_seen_ms: dict[int, int] = field(factory=dict)
@@ -165,7 +160,6 @@ class Sealing(Generic[P]):
         self.sealed = None
         if sealed.pieces:
             self.failures = self.deliveries = self.failing_since_ms = 0
-            self.has_finished = True
         return sealed
 
     def resume(self, start: SourceOffset) -> None:
@@ -183,9 +177,8 @@ class Sealing(Generic[P]):
     def _after(self, end: SourceOffset) -> None:
         """Continue after a run that failed, or waited after such a one."""
         self.failures = end.failures + (0 if end.is_mark else 1)
-        self.deliveries, self.is_proven = end.deliveries, end.is_proven
+        self.deliveries = end.deliveries
         self.failing_since_ms = end.failing_since_ms
-        self._has_followed_failure = True
 
     def probe(self, start: SourceOffset, piece: P) -> SealedBatch[P]:
         """Seal a batch of one record that is not held, to find out whether the sink works."""
@@ -211,7 +204,6 @@ class Sealing(Generic[P]):
             self.failures,
             max(often, self.deliveries),
             failing_since_ms=self.failing_since_ms,
-            is_proven=self.is_proven if is_mark else self.has_finished and self._has_followed_failure,
             is_mark=is_mark,
         )
         self.sealed = SealedBatch(end, pieces)

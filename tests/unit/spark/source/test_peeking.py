@@ -55,3 +55,8 @@ def test_no_record_and_an_offset_behind_the_log_are_errors(cluster: EmbeddedClus
         peek(keys(cluster), PLACE, 2, 0.4)
     with pytest.raises(OffsetOutOfRangeError, match="t-0"):
         peek(keys(cluster), PLACE, 7, 20.0)
+
+
+@pytest.mark.parametrize(("skipped", "value"), [(0, b"b"), (1, b"a"), (2, b"b"), (3, b"a")])
+def test_records_are_skipped_in_turn(cluster: EmbeddedCluster, skipped: int, value: bytes) -> None:
+    assert peek(keys(cluster), PLACE, 1, 20.0, skipped=skipped).table["value"].to_pylist() == [value]

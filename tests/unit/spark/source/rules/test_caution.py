@@ -49,11 +49,10 @@ def test_few_records_are_acquired_while_they_were_delivered_often() -> None:
 @pytest.mark.parametrize("limit", [2, 3, 5, 25])
 def test_no_last_delivery_is_acquired_while_nothing_shows_that_the_sink_works(limit: int) -> None:
     caution = Caution(limit, 1_000)
-    assert caution.may_acquire(limit - 2, 1, is_proven=False)
-    assert not caution.may_acquire(limit - 1, 1, is_proven=False)
-    assert not caution.may_acquire(limit - 1, 1_000, is_proven=False)
-    assert caution.may_acquire(limit - 1, 1, is_proven=True), "others succeeded: it is the records"
-    assert caution.may_acquire(limit - 1, 0, is_proven=False), "no run has failed"
+    assert caution.may_acquire(limit - 2, 1)
+    assert not caution.may_acquire(limit - 1, 1)
+    assert not caution.may_acquire(limit - 1, 1_000)
+    assert caution.may_acquire(limit - 1, 0), "no run has failed, or this one has finished a batch"
 
 
 def sealed(source: Sealing[NumberedPiece], now_ms: int) -> list[int]:
@@ -116,7 +115,7 @@ def test_runs_that_finish_nothing_are_counted_in_the_checkpoint() -> None:
     assert source.finished(offset) is not None
     after = source.seal(offset, BatchLimits(1, 10_000), 0)
     assert after is not None
-    assert after.end.to_json() == {"v": 1, "seq": offset.seq + 1, "run": "run 2", "deliveries": 1, "proven": True}
+    assert after.end.to_json() == {"v": 1, "seq": offset.seq + 1, "run": "run 2", "deliveries": 1}
 
 
 def test_a_run_that_is_stopped_while_it_waits_keeps_the_failures_in_the_checkpoint() -> None:
@@ -143,7 +142,7 @@ def test_after_failed_runs_one_record_that_was_delivered_least_often_goes_first(
     source.hold([NumberedPiece((1,), 4), NumberedPiece((2, 3), 2)], 0)
     batch = source.seal(SourceOffset(1, "a"), BatchLimits(100, 10_000), 0)
     assert batch is not None
-    assert (numbers_of(batch.pieces), batch.end.deliveries, batch.end.is_proven) == ([3], 4, False)
+    assert (numbers_of(batch.pieces), batch.end.deliveries) == ([3], 4)
     assert source.finished(batch.end) is batch
     assert [sealed(source, 0), sealed(source, 0)] == [[1], [2]]
 

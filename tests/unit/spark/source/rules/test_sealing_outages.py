@@ -92,7 +92,7 @@ class SparkQuery:
         if mark is not None or source.sealed is not None:
             return mark or source.sealed
         source.resume(self.committed)
-        if not self.caution.may_acquire(source.deliveries, source.failures, is_proven=source.is_proven):
+        if not self.caution.may_acquire(source.deliveries, source.failures):
             return source.probe(self.committed, NumberedPiece((PEEKED,)))
         held = list(self.broker.acquired.values())
         most = self.caution.rows_acquired(max(held, default=0), source.failures)
@@ -121,6 +121,31 @@ def test_no_outage_costs_a_record_however_often_the_query_is_restarted(
     for _ in range(3):
         query.run(up_for=1_000, most_steps=10_000)
     assert broker.accepted == set(range(records))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    limit=st.integers(2, 7),
+    records=st.integers(1, 40),
+    runs=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 8)), min_size=1, max_size=40),
+)
+def test_a_success_of_an_earlier_run_is_no_reason_to_spend_a_last_delivery(
+    limit: int, records: int, runs: list[tuple[int, int]]
+) -> None:
+    """The sink works for some batches of each run. In a run in which nothing is stored, no record is archived.
+
+    If it works for some and then fails, it may fail for the very record whose last delivery another has shown to be
+    safe. No rule can know that before.
+    """
+    broker = LimitedBroker(limit, available=dict.fromkeys(range(records), 0))
+    query = SparkQuery(broker, Caution(limit, 0))
+    for up_for, most_steps in runs:
+        archived = set(broker.archived)
+        query.run(up_for=up_for, most_steps=most_steps)
+        assert len(broker.archived - archived) <= min(up_for, 1)
+    for _ in range(3):
+        query.run(up_for=1_000, most_steps=10_000)
+    assert broker.accepted | broker.archived == set(range(records))
 
 
 @settings(max_examples=100, deadline=None)
